@@ -1,0 +1,70 @@
+/** The caller's mistakes, in our own words. Knows no protocol: edge/error-mapping.ts gives each code its status. */
+
+/** Every mistake a caller can make; the same literals are public in `code` (docs/errors.md). */
+export type DomainErrorCode =
+  | "invalid_json"
+  | "missing_field"
+  | "invalid_field"
+  | "unknown_field"
+  | "duplicate_field"
+  | "test_card_required"
+  | "invalid_idempotency_key"
+  | "duplicate_header"
+  | "invalid_parameter"
+  | "invalid_key"
+  | "invalid_client_secret"
+  | "key_type_not_allowed"
+  | "origin_not_allowed"
+  | "not_found"
+  | "token_not_found"
+  | "token_expired"
+  | "method_not_allowed"
+  | "request_timeout"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "unsupported_encoding"
+  | "headers_too_large"
+  | "idempotency_in_progress"
+  | "already_submitted"
+  | "session_expired"
+  | "session_ended"
+  | "token_used"
+  | "idempotency_key_reused"
+  | "endpoint_not_allowed"
+  | "rate_limited"
+  | "internal"
+  | "unavailable"
+  | "deadline_exceeded";
+
+/** One field that broke a rule. `pointer` is an RFC 6901 JSON pointer into the body; `detail` never repeats the value. */
+export type FieldProblem = {
+  readonly param: string;
+  readonly pointer: string;
+  readonly code: DomainErrorCode;
+  readonly detail: string;
+};
+
+/** An expected refusal. `message` is public and says what to do; it never holds a value the caller sent. */
+export class DomainError extends Error {
+  override readonly name = "DomainError";
+  readonly code: DomainErrorCode;
+  readonly field: string | undefined;
+  /** Every problem found, when the refusal is about fields. */
+  readonly problems: readonly FieldProblem[];
+
+  constructor(
+    code: DomainErrorCode,
+    message: string,
+    options: { field?: string; problems?: readonly FieldProblem[]; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.field = options.field;
+    this.problems = options.problems ?? [];
+  }
+}
+
+/** Closes a switch over a union: the compiler refuses it while a case is missing. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable case: ${String(value)}`);
+}

@@ -1,0 +1,94 @@
+/** Values that must not reach a log, an error or a row in clear, and the ways we hash, seal and compare them. */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
+import { inspect } from "node:util";
+
+const redacted = "[secret]";
+
+/** A string that prints as `[secret]` everywhere; only `expose()` gives it back. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The clear value; call it only where it is used. */
+  expose(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return redacted;
+  }
+
+  toJSON(): string {
+    return redacted;
+  }
+
+  [inspect.custom](): string {
+    return redacted;
+  }
+}
+
+/** SHA-256 of UTF-8 text. */
+export function sha256(text: string | Uint8Array): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** HMAC-SHA-256 of UTF-8 text. */
+export function hmacSha256(key: Uint8Array, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+/** Compares without telling by its time where two values differ. */
+export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** A key of 32 bytes for one purpose, derived by HKDF-SHA-256 from a master key. */
+export function deriveKey(master: Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", master, Buffer.alloc(0), purpose, 32));
+}
+
+/** Keys for sealing: new values use `current`, old ones name the key that sealed them. */
+export type KeyRing = { readonly current: string; readonly keys: Readonly<Record<string, Uint8Array>> };
+
+// AES-GCM's recommended nonce and its full tag, in bytes (NIST SP 800-38D, 8.2.1 and 5.2.1.2).
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * Seals text with AES-256-GCM as `kid.base64url(nonce ‖ ciphertext ‖ tag)`.
+ * `place` (table, row, environment) is authenticated, so a sealed value moved to another row does not open.
+ */
+export function seal(ring: KeyRing, place: string, text: string): string {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv("aes-256-gcm", keyOf(ring, ring.current), nonce).setAAD(Buffer.from(place));
+  const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `${ring.current}.${sealed.toString("base64url")}`;
+}
+
+/** Opens what `seal` made for the same place. Throws when the value was changed, moved, or sealed by an unknown key. */
+export function unseal(ring: KeyRing, place: string, sealed: string): Secret {
+  const dot = sealed.indexOf(".");
+  const bytes = Buffer.from(sealed.slice(dot + 1), "base64url");
+  const decipher = createDecipheriv("aes-256-gcm", keyOf(ring, sealed.slice(0, dot)), bytes.subarray(0, nonceBytes))
+    .setAAD(Buffer.from(place))
+    .setAuthTag(bytes.subarray(-tagBytes));
+  const text = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+  return new Secret(text.toString("utf8"));
+}
+
+function keyOf(ring: KeyRing, kid: string): Uint8Array {
+  const key = ring.keys[kid];
+  if (key === undefined) throw new Error(`sealing key ${JSON.stringify(kid)} is not in the ring`);
+  return key;
+}
