@@ -1,0 +1,95 @@
+/** One PostgreSQL database as the payment path uses it: named prepared statements and short transactions on a `pg` pool. */
+import { type Pool, type PoolClient, types } from "pg";
+
+// bigint: our amounts and counters stay far below 2^53 (limits.ts), and a number is what the domain counts with.
+const bigintOid = 20;
+types.setTypeParser(bigintOid, (text) => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error("a bigint column holds more than a number can");
+  return value;
+});
+
+/** A statement prepared once per connection under its name. */
+export type Statement = { readonly name: string; readonly text: string };
+
+/** Anything that runs statements: the pool itself (each on its own), or a transaction. */
+export type Queryable = {
+  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+};
+
+/**
+ * An open transaction. Only `Database.transaction` makes one, so a function that takes a `Tx` cannot run outside it.
+ * No network call may happen while one is open.
+ */
+export class Tx implements Queryable {
+  readonly #client: PoolClient;
+  readonly #afterCommit: (() => void)[];
+
+  constructor(client: PoolClient, afterCommit: (() => void)[]) {
+    this.#client = client;
+    this.#afterCommit = afterCommit;
+  }
+
+  async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return (await this.#client.query<Row>({ ...statement, values: [...values] })).rows;
+  }
+
+  /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
+  afterCommit(hint: () => void): void {
+    this.#afterCommit.push(hint);
+  }
+}
+
+// Both mean that nothing of the transaction happened and that the same work may succeed now.
+const repeatable = new Set(["40P01", "40001"]);
+// A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
+const transactionTries = 3;
+
+/** A pool of connections to one database under one role. */
+export class Database implements Queryable {
+  readonly pool: Pool;
+
+  constructor(pool: Pool) {
+    this.pool = pool;
+  }
+
+  /** Runs one statement in a transaction of its own: durable when it returns. */
+  async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return (await this.pool.query<Row>({ ...statement, values: [...values] })).rows;
+  }
+
+  /**
+   * Runs `work` in one READ COMMITTED transaction: durable when it returns, undone when it throws.
+   * A deadlock or serialization failure runs `work` again from its beginning, at most three times in all.
+   */
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#transactionOnce(work);
+      } catch (error) {
+        if (tries === transactionTries || !repeatable.has(String((error as { code?: unknown }).code))) throw error;
+      }
+    }
+  }
+
+  async #transactionOnce<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    const client = await this.pool.connect();
+    const afterCommit: (() => void)[] = [];
+    let broken: Error | undefined;
+    try {
+      await client.query("BEGIN");
+      const result = await work(new Tx(client, afterCommit));
+      await client.query("COMMIT");
+      for (const hint of afterCommit) hint();
+      return result;
+    } catch (error) {
+      await client.query("ROLLBACK").catch((failure: Error) => {
+        broken = failure;
+      });
+      throw error;
+    } finally {
+      // A connection that could not even roll back is closed, not reused.
+      client.release(broken);
+    }
+  }
+}
