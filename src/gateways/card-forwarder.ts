@@ -1,0 +1,30 @@
+/** The one way a card reaches a gateway: the vault's Forward, as connectors see it. The client that calls the vault lives with the environment. */
+import type { Secret } from "../platform/secrets.ts";
+import type { GatewayReply } from "./gateway-http.ts";
+
+/** A gateway request whose body holds placeholders such as `{{card.number}}` where the vault fills the card in. */
+export type ForwardRequest = {
+  /** Row of the vault's destination table: the gateway's identifier and the operation. */
+  readonly connector: string;
+  readonly operation: string;
+  readonly token: Secret;
+  readonly sessionId: string;
+  /** Origin of the gateway; the vault's destination table must allow its host. */
+  readonly origin: string;
+  readonly pathVariables: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What may be shown of a card. */
+export type CardShown = { readonly brand: string; readonly last4: string };
+
+/** The gateway's reply, card numbers masked, and the card it was about where the vault still knew it. */
+export type ForwardReply = { readonly reply: GatewayReply; readonly card?: CardShown | undefined };
+
+export interface CardForwarder {
+  /** Sends once and never throws: what went wrong, and whether a byte had left, is in the reply. */
+  forward(request: ForwardRequest): Promise<ForwardReply>;
+}

@@ -1,0 +1,63 @@
+/** What a gateway's "no" means to us: its kind, whether it stops the plan, and the public code. Each gateway folder has its own table of rows. */
+
+/** The closed list of public decline codes (the last two are never a gateway's answer: nothing could be asked, nobody paid in time). */
+export const declineCodes = [
+  "card_declined",
+  "insufficient_funds",
+  "card_expired",
+  "incorrect_number",
+  "incorrect_cvc",
+  "card_not_supported",
+  "limit_exceeded",
+  "lost_or_stolen",
+  "fraud_suspected",
+  "authentication_required",
+  "currency_not_supported",
+  "unclassified",
+  "processing_unavailable",
+  "session_expired",
+] as const;
+
+export type DeclineCode = (typeof declineCodes)[number];
+
+/** The kinds of "no". FRAUD never fails over; the other two obey the routing rule unless a stop forbids it. */
+export type DeclineKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD";
+
+/** Why no other gateway may be asked, whatever the routing rule says; `none` leaves it to the rule. */
+export type DeclineStop =
+  | "fraud"
+  | "scheme_rule"
+  | "same_card_fails"
+  | "authentication_required"
+  | "unclassified"
+  | "none";
+
+/** One gateway code and what it means. `source` says where the gateway documents it (URL, date) or why we judge so. */
+export type DeclineRow = {
+  readonly kind: DeclineKind;
+  readonly stop: DeclineStop;
+  readonly declineCode: DeclineCode;
+  readonly source: string;
+};
+
+/** A gateway's codes, exactly as it writes them, to their rows. */
+export type DeclineTable = Readonly<Record<string, DeclineRow>>;
+
+/** The gateway refused the payment: nothing is held and nothing will be. */
+export type Declined = {
+  readonly type: "declined";
+  readonly kind: DeclineKind;
+  readonly stop: DeclineStop;
+  readonly declineCode: DeclineCode;
+  /** The gateway's own code, for the merchant's trail. */
+  readonly gatewayCode: string;
+};
+
+/** Looks a code up. A code that no row names stops the plan: nobody has judged whether asking elsewhere is allowed. */
+export function classifyDecline(table: DeclineTable, gatewayCode: string): Declined {
+  const row = Object.hasOwn(table, gatewayCode) ? table[gatewayCode] : undefined;
+  if (row === undefined) {
+    return { type: "declined", kind: "SOFT_DECLINE", stop: "unclassified", declineCode: "unclassified", gatewayCode };
+  }
+  return { type: "declined", kind: row.kind, stop: row.stop, declineCode: row.declineCode, gatewayCode };
+}
