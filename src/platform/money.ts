@@ -1,8 +1,8 @@
-/** ISO 4217: which currencies exist as money in circulation, and how many decimals their minor unit has. */
+/** ISO 4217: the currencies of money in circulation and how many decimals each has. Pure. */
 
-// The decimals that are not 2, and the list of codes: ISO 4217 list one, amendment 180 (SIX, 2025); https://www.six-group.com/en/products-services/financial-information/data-standards.html.
-// Left out: funds codes (BOV, CHE, CHW, CLF, COU, MXV, USN, UYI, UYW), metals, XDR, XSU, XUA, XTS, XXX, and withdrawn codes (BGN since 2026).
-const byExponent: Readonly<Record<number, string>> = {
+// Number of decimals by currency, from ISO 4217 list one (published 2026-01-01, https://www.six-group.com/en/products-services/financial-information/data-standards.html).
+// Left out: precious metals, funds codes, bond units, test and "no currency" codes, withdrawn codes.
+const codesByDecimals: Readonly<Record<number, string>> = {
   0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
   2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC CUP
     CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES
@@ -12,16 +12,20 @@ const byExponent: Readonly<Record<number, string>> = {
   3: "BHD IQD JOD KWD LYD OMR TND",
 };
 
-const exponents: ReadonlyMap<string, number> = new Map(
-  Object.entries(byExponent).flatMap(([exponent, codes]) =>
-    codes.split(/\s+/).map((code) => [code, Number(exponent)] as const),
+const decimalsByCode: ReadonlyMap<string, number> = new Map(
+  Object.entries(codesByDecimals).flatMap(([decimals, codes]) =>
+    codes.split(/\s+/).map((code): [string, number] => [code, Number(decimals)]),
   ),
 );
 
-/** Every currency of money in circulation. */
-export const isoCurrencies: readonly string[] = [...exponents.keys()].sort();
+/** Whether the code is an ISO 4217 currency that people pay with. */
+export function isCurrency(code: string): boolean {
+  return decimalsByCode.has(code);
+}
 
-/** Decimals of the currency's minor unit, or undefined where the code names no money in circulation. */
-export function isoExponent(currency: string): number | undefined {
-  return exponents.get(currency);
+/** The exponent of a currency: 2 means that 4900 minor units are 49.00. Throws for a code that `isCurrency` refuses. */
+export function isoExponent(currency: string): number {
+  const decimals = decimalsByCode.get(currency);
+  if (decimals === undefined) throw new Error("not an ISO 4217 currency in circulation");
+  return decimals;
 }

@@ -1,0 +1,89 @@
+/** API keys of a merchant in one environment: how they look, how they are kept, whom they stand for. */
+import { crc32 } from "node:zlib";
+import type { Database, Statement, Tx } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import { Secret, sha256 } from "../platform/secrets.ts";
+
+/** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
+export type KeyKind = "secret" | "publishable";
+
+/** What a presented key claims to be, read from its letters alone. */
+export type ParsedKey = { readonly environment: string; readonly kind: KeyKind };
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+// 62^32 is 190 bits: beyond guessing.
+const randomDigits = 32;
+// 62^6 is above 2^32, so six digits hold any CRC-32.
+const checksumDigits = 6;
+const letters: Record<KeyKind, string> = { secret: "sk", publishable: "pk" };
+
+/** Reads environment and kind from a key of this brand, or undefined when it cannot be one: no query is spent on it. */
+export function parseKey(brand: string, key: string): ParsedKey | undefined {
+  const match = /^([a-z0-9]+)_(test|live)_(sk|pk)_([0-9A-Za-z]{38})$/.exec(key);
+  if (match?.[1] !== brand || match[2] === undefined || match[4] === undefined) return undefined;
+  const random = match[4].slice(0, randomDigits);
+  if (checksumOf(random) !== match[4].slice(randomDigits)) return undefined;
+  return { environment: match[2], kind: match[3] === "sk" ? "secret" : "publishable" };
+}
+
+/** A new key: `<brand>_(test|live)_(sk|pk)_`, 32 random base62 digits and 6 of their CRC-32. */
+export function generateKey(entropy: Entropy, options: { brand: string; environment: string; kind: KeyKind }): Secret {
+  let random = "";
+  while (random.length < randomDigits) {
+    // 248 is the largest multiple of 62 in a byte: bytes from there on would favour the first digits.
+    for (const byte of entropy.randomBytes(randomDigits)) {
+      if (byte < 248 && random.length < randomDigits) random += base62[byte % 62];
+    }
+  }
+  return new Secret(`${options.brand}_${options.environment}_${letters[options.kind]}_${random}${checksumOf(random)}`);
+}
+
+function checksumOf(random: string): string {
+  let value = crc32(random);
+  let text = "";
+  for (let index = 0; index < checksumDigits; index++) {
+    text = base62[value % 62] + text;
+    value = Math.floor(value / 62);
+  }
+  return text;
+}
+
+const selectMerchantOfKey: Statement = {
+  name: "select_merchant_of_key",
+  text: "SELECT merchant_id, kind FROM api_key WHERE hash = $1 AND revoked_at IS NULL",
+};
+
+/** The merchant a key stands for at this moment; there is no cache, so a revoked key stops at once. */
+export async function findMerchantOfKey(
+  database: Database,
+  key: string,
+): Promise<{ merchantId: string; kind: KeyKind } | undefined> {
+  const [row] = await database.query<{ merchant_id: string; kind: KeyKind }>(selectMerchantOfKey, [sha256(key)]);
+  return row && { merchantId: row.merchant_id, kind: row.kind };
+}
+
+const revokeKeys: Statement = {
+  name: "revoke_keys",
+  text: "UPDATE api_key SET revoked_at = app.clock() WHERE merchant_id = $1 AND kind = $2 AND revoked_at IS NULL",
+};
+const insertKey: Statement = {
+  name: "insert_key",
+  text: "INSERT INTO api_key (id, merchant_id, kind, hash, prefix, last4) VALUES ($1, $2, $3, $4, $5, $6)",
+};
+
+/** Replaces a merchant's key of one kind: the old one is refused from the commit on. The clear key is in the answer only. */
+export async function recordKey(
+  tx: Tx,
+  key: { id: string; merchantId: string; kind: KeyKind; secret: Secret },
+): Promise<void> {
+  const clear = key.secret.expose();
+  await tx.query(revokeKeys, [key.merchantId, key.kind]);
+  await tx.query(insertKey, [
+    key.id,
+    key.merchantId,
+    key.kind,
+    sha256(clear),
+    clear.slice(0, -randomDigits - checksumDigits),
+    clear.slice(-4),
+  ]);
+}

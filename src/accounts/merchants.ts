@@ -1,0 +1,23 @@
+/** Merchants: who they are in both environments. What they configure lives in each environment's own database. */
+import type { Database, Statement } from "../platform/database.ts";
+
+/** A merchant as both environments know it. */
+export type Merchant = { readonly id: string; readonly name: string };
+
+const insertMerchant: Statement = {
+  name: "insert_merchant",
+  text: "INSERT INTO merchant (id, name) VALUES ($1, $2)",
+};
+
+/** Creates a merchant; durable on return. */
+export async function createMerchant(accounts: Database, merchant: Merchant): Promise<void> {
+  await accounts.query(insertMerchant, [merchant.id, merchant.name]);
+}
+
+const selectMerchant: Statement = { name: "select_merchant", text: "SELECT id, name FROM merchant WHERE id = $1" };
+
+/** The merchant with this id, or undefined. */
+export async function findMerchant(accounts: Database, id: string): Promise<Merchant | undefined> {
+  const [row] = await accounts.query<Merchant>(selectMerchant, [id]);
+  return row;
+}

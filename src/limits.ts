@@ -1,0 +1,52 @@
+/** Every bound of the service with its reason, and the relations that must hold between them. Pure. */
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Longest body of a request: a session is under 1 KiB, so 64 KiB leaves room and stops floods. */
+export const bodyBytesMax = 64 * 1024;
+/** Node's own default for all headers together, stated so that it is ours. */
+export const headerBytesMax = 16 * 1024;
+/** Headers come in one packet from an honest client; ten seconds ends a slowloris. */
+export const headersTimeoutMs = 10 * second;
+/** A whole request of at most 64 KiB: also from a slow mobile line. */
+export const requestTimeoutMs = 30 * second;
+
+/** How long a repeat waits for the first request with its Idempotency-Key. */
+export const idempotencyWaitMs = 5 * second;
+/** How long an Idempotency-Key is remembered: a merchant's retry queue is drained within a day. */
+export const idempotencyLifetimeMs = 24 * hour;
+
+/** A checkout page that is left open this long has been abandoned. */
+export const sessionLifetimeMs = 30 * minute;
+/** The client secret still reads a session this long after its end, for a page that is reloaded late. */
+export const clientSecretReadMs = 24 * hour;
+
+/** At most this many gateways are asked for one payment: a customer waits for every one. */
+export const attemptsMax = 5;
+/** What one gateway may take to authorize: slower than the slowest that publish a figure. */
+export const attemptTimeoutMs = 10 * second;
+/** What a customer waits in all before the page says "we are confirming your payment". */
+export const submissionBudgetMs = 45 * second;
+/** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
+export const leaseMs = 20 * second;
+
+/** List pages. */
+export const pageSizeMax = 100;
+export const pageSizeDefault = 20;
+/** Page tokens outlive a working day, not a key rotation. */
+export const pageTokenLifetimeMs = 24 * hour;
+
+/** Connections of one process to one database: two cores keep about this many busy. */
+export const databaseConnectionsMax = 16;
+/** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */
+export const statementTimeoutMs = 15 * second;
+
+assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
+assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
+assert(statementTimeoutMs > idempotencyWaitMs, "a waiting repeat is answered before its statement is stopped");
+
+function assert(holds: boolean, rule: string): void {
+  if (!holds) throw new Error(`limits.ts: ${rule}`);
+}

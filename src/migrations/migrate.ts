@@ -1,0 +1,72 @@
+/** Brings one database to the newest schema, as its owner, and gives the runtime role what it needs and no more. */
+import { type Constructor, MikroORM } from "@mikro-orm/core";
+import { Migration, Migrator } from "@mikro-orm/migrations";
+import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { escapeIdentifier } from "pg";
+import * as accounts from "./accounts/migration-001-accounts.ts";
+import * as payment from "./environment/migration-001-payment.ts";
+import * as configuration from "./environment/migration-002-configuration.ts";
+
+/** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
+export type DatabaseKind = "environment" | "accounts" | "vault";
+
+type SqlFile = { readonly name: string; readonly sql: string };
+
+const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
+  environment: [payment, configuration],
+  accounts: [accounts],
+  vault: [],
+};
+
+// Everything else is kept: a session, an attempt or an event is never deleted by the service.
+const deletable: Record<DatabaseKind, readonly string[]> = {
+  environment: ["idempotency"],
+  accounts: [],
+  vault: [],
+};
+
+/**
+ * Applies the missing migrations of `kind`, each in its own transaction, and returns their names.
+ * `ownerUrl` connects as the owner of the database; `runtimeRole` exists already, does not own anything and so
+ * cannot drop a guard. Two concurrent runs wait for each other.
+ */
+export async function migrate(options: {
+  ownerUrl: string;
+  kind: DatabaseKind;
+  runtimeRole: string;
+}): Promise<string[]> {
+  const orm = await MikroORM.init({
+    driver: PostgreSqlDriver,
+    clientUrl: options.ownerUrl,
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    migrations: {
+      tableName: "migration",
+      snapshot: false,
+      silent: true,
+      migrationsList: migrations[options.kind].map((file) => ({ name: file.name, class: migrationOf(file.sql) })),
+    },
+  });
+  const connection = orm.em.getConnection();
+  const role = escapeIdentifier(options.runtimeRole);
+  try {
+    await connection.execute(
+      `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO ${role}`,
+    );
+    const applied = await orm.migrator.up();
+    for (const table of deletable[options.kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
+    await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
+    return applied.map((migration) => migration.name);
+  } finally {
+    await orm.close();
+  }
+}
+
+function migrationOf(sql: string): Constructor<Migration> {
+  return class extends Migration {
+    override up(): void {
+      this.addSql(sql);
+    }
+  };
+}

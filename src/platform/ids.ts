@@ -1,0 +1,36 @@
+/** Public identifiers: TypeIDs, a prefix and a UUIDv7 in Crockford base32 (https://github.com/jetify-com/typeid/tree/main/spec, 0.3.0). */
+import { parse, stringify } from "uuid";
+
+/** What each kind of thing is called by in public. */
+export type IdPrefix = "ps" | "att" | "evt" | "we" | "gc" | "mer" | "req" | "key" | "aud" | "op";
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+// 128 bits in groups of 5: 26 digits, of which the first carries only 3 bits and so is at most 7.
+const digits = 26;
+const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
+export function encodeId(prefix: IdPrefix, uuid: string): string {
+  let rest = 0n;
+  for (const byte of parse(uuid)) rest = (rest << 8n) | BigInt(byte);
+  let suffix = "";
+  for (let index = 0; index < digits; index++) {
+    suffix = alphabet[Number(rest & 31n)] + suffix;
+    rest >>= 5n;
+  }
+  return `${prefix}_${suffix}`;
+}
+
+/** The UUID inside a public identifier, or undefined when it is not one with this prefix. */
+export function decodeId(prefix: IdPrefix, id: string): string | undefined {
+  const suffix = id.slice(prefix.length + 1);
+  if (!id.startsWith(`${prefix}_`) || !suffixPattern.test(suffix)) return undefined;
+  let value = 0n;
+  for (const digit of suffix) value = (value << 5n) | BigInt(alphabet.indexOf(digit));
+  const bytes = new Uint8Array(16);
+  for (let index = 15; index >= 0; index--) {
+    bytes[index] = Number(value & 255n);
+    value >>= 8n;
+  }
+  return stringify(bytes);
+}
