@@ -1,0 +1,122 @@
+/** The outbox: events written with the change they tell of, and the message that carries one. Delivers nothing itself. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+
+/** Everything a session can tell a merchant. */
+export const eventTypes = [
+  "payment_session.succeeded",
+  "payment_session.declined",
+  "payment_session.degraded",
+  "payment_session.expired",
+  "payment_session.pending",
+  "payment_attempt.voided",
+  "payment_attempt.capture_failed",
+] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/** The members that every webhook body begins with. */
+export type EventEnvelope = {
+  /** `evt_…`, also the `webhook-id` header. */
+  readonly id: string;
+  readonly type: EventType | "webhook_endpoint.test";
+  /** RFC 3339 in UTC with three fraction digits. */
+  readonly timestamp: string;
+  /** `test` or `live`: wire format only, nothing decides by it. */
+  readonly environment: string;
+};
+
+export type OutboxContext = {
+  readonly entropy: Pick<Entropy, "uuid">;
+  /** `test` or `live`, as bodies and subjects spell it. */
+  readonly environmentName: string;
+  /** Tells the relay that a row waits: its loop's `wake` in this process, or a notice to the others. Must not throw. */
+  readonly hintRelay: () => void;
+};
+
+/** An event to be told. `body` makes the bytes that every delivery posts; `sequence` counts the session's events from 1. */
+export type NewEvent = {
+  readonly sessionId: string;
+  readonly merchantId: string;
+  readonly type: EventType;
+  readonly body: (envelope: EventEnvelope, sequence: number) => string;
+};
+
+/** A body in the public shape: the envelope, then the sequence number and the session under `data`. */
+export function writeEventBody(envelope: EventEnvelope, data: object): string {
+  return JSON.stringify({ ...envelope, data });
+}
+
+const selectNextSequence: Statement = {
+  name: "select_next_sequence",
+  text: `SELECT coalesce(max(sequence), 0)::int + 1 AS sequence, date_trunc('milliseconds', app.clock()) AS now
+         FROM outbox_event WHERE session_id = $1`,
+};
+const insertOutboxEvent: Statement = {
+  name: "insert_outbox_event",
+  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+/**
+ * Writes an event into the transaction of the change it tells of, and hints the relay once that is durable.
+ * The caller holds the session's row lock, so the session's events are numbered in the order of their commits.
+ */
+export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
+  const eventId = context.entropy.uuid();
+  const [next] = await tx.query<{ sequence: number; now: Date }>(selectNextSequence, [event.sessionId]);
+  const { sequence, now } = next!;
+  const envelope: EventEnvelope = {
+    id: encodeId("evt", eventId),
+    type: event.type,
+    timestamp: now.toISOString(),
+    environment: context.environmentName,
+  };
+  const body = Buffer.from(event.body(envelope, sequence));
+  await tx.query(insertOutboxEvent, [event.sessionId, eventId, sequence, event.type, event.merchantId, body, now]);
+  tx.afterCommit(context.hintRelay);
+  return { eventId };
+}
+
+/** An outbox row on its way out. */
+export type OutboxEvent = {
+  readonly sessionId: string;
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly merchantId: string;
+  readonly body: Uint8Array;
+  readonly createdAt: Date;
+};
+
+/** The protobuf message that JetStream carries, with public ids, for the webhook worker and for internal services. */
+export function encodeEvent(event: OutboxEvent, environmentName: string): Uint8Array {
+  return toBinary(
+    PaymentEventSchema,
+    create(PaymentEventSchema, {
+      eventId: encodeId("evt", event.eventId),
+      type: event.type,
+      environment: environmentName,
+      merchantId: encodeId("mer", event.merchantId),
+      sessionId: encodeId("ps", event.sessionId),
+      sequence: event.sequence,
+      occurredAt: timestampFromDate(event.createdAt),
+      body: event.body,
+    }),
+  );
+}
+
+/** Where a message stands in its session's events, or undefined when it is none of ours. Nothing else in it is believed. */
+export function parseEvent(message: Uint8Array): { sessionId: string; sequence: number } | undefined {
+  try {
+    const event = fromBinary(PaymentEventSchema, message);
+    const sessionId = decodeId("ps", event.sessionId);
+    return sessionId === undefined ? undefined : { sessionId, sequence: event.sequence };
+  } catch {
+    // Whoever may publish to the subject may publish rubbish; it must not stop the lane.
+    return undefined;
+  }
+}
