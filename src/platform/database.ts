@@ -1,13 +1,20 @@
 /** One PostgreSQL database as the payment path uses it: named prepared statements and short transactions on a `pg` pool. */
-import { type Pool, type PoolClient, types } from "pg";
+import { type CustomTypesConfig, type Pool, type PoolClient, types } from "pg";
 
 // bigint: our amounts and counters stay far below 2^53 (limits.ts), and a number is what the domain counts with.
 const bigintOid = 20;
-types.setTypeParser(bigintOid, (text) => {
+
+/** The driver's own readings of every type but bigint, whatever the ORM that shares the pool has set on it. */
+const readings: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === bigintOid ? parseSafeInteger : types.getTypeParser(oid, format as "text")) as typeof types.getTypeParser,
+};
+
+function parseSafeInteger(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new Error("a bigint column holds more than a number can");
   return value;
-});
+}
 
 /** A statement prepared once per connection under its name. */
 export type Statement = { readonly name: string; readonly text: string };
@@ -31,7 +38,7 @@ export class Tx implements Queryable {
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#client.query<Row>({ ...statement, values: [...values] })).rows;
+    return (await this.#client.query<Row>({ ...statement, values: [...values], types: readings })).rows;
   }
 
   /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
@@ -55,7 +62,7 @@ export class Database implements Queryable {
 
   /** Runs one statement in a transaction of its own: durable when it returns. */
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.pool.query<Row>({ ...statement, values: [...values] })).rows;
+    return (await this.pool.query<Row>({ ...statement, values: [...values], types: readings })).rows;
   }
 
   /**

@@ -1,0 +1,178 @@
+/** Creates a payment session, once for each Idempotency-Key. */
+import { idempotencyLifetimeMs } from "../limits.ts";
+import { columnsOf } from "../platform/columns.ts";
+import type { Statement } from "../platform/database.ts";
+import { DomainError, type FieldProblem } from "../platform/errors.ts";
+import { isCurrency } from "../platform/money.ts";
+import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
+import { deriveClientSecret } from "./client-secret.ts";
+import type { Core, JsonObject } from "./core.ts";
+import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+
+/** The merchant a request speaks for, with what it has configured. */
+export type SessionOwner = {
+  readonly merchantId: string;
+  readonly sessionLifetimeMs: number;
+  readonly checkoutOrigins: readonly string[];
+  readonly publishableKey: string;
+};
+
+/** What the merchant orders; checked for shape already, by the one validator of all surfaces. */
+export type NewSession = {
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly orderRef: string;
+  readonly customerEmail?: string | undefined;
+};
+
+/** The session as it was created, also when it has moved on since. */
+export type CreatedSession = {
+  readonly session: PaymentSession;
+  readonly clientSecret: Secret;
+  readonly vault: JsonObject;
+  /** True when the answer is the first one again. */
+  readonly replayed: boolean;
+};
+
+const sessionColumns = columnsOf(PaymentSessionEntity, "s");
+
+// An expired key is as good as new: the conflicting row is taken over, its old session stays as it is.
+const insertWithKey: Statement = {
+  name: "insert_session_with_key",
+  text: `
+    WITH claimed AS (
+      INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
+      VALUES ($2, $9, $10, $1, $11, app.clock() + $12 * interval '1 ms')
+      ON CONFLICT (merchant_id, key) DO UPDATE
+        SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
+            answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
+        WHERE i.expires_at <= app.clock()
+      RETURNING session_id
+    )
+    INSERT INTO payment_session AS s
+      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms' FROM claimed
+    RETURNING ${sessionColumns}`,
+};
+
+const insertWithoutKey: Statement = {
+  name: "insert_session",
+  text: `
+    INSERT INTO payment_session AS s
+      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms')
+    RETURNING ${sessionColumns}`,
+};
+
+const selectFirstAnswer: Statement = {
+  name: "select_first_answer",
+  text: `
+    SELECT ${sessionColumns}, i.request_hash AS "requestHash", i.answer_sealed AS "answerSealed"
+    FROM idempotency i JOIN payment_session s ON s.id = i.session_id
+    WHERE i.merchant_id = $1 AND i.key = $2 AND i.expires_at > app.clock()`,
+};
+
+/**
+ * Creates a session, or finds the one that the same key created within 24 h. Durable on return.
+ * Throws `invalid_field` for a currency nobody pays with, `idempotency_key_reused` when the key came with other fields,
+ * `idempotency_in_progress` when the first request with it is still running after five seconds.
+ */
+export async function createSession(
+  core: Core,
+  owner: SessionOwner,
+  order: NewSession,
+  idempotencyKey?: string,
+): Promise<CreatedSession> {
+  requirePayable(order);
+  const id = core.entropy.uuid();
+  const vault = await core.describeVault({
+    sessionId: id,
+    merchantId: owner.merchantId,
+    publishableKey: owner.publishableKey,
+    checkoutOrigins: owner.checkoutOrigins,
+    expiresAt: new Date(core.entropy.now().getTime() + owner.sessionLifetimeMs),
+  });
+  const values = [
+    id,
+    owner.merchantId,
+    order.amountMinor,
+    order.currency,
+    order.orderRef,
+    order.customerEmail ?? null,
+    core.clientSecretKeys.current,
+    owner.sessionLifetimeMs,
+  ];
+  if (idempotencyKey === undefined) {
+    const [session] = await core.database.query<PaymentSession>(insertWithoutKey, values);
+    return created(core, session!, vault, false);
+  }
+  const fingerprint = fingerprintOf(order);
+  const sealed = seal(core.sealing, answerPlace(id), JSON.stringify(vault));
+  const [session] = await insertOnce(core, [...values, idempotencyKey, fingerprint, sealed, idempotencyLifetimeMs]);
+  if (session !== undefined) return created(core, session, vault, false);
+  return replay(core, owner.merchantId, idempotencyKey, fingerprint);
+}
+
+async function insertOnce(core: Core, values: readonly unknown[]): Promise<PaymentSession[]> {
+  try {
+    return await core.database.query<PaymentSession>(insertWithKey, values);
+  } catch (error) {
+    // 55P03: the lock time-out of the connection passed while the first request still held the key.
+    if ((error as { code?: unknown }).code !== "55P03") throw error;
+    throw new DomainError(
+      "idempotency_in_progress",
+      "The first request with this Idempotency-Key is still running; repeat this one in a second.",
+    );
+  }
+}
+
+async function replay(core: Core, merchantId: string, key: string, fingerprint: Buffer): Promise<CreatedSession> {
+  const [first] = await core.database.query<PaymentSession & { requestHash: Buffer; answerSealed: string }>(
+    selectFirstAnswer,
+    [merchantId, key],
+  );
+  // The key expired between the two statements: a repeat of this request will create a new session.
+  if (first === undefined) throw new DomainError("idempotency_in_progress", "Repeat this request in a second.");
+  if (!fingerprint.equals(first.requestHash)) {
+    throw new DomainError(
+      "idempotency_key_reused",
+      "This Idempotency-Key was used with other fields within the last 24 hours; use a new key for a new session.",
+    );
+  }
+  const vault = JSON.parse(unseal(core.sealing, answerPlace(first.id), first.answerSealed).expose()) as JsonObject;
+  return created(core, first, vault, true);
+}
+
+function created(core: Core, session: PaymentSession, vault: JsonObject, replayed: boolean): CreatedSession {
+  return {
+    session,
+    clientSecret: deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion),
+    vault,
+    replayed,
+  };
+}
+
+/** The decoded fields, not the bytes: a client may print the same JSON in another way when it repeats. */
+function fingerprintOf(order: NewSession): Buffer {
+  return sha256(JSON.stringify([order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null]));
+}
+
+function answerPlace(sessionId: string): string {
+  return `idempotency/${sessionId}`;
+}
+
+// Letters that print nothing or move the cursor have no place in a reference that people read.
+const controlCharacter = /\p{Cc}/u;
+
+/** The rules that a schema cannot say. */
+function requirePayable(order: NewSession): void {
+  const problems: FieldProblem[] = [];
+  const refuse = (param: string, detail: string) =>
+    problems.push({ param, pointer: `/${param}`, code: "invalid_field", detail });
+  if (!isCurrency(order.currency)) refuse("currency", "must be the ISO 4217 code of money in circulation, such as EUR");
+  if (order.orderRef.trim() === "") refuse("orderRef", "must not be blank");
+  if (controlCharacter.test(order.orderRef)) refuse("orderRef", "must not contain control characters");
+  if (problems.length > 0) {
+    throw new DomainError("invalid_field", "The request has fields that break a rule.", { problems });
+  }
+}

@@ -1,0 +1,126 @@
+/** The payment session, its attempts and the routing rule, as their tables hold them. The migrations own constraints and guards. */
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+
+export const sessionStatuses = ["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
+/** Public state of a session; all but CREATED are final. */
+export type SessionStatus = (typeof sessionStatuses)[number];
+
+export const attemptStatuses = [
+  "AUTHORIZING",
+  "AUTHORIZED",
+  "CAPTURED",
+  "DECLINED",
+  "FAILED",
+  "UNKNOWN",
+  "VOIDING",
+  "VOIDED",
+] as const;
+/** State of one attempt; safety.md of the docs draws the transitions. */
+export type AttemptStatus = (typeof attemptStatuses)[number];
+
+export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR"] as const;
+/** Why an attempt did not hold. */
+export type FailureKind = (typeof failureKinds)[number];
+
+/** The kinds a merchant can let a payment fail over on; a soft decline goes with HARD_DECLINE. */
+export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
+
+/** One step of a plan. */
+export type PlannedConnection = {
+  readonly priority: number;
+  readonly gateway: string;
+  readonly connectionId: string;
+  readonly credentialVersion: number;
+};
+
+/** A connection the plan left out, and why. */
+export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
+
+export const PaymentSessionEntity = defineEntity({
+  name: "PaymentSession",
+  tableName: "payment_session",
+  properties: {
+    id: p.uuid().primary(),
+    merchantId: p.uuid(),
+    amountMinor: p.bigint("number"),
+    currency: p.text(),
+    orderRef: p.text(),
+    customerEmail: p.text().nullable(),
+    secretVersion: p.integer(),
+    status: p.text().$type<SessionStatus>(),
+    phase: p.text().$type<"IDLE" | "PROCESSING" | "DONE">(),
+    leaseEpoch: p.integer(),
+    leaseUntil: p.datetime().nullable(),
+    submitDeadline: p.datetime().nullable(),
+    vaultToken: p.text().nullable(),
+    cardBrand: p.text().nullable(),
+    cardLast4: p.text().nullable(),
+    ruleVersion: p.integer().nullable(),
+    plan: p.json<PlannedConnection[]>().nullable(),
+    skipped: p.json<SkippedConnection[]>().nullable(),
+    winnerAttemptId: p.uuid().nullable(),
+    capturedAttemptId: p.uuid().nullable().persist(false),
+    pinned: p.boolean(),
+    capturedVia: p.text().nullable(),
+    captureConfirmed: p.boolean().nullable(),
+    failover: p.boolean(),
+    declineCode: p.text().nullable(),
+    createdAt: p.datetime(),
+    expiresAt: p.datetime(),
+    submittedAt: p.datetime().nullable(),
+    settledAt: p.datetime().nullable(),
+  },
+});
+
+export const AttemptEntity = defineEntity({
+  name: "Attempt",
+  tableName: "attempt",
+  properties: {
+    sessionId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    sequence: p.integer(),
+    gateway: p.text(),
+    connectionId: p.uuid(),
+    credentialVersion: p.integer(),
+    priority: p.integer(),
+    because: p.text(),
+    amountMinor: p.bigint("number"),
+    currency: p.text(),
+    status: p.text().$type<AttemptStatus>(),
+    failureKind: p.text().$type<FailureKind>().nullable(),
+    stop: p.text().nullable(),
+    declineCode: p.text().nullable(),
+    gatewayCode: p.text().nullable(),
+    gatewayReference: p.text().nullable(),
+    nextAction: p.text().$type<"failover" | "stop">().nullable(),
+    nextBecause: p.text().nullable(),
+    captureStartedAt: p.datetime().nullable(),
+    captureRefused: p.text().nullable(),
+    voidKind: p.text().$type<"VOIDED" | "NEVER_EXISTED">().nullable(),
+    voidAskedAt: p.datetime().nullable(),
+    horizonAt: p.datetime(),
+    tries: p.integer(),
+    nextTryAt: p.datetime().nullable(),
+    startedAt: p.datetime(),
+    answeredAt: p.datetime().nullable(),
+    completedAt: p.datetime().nullable(),
+    holds: p.boolean().persist(false),
+    captured: p.boolean().persist(false),
+  },
+});
+
+export const RoutingRuleEntity = defineEntity({
+  name: "RoutingRule",
+  tableName: "routing_rule",
+  properties: {
+    merchantId: p.uuid().primary(),
+    version: p.integer().primary(),
+    connectionIds: p.array<string>().columnType("uuid[]"),
+    failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
+    createdAt: p.datetime(),
+  },
+});
+
+export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
+export type Attempt = InferEntity<typeof AttemptEntity>;
+export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;

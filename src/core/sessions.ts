@@ -1,0 +1,120 @@
+/** Reads payment sessions for their merchant: one with its trail, or a page of many. */
+import { pageSizeDefault } from "../limits.ts";
+import { columnsOf } from "../platform/columns.ts";
+import type { Statement } from "../platform/database.ts";
+import type { Core } from "./core.ts";
+import {
+  type Attempt,
+  AttemptEntity,
+  type PaymentSession,
+  PaymentSessionEntity,
+  type SessionStatus,
+} from "./entities.ts";
+import { expireSession } from "./expire-sessions.ts";
+import { signPageToken, verifyPageToken } from "./page-token.ts";
+
+/** A session and its attempts, oldest first, as they stood at one moment. */
+export type SessionWithTrail = { readonly session: PaymentSession; readonly attempts: readonly Attempt[] };
+
+type TrailRow = PaymentSession & { overdue: boolean; attempts: Record<string, unknown>[] };
+
+const sessionColumns = columnsOf(PaymentSessionEntity, "s");
+
+// One statement, so that status and trail belong to the same moment.
+const selectSession: Statement = {
+  name: "select_session_with_trail",
+  text: `
+    SELECT ${sessionColumns}, (s.phase = 'IDLE' AND s.expires_at <= app.clock()) AS overdue,
+      coalesce((SELECT json_agg(t ORDER BY t.sequence)
+                FROM (SELECT ${columnsOf(AttemptEntity, "a")} FROM attempt a WHERE a.session_id = s.id) t), '[]') AS attempts
+    FROM payment_session s WHERE s.id = $1 AND ($2::uuid IS NULL OR s.merchant_id = $2)`,
+};
+
+/**
+ * The session with this id, or undefined; with a merchant given, only that merchant's.
+ * One whose time is over is EXPIRED when this returns, whoever was to sweep it.
+ */
+export async function findSession(
+  core: Core,
+  options: { sessionId: string; merchantId?: string },
+): Promise<SessionWithTrail | undefined> {
+  const values = [options.sessionId, options.merchantId ?? null];
+  let [row] = await core.database.query<TrailRow>(selectSession, values);
+  if (row?.overdue) {
+    await expireSession(core, row.id);
+    [row] = await core.database.query<TrailRow>(selectSession, values);
+  }
+  if (row === undefined) return undefined;
+  const { attempts, overdue: _, ...session } = row;
+  return { session, attempts: attempts.map(attemptOfJson) };
+}
+
+const moments = ["captureStartedAt", "voidAskedAt", "horizonAt", "nextTryAt", "startedAt", "answeredAt", "completedAt"];
+
+function attemptOfJson(json: Record<string, unknown>): Attempt {
+  const attempt = { ...json };
+  for (const moment of moments) {
+    if (typeof attempt[moment] === "string") attempt[moment] = new Date(attempt[moment]);
+  }
+  return attempt as Attempt;
+}
+
+/** What a list may be narrowed to. */
+export type SessionFilters = {
+  readonly orderRef?: string | undefined;
+  readonly status?: SessionStatus | undefined;
+  readonly processing?: boolean | undefined;
+  /** Inclusive. */
+  readonly createdAfter?: Date | undefined;
+  /** Exclusive. */
+  readonly createdBefore?: Date | undefined;
+};
+
+const selectPage: Statement = {
+  name: "select_page_of_sessions",
+  text: `
+    SELECT ${sessionColumns}
+    FROM payment_session s
+    WHERE s.merchant_id = $1
+      AND ($2::text IS NULL OR s.order_ref = $2)
+      AND ($3::text IS NULL OR s.status = $3)
+      AND ($4::boolean IS NULL OR (s.phase = 'PROCESSING' AND s.status = 'CREATED') = $4)
+      AND ($5::timestamptz IS NULL OR s.created_at >= $5)
+      AND ($6::timestamptz IS NULL OR s.created_at < $6)
+      AND ($7::uuid IS NULL OR s.id < $7)
+    ORDER BY s.id DESC LIMIT $8`,
+};
+
+/**
+ * A merchant's sessions, newest first, 1 to 100 to a page (20 when not given).
+ * Throws `invalid_parameter` for a page token that does not belong to this list.
+ */
+export async function listSessions(
+  core: Core,
+  options: {
+    merchantId: string;
+    filters: SessionFilters;
+    pageSize?: number | undefined;
+    pageToken?: string | undefined;
+  },
+): Promise<{ sessions: PaymentSession[]; nextPageToken?: string }> {
+  const { filters, merchantId } = options;
+  const pageSize = options.pageSize ?? pageSizeDefault;
+  const scope = JSON.stringify([merchantId, filters]);
+  const now = core.entropy.now();
+  const after = options.pageToken && verifyPageToken(core.pageTokenKey, { scope, token: options.pageToken, now });
+  const rows = await core.database.query<PaymentSession>(selectPage, [
+    merchantId,
+    filters.orderRef ?? null,
+    filters.status ?? null,
+    filters.processing ?? null,
+    filters.createdAfter ?? null,
+    filters.createdBefore ?? null,
+    after ?? null,
+    pageSize + 1,
+  ]);
+  const sessions = rows.slice(0, pageSize);
+  const last = sessions.at(-1);
+  if (rows.length <= pageSize || last === undefined) return { sessions };
+  return { sessions, nextPageToken: signPageToken(core.pageTokenKey, { scope, lastId: last.id, now }) };
+}

@@ -1,0 +1,16 @@
+/** SQL select lists made from entity definitions, so that a table's columns are named once. */
+
+/** What `defineEntity` of the ORM returns, as far as column names go. */
+type EntityDefinition = { readonly properties: object };
+
+/** `s.amount_minor AS "amountMinor", …` for every property, under the table's alias. */
+export function columnsOf(entity: EntityDefinition, alias: string): string {
+  return Object.keys(entity.properties)
+    .map((property) => `${alias}.${columnName(property)} AS "${property}"`)
+    .join(", ");
+}
+
+/** The column of a property: the ORM's underscore naming strategy, `amountMinor` → `amount_minor`. */
+export function columnName(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
