@@ -57,8 +57,8 @@ const selectNextSequence: Statement = {
 };
 const insertOutboxEvent: Statement = {
   name: "insert_outbox_event",
-  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
 };
 
 /**

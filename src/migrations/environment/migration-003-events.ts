@@ -16,7 +16,7 @@ CREATE TABLE outbox_event (
   -- How often the relay has taken the row; part of the message id, so that a repeat passes the duplicate window.
   publish_count int NOT NULL DEFAULT 0,
   -- When the relay may take the row: at once, later while somebody is publishing it, never once it is published.
-  publish_at    timestamptz DEFAULT '-infinity',
+  publish_at    timestamptz,
   published_at  timestamptz,
   -- Its delivery rows exist from here on.
   fanned_out_at timestamptz,
@@ -66,7 +66,7 @@ CREATE TABLE delivery (
   -- Tries whose result is recorded.
   tries        int NOT NULL DEFAULT 0,
   -- Retry time, visibility timeout and end of the lease in one: whoever claims the row pushes it ahead.
-  next_at      timestamptz DEFAULT '-infinity',
+  next_at      timestamptz,
   -- Names the claim that may record a result.
   lease_token  uuid,
   ended_at     timestamptz,

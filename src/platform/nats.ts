@@ -1,0 +1,77 @@
+/** One lasting connection to NATS that nobody has to wait for: the service starts, works and stops without it too. */
+import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import type { Logger } from "./log.ts";
+import { runLoop } from "./loop.ts";
+
+export type NatsLink = {
+  /** The connection. Throws until the first one is there; one that broke since is given as it is and mends itself. */
+  connection(): NatsConnection;
+  /** Resolves when there is a connection for the first time. */
+  readonly connected: Promise<void>;
+  close(): Promise<void>;
+};
+
+// Soon enough that the outage of NATS ends for us when it ends, seldom enough to log each failure.
+const firstConnectEveryMs = 1_000;
+// A server on the same network answers in milliseconds; a request without an answer is repeated by its loop.
+const timeoutMs = 5_000;
+
+const lasting: ConnectionOptions = {
+  // The default gives up after ten tries, and then for ever.
+  maxReconnectAttempts: -1,
+  // A password that is being rotated on the server is refused for a moment only.
+  ignoreAuthErrorAbort: true,
+  reconnectTimeWait: 500,
+  timeout: timeoutMs,
+  // Finds a peer that vanished without a word in at most 20 s (two pings without an answer).
+  pingInterval: 10_000,
+  maxPingOut: 2,
+};
+
+/**
+ * Opens a link in the background. The client's own `waitOnFirstConnect` cannot be stopped while it waits, so the first
+ * connection is made by a loop, which also replaces a connection that was closed for good.
+ */
+export function openNats(options: {
+  servers: string[];
+  user?: string;
+  password?: string;
+  /** Shown in the server's list of clients. */
+  name: string;
+  log: Pick<Logger, "error">;
+}): NatsLink {
+  const { promise: connected, resolve: resolveConnected } = Promise.withResolvers<void>();
+  let current: NatsConnection | undefined;
+
+  const loop = runLoop({
+    name: "nats",
+    intervalMs: firstConnectEveryMs,
+    log: options.log,
+    turn: async (closing) => {
+      current = await connect({
+        ...lasting,
+        servers: options.servers,
+        name: options.name,
+        ...(options.user !== undefined && { user: options.user }),
+        ...(options.password !== undefined && { pass: options.password }),
+      });
+      resolveConnected();
+      if (closing.aborted) await current.close();
+      await current.closed();
+      return false;
+    },
+  });
+
+  return {
+    connected,
+    connection: () => {
+      if (current === undefined) throw new Error("there is no connection to NATS yet");
+      return current;
+    },
+    close: async () => {
+      const closed = loop.close();
+      await current?.close();
+      await closed;
+    },
+  };
+}
