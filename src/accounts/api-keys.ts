@@ -3,6 +3,7 @@ import { crc32 } from "node:zlib";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
+import type { MerchantSettings } from "./merchant-settings.ts";
 
 /** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
 export type KeyKind = "secret" | "publishable";
@@ -48,18 +49,22 @@ function checksumOf(random: string): string {
   return text;
 }
 
-const selectMerchantOfKey: Statement = {
-  name: "select_merchant_of_key",
-  text: "SELECT merchant_id, kind FROM api_key WHERE hash = $1 AND revoked_at IS NULL",
+/** The holder of a key: its kind, and the merchant with its settings in this environment. */
+export type KeyHolder = MerchantSettings & { readonly kind: KeyKind };
+
+const selectKeyHolder: Statement = {
+  name: "select_key_holder",
+  text: `
+    SELECT k.kind, s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
+      s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey"
+    FROM api_key k JOIN merchant_settings s USING (merchant_id)
+    WHERE k.hash = $1 AND k.revoked_at IS NULL`,
 };
 
 /** The merchant a key stands for at this moment; there is no cache, so a revoked key stops at once. */
-export async function findMerchantOfKey(
-  database: Database,
-  key: string,
-): Promise<{ merchantId: string; kind: KeyKind } | undefined> {
-  const [row] = await database.query<{ merchant_id: string; kind: KeyKind }>(selectMerchantOfKey, [sha256(key)]);
-  return row && { merchantId: row.merchant_id, kind: row.kind };
+export async function findKeyHolder(database: Database, key: string): Promise<KeyHolder | undefined> {
+  const [row] = await database.query<KeyHolder>(selectKeyHolder, [sha256(key)]);
+  return row;
 }
 
 const revokeKeys: Statement = {

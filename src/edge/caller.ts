@@ -1,0 +1,38 @@
+/** Who makes a request, as every handler finds it in its context values. */
+import { createContextKey } from "@connectrpc/connect";
+import type { KeyHolder } from "../accounts/api-keys.ts";
+import type { Core } from "../core/core.ts";
+import type { Database } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+
+/** One environment as the edge needs it. Which one it is shows only in `name`, and only the wire formats use it. */
+export type EdgeEnvironment = {
+  readonly name: "test" | "live";
+  readonly core: Core;
+  readonly database: Database;
+};
+
+/** The environments this edge serves: both in the demo, one in a live installation. */
+export type EdgeEnvironments = Readonly<Partial<Record<"test" | "live", EdgeEnvironment>>>;
+
+/** A merchant's backend with its secret key, a customer's widget with a client secret, or nobody in particular. */
+export type Caller =
+  | { readonly type: "merchant"; readonly environment: EdgeEnvironment; readonly holder: KeyHolder }
+  | { readonly type: "customer"; readonly environment: EdgeEnvironment; readonly sessionId: string }
+  | { readonly type: "anonymous" };
+
+/** Set by authentication before a handler runs. */
+export const callerKey = createContextKey<Caller>({ type: "anonymous" }, { description: "caller" });
+
+/** The request's id, also in its Request-Id header and in every log line about it. */
+export const requestIdKey = createContextKey("", { description: "request id" });
+
+/** The caller as a merchant. A method that authenticates otherwise must not ask for one. */
+export function requireMerchant(caller: Caller): Extract<Caller, { type: "merchant" }> {
+  if (caller.type !== "merchant") throw new DomainError("invalid_key", invalidKeyDetail);
+  return caller;
+}
+
+/** One text for every key that does not work, so that nobody learns which keys exist. */
+export const invalidKeyDetail =
+  "Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";

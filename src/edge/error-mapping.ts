@@ -1,0 +1,145 @@
+/** What each of our errors looks like on every protocol: one exhaustive table, and nothing else knows a status code. */
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
+import { TranscodingError, type TranscodingErrorKind } from "../transcoder/transcoding-error.ts";
+
+type Appearance = { readonly status: number; readonly connect: Code; readonly title: string };
+
+const looks = (status: number, connect: Code, title: string): Appearance => ({ status, connect, title });
+
+/** Every code: HTTP status, Connect and gRPC code, and the title that docs/errors.md explains. */
+export const appearances = {
+  invalid_json: looks(400, Code.InvalidArgument, "The body is not valid JSON"),
+  missing_field: looks(400, Code.InvalidArgument, "A required field is missing"),
+  invalid_field: looks(400, Code.InvalidArgument, "A field breaks its rule"),
+  unknown_field: looks(400, Code.InvalidArgument, "A field is not known"),
+  duplicate_field: looks(400, Code.InvalidArgument, "A field is given twice"),
+  test_card_required: looks(400, Code.InvalidArgument, "Only test cards work in test"),
+  invalid_idempotency_key: looks(400, Code.InvalidArgument, "The Idempotency-Key is malformed"),
+  duplicate_header: looks(400, Code.InvalidArgument, "A header is given twice"),
+  invalid_parameter: looks(400, Code.InvalidArgument, "A query parameter is not accepted"),
+  invalid_key: looks(401, Code.Unauthenticated, "The API key is not valid"),
+  invalid_client_secret: looks(401, Code.Unauthenticated, "The client secret is not valid"),
+  key_type_not_allowed: looks(403, Code.PermissionDenied, "This kind of key may not do this"),
+  origin_not_allowed: looks(403, Code.PermissionDenied, "This page is not registered for checkout"),
+  not_found: looks(404, Code.NotFound, "Not found"),
+  token_not_found: looks(404, Code.NotFound, "The vault does not know this token"),
+  token_expired: looks(410, Code.FailedPrecondition, "The vault token has expired"),
+  method_not_allowed: looks(405, Code.Unimplemented, "The path does not have this method"),
+  request_timeout: looks(408, Code.DeadlineExceeded, "The request did not arrive in time"),
+  payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),
+  unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
+  unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
+  headers_too_large: looks(431, Code.ResourceExhausted, "The headers are too large"),
+  idempotency_in_progress: looks(409, Code.Aborted, "The first request with this key is still running"),
+  already_submitted: looks(409, Code.FailedPrecondition, "The session is submitted already"),
+  session_expired: looks(409, Code.FailedPrecondition, "The session has expired"),
+  session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
+  token_used: looks(409, Code.FailedPrecondition, "The vault token is used up"),
+  idempotency_key_reused: looks(422, Code.FailedPrecondition, "The key was used with other fields"),
+  endpoint_not_allowed: looks(422, Code.InvalidArgument, "This webhook address is not allowed"),
+  rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
+  internal: looks(500, Code.Internal, "Something went wrong on our side"),
+  unavailable: looks(503, Code.Unavailable, "The service cannot answer at the moment"),
+  deadline_exceeded: looks(504, Code.DeadlineExceeded, "The answer took too long"),
+} satisfies Record<DomainErrorCode, Appearance>;
+
+/** What the error pages are called by; one setting of the installation. */
+export type ErrorStyle = { readonly brand: string; readonly errorDocsUrl: string };
+
+/** An error in the words of RFC 9457, as REST sends it. */
+export type RenderedError = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+// Seconds. The causes of a 409 or 503 of ours pass within one.
+const retryAfter: Partial<Record<DomainErrorCode, string>> = {
+  idempotency_in_progress: "1",
+  unavailable: "1",
+  rate_limited: "1",
+};
+
+/** REST's form of an error. The caller has logged it if it was a bug: `internal` says nothing of it. */
+export function renderError(style: ErrorStyle, error: DomainError, requestId: string): RenderedError {
+  const { status, title } = appearances[error.code];
+  const headers: Record<string, string> = {};
+  const wait = retryAfter[error.code];
+  if (wait !== undefined) headers["Retry-After"] = wait;
+  if (status === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (error.cause instanceof TranscodingError && error.cause.allow.length > 0)
+    headers.Allow = error.cause.allow.join(", ");
+  const param = error.field ?? error.problems[0]?.param;
+  return {
+    status,
+    headers,
+    body: JSON.stringify({
+      type: `${style.errorDocsUrl}#${error.code}`,
+      title,
+      status,
+      code: error.code,
+      detail: error.message,
+      ...(param !== undefined && { param }),
+      ...(error.problems.length > 0 && { errors: error.problems }),
+      requestId,
+    }),
+  };
+}
+
+/** Connect's and gRPC's form of the same error: the code in ErrorInfo, the fields in BadRequest. */
+export function toConnectError(style: ErrorStyle, error: DomainError, requestId: string): ConnectError {
+  const details = [
+    {
+      desc: ErrorInfoSchema,
+      value: create(ErrorInfoSchema, {
+        reason: error.code.toUpperCase(),
+        domain: style.brand,
+        metadata: { requestId },
+      }),
+    },
+  ];
+  const connectError = new ConnectError(error.message, appearances[error.code].connect, undefined, details, error);
+  if (error.problems.length > 0) {
+    const fieldViolations = error.problems.map((problem) => ({
+      field: problem.param,
+      reason: problem.code.toUpperCase(),
+      description: problem.detail,
+    }));
+    connectError.details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+  }
+  return connectError;
+}
+
+// The transcoder's kinds are our codes, but for two: the one that stands for its list of problems, and nobody to answer.
+function codeOfKind(kind: TranscodingErrorKind, problems: readonly FieldProblem[]): DomainErrorCode {
+  if (kind === "invalid_fields") return problems[0]?.code ?? "invalid_field";
+  return kind === "client_gone" ? "request_timeout" : kind;
+}
+
+/** Any error as one of ours. What nobody expected becomes `internal`; the caller logs the original. */
+export function toDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  if (error instanceof TranscodingError) {
+    return new DomainError(codeOfKind(error.kind, error.problems), error.message, {
+      problems: error.problems,
+      cause: error,
+    });
+  }
+  if (isDatabaseDown(error)) {
+    return new DomainError("unavailable", "The service cannot answer at the moment; repeat the request.", {
+      cause: error,
+    });
+  }
+  return new DomainError("internal", "Something went wrong on our side; the request id helps us to find it.", {
+    cause: error,
+  });
+}
+
+// Connection refused or reset, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention).
+function isDatabaseDown(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^(ECONNREFUSED|ECONNRESET|EPIPE|08\w{3}|53\w{3}|57\w{3})$/.test(code);
+}

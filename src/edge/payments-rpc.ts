@@ -1,0 +1,102 @@
+/** proto ↔ core for what merchants' backends call: one short method an rpc. */
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { GetMetaResponseSchema, type MetaService } from "../../gen/payments/v1/meta_pb.ts";
+import {
+  CreatePaymentSessionResponseSchema,
+  GetPaymentSessionResponseSchema,
+  ListPaymentSessionsResponseSchema,
+  PaymentSession_Status,
+  type PaymentSessionService,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import { createSession } from "../core/create-session.ts";
+import { type SessionStatus, sessionStatuses } from "../core/entities.ts";
+import { findSession, listSessions } from "../core/sessions.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { statusOverrideKey } from "../transcoder/transcoder.ts";
+import { callerKey, requireMerchant } from "./caller.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
+import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
+
+/** What a merchant's backend may do with sessions; every method sees its own merchant and environment only. */
+export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
+  async createPaymentSession(request, context) {
+    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const key = readIdempotencyKey(context.requestHeader);
+    const created = await createSession(
+      environment.core,
+      holder,
+      { ...request, amountMinor: Number(request.amountMinor) },
+      key,
+    );
+    const sessionId = encodeId("ps", created.session.id);
+    setCreatedHeaders(context, sessionId, created.replayed);
+    return create(CreatePaymentSessionResponseSchema, {
+      sessionId,
+      clientSecret: created.clientSecret.expose(),
+      status: PaymentSession_Status.CREATED,
+      expiresAt: timestampFromDate(created.session.expiresAt),
+      vault: created.vault as JsonObject,
+      orderRef: created.session.orderRef,
+      amountMinor: BigInt(created.session.amountMinor),
+      currency: created.session.currency,
+    });
+  },
+
+  async getPaymentSession(request, context) {
+    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const sessionId = decodeId("ps", request.sessionId);
+    const found = sessionId && (await findSession(environment.core, { sessionId, merchantId: holder.merchantId }));
+    if (!found) throw new DomainError("not_found", "There is no payment session with this id.");
+    return create(GetPaymentSessionResponseSchema, { paymentSession: toSessionMessage(found) });
+  },
+
+  async listPaymentSessions(request, context) {
+    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
+    const page = await listSessions(environment.core, {
+      merchantId: holder.merchantId,
+      filters: {
+        orderRef,
+        processing,
+        status: statusOf(request.status),
+        createdAfter: createdAfter && timestampDate(createdAfter),
+        createdBefore: createdBefore && timestampDate(createdBefore),
+      },
+      pageSize,
+      pageToken,
+    });
+    return create(ListPaymentSessionsResponseSchema, {
+      paymentSessions: page.sessions.map(toSummaryMessage),
+      ...(page.nextPageToken !== undefined && { nextPageToken: page.nextPageToken }),
+    });
+  },
+};
+
+function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed: boolean): void {
+  context.values.set(statusOverrideKey, 201);
+  context.responseHeader.set("Location", `/api/v1/payment-sessions/${sessionId}`);
+  if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
+}
+
+function statusOf(status: PaymentSession_Status | undefined): SessionStatus | undefined {
+  return sessionStatuses.find((name) => PaymentSession_Status[name] === status);
+}
+
+/** Liveness: answers without credentials and without the database. */
+export function createMetaService(options: {
+  brand: string;
+  version: string;
+  now: () => Date;
+}): ServiceImpl<typeof MetaService> {
+  return {
+    getMeta: () =>
+      create(GetMetaResponseSchema, {
+        service: options.brand,
+        time: timestampFromDate(options.now()),
+        version: options.version,
+      }),
+  };
+}

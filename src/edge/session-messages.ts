@@ -1,0 +1,94 @@
+/** Payment sessions as their public messages: every surface, and the webhook body, shows exactly this. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  Attempt_FailureKind,
+  Attempt_Status,
+  type AttemptSchema,
+  PaymentSession_Status,
+  type PaymentSession as PaymentSessionMessage,
+  PaymentSessionSchema,
+  type PaymentSessionSummary,
+  PaymentSessionSummarySchema,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import type { Attempt, PaymentSession } from "../core/entities.ts";
+import type { SessionWithTrail } from "../core/sessions.ts";
+import { encodeId } from "../platform/ids.ts";
+
+/** A session with its trail, as GET shows it. */
+export function toSessionMessage({ session, attempts }: SessionWithTrail): PaymentSessionMessage {
+  return create(PaymentSessionSchema, { ...fieldsOf(session), attempts: attempts.map(toAttempt) });
+}
+
+/** A session without its trail, as lists show it. */
+export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary {
+  return create(PaymentSessionSummarySchema, fieldsOf(session));
+}
+
+function fieldsOf(session: PaymentSession) {
+  return {
+    sessionId: encodeId("ps", session.id),
+    orderRef: session.orderRef,
+    amountMinor: BigInt(session.amountMinor),
+    currency: session.currency,
+    ...present("customerEmail", session.customerEmail),
+    status: PaymentSession_Status[session.status],
+    failover: session.failover,
+    ...present("capturedVia", session.capturedVia),
+    ...present("captureConfirmed", session.captureConfirmed),
+    ...present("declineCode", session.declineCode),
+    processing: session.phase === "PROCESSING" && session.status === "CREATED",
+    ...(session.cardBrand && session.cardLast4 && { card: { brand: session.cardBrand, last4: session.cardLast4 } }),
+    createdAt: timestampFromDate(session.createdAt),
+    expiresAt: timestampFromDate(session.expiresAt),
+    ...moment("submittedAt", session.submittedAt),
+    ...moment("settledAt", session.settledAt),
+    ...(session.ruleVersion && { routing: toRouting(session, session.ruleVersion) }),
+  };
+}
+
+function toRouting(session: PaymentSession, ruleVersion: number) {
+  return {
+    ruleVersion,
+    plan: (session.plan ?? []).map((step) => ({
+      priority: step.priority,
+      gateway: step.gateway,
+      connectionId: encodeId("gc", step.connectionId),
+    })),
+    skipped: (session.skipped ?? []).map((skipped) => ({
+      ...skipped,
+      connectionId: encodeId("gc", skipped.connectionId),
+    })),
+  };
+}
+
+function toAttempt(attempt: Attempt): MessageInitShape<typeof AttemptSchema> {
+  return {
+    attemptId: encodeId("att", attempt.id),
+    sequence: attempt.sequence,
+    gateway: attempt.gateway,
+    connectionId: encodeId("gc", attempt.connectionId),
+    priority: attempt.priority,
+    because: attempt.because,
+    status: Attempt_Status[attempt.status],
+    ...(attempt.failureKind && { failureKind: Attempt_FailureKind[attempt.failureKind] }),
+    ...present("declineCode", attempt.declineCode),
+    ...present("gatewayCode", attempt.gatewayCode),
+    ...present("gatewayReference", attempt.gatewayReference),
+    startedAt: timestampFromDate(attempt.startedAt),
+    ...moment("completedAt", attempt.completedAt),
+    ...(attempt.answeredAt && { durationMs: BigInt(attempt.answeredAt.getTime() - attempt.startedAt.getTime()) }),
+    ...(attempt.nextAction && {
+      next: { action: attempt.nextAction, because: attempt.nextBecause ?? "" },
+    }),
+  };
+}
+
+// Unset fields are absent in public JSON, never null.
+function present<Name extends string, Value>(name: Name, value: Value): { [key in Name]?: NonNullable<Value> } {
+  return (value === null || value === undefined ? {} : { [name]: value }) as { [key in Name]?: NonNullable<Value> };
+}
+
+function moment<Name extends string>(name: Name, date: Date | null | undefined) {
+  return present(name, date && timestampFromDate(date));
+}

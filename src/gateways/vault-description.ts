@@ -1,0 +1,49 @@
+/** What session creation tells the widget about the vault, for the vault that we run ourselves. */
+
+import { encodeId } from "../platform/ids.ts";
+import { type SigningKey, signFramePolicy, signSessionGrant } from "../platform/service-token-signing.ts";
+
+/** The vault object of mode `self_hosted`: the session's grant, and where the card frame comes from. */
+export type SelfHostedVaultObject = {
+  mode: "self_hosted";
+  publishableKey: string;
+  profileId: string;
+  sdkAuthorization: string;
+  sdkUrl: string;
+  framePolicy: string;
+};
+
+// A page that submits at the last moment still needs the grant while its card is tokenized.
+const graceMs = 60_000;
+
+/** Describes the self-hosted vault to one session after another; signs with the environment's key. */
+export function selfHostedVault(vault: { signing: SigningKey; vaultOrigin: string }) {
+  return async (session: {
+    sessionId: string;
+    merchantId: string;
+    publishableKey: string;
+    checkoutOrigins: readonly string[];
+    expiresAt: Date;
+  }): Promise<SelfHostedVaultObject> => {
+    const profileId = encodeId("mer", session.merchantId);
+    const origins = session.checkoutOrigins;
+    const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
+    const [sdkAuthorization, framePolicy] = await Promise.all([
+      signSessionGrant(vault.signing, {
+        session: encodeId("ps", session.sessionId),
+        profile: profileId,
+        origins,
+        expiresAt,
+      }),
+      signFramePolicy(vault.signing, { origins, expiresAt }),
+    ]);
+    return {
+      mode: "self_hosted",
+      publishableKey: session.publishableKey,
+      profileId,
+      sdkAuthorization,
+      sdkUrl: `${vault.vaultOrigin}/sdk.js`,
+      framePolicy,
+    };
+  };
+}
