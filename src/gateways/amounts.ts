@@ -1,5 +1,5 @@
 /** Our amounts in a gateway's own unit and back. Gateways do not all follow ISO 4217; each folder's currencies.ts says where. */
-import { isoExponent } from "../platform/money.ts";
+import { isCurrency, isoExponent } from "../platform/money.ts";
 
 /** An amount as the whole service means it: an integer of ISO 4217 minor units. */
 export type Amount = { readonly amountMinor: number; readonly currency: string };
@@ -14,11 +14,8 @@ export type GatewayAmount =
 /** The gateway's integer for the same money, or why there is none: an unknown currency, or a digit the gateway cannot express. */
 export function toGatewayAmount(table: CurrencyTable, amount: Amount): GatewayAmount {
   const theirs = exponentIn(table, amount.currency);
-  const ours = isoExponent(amount.currency);
-  if (theirs === undefined || ours === undefined) {
-    return { type: "impossible", because: `the gateway does not take ${amount.currency}` };
-  }
-  const value = scaled(amount.amountMinor, theirs - ours);
+  if (theirs === undefined) return { type: "impossible", because: `the gateway does not take ${amount.currency}` };
+  const value = scaled(amount.amountMinor, theirs - isoExponent(amount.currency));
   if (value === undefined) {
     return {
       type: "impossible",
@@ -38,14 +35,13 @@ export function isSameAmount(table: CurrencyTable, amount: Amount, value: unknow
 export function fromGatewayAmount(table: CurrencyTable, value: unknown, currency: unknown): Amount | undefined {
   if (typeof currency !== "string" || typeof value !== "number") return undefined;
   const theirs = exponentIn(table, currency);
-  const ours = isoExponent(currency);
-  if (theirs === undefined || ours === undefined) return undefined;
-  const amountMinor = scaled(value, ours - theirs);
+  if (theirs === undefined) return undefined;
+  const amountMinor = scaled(value, isoExponent(currency) - theirs);
   return amountMinor === undefined ? undefined : { amountMinor, currency };
 }
 
 function exponentIn(table: CurrencyTable, currency: string): number | undefined {
-  return Object.hasOwn(table, currency) ? table[currency] : undefined;
+  return isCurrency(currency) && Object.hasOwn(table, currency) ? table[currency] : undefined;
 }
 
 /** `value` × 10^decimals, or undefined when that is no safe integer. */

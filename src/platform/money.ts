@@ -18,6 +18,9 @@ const decimalsByCode: ReadonlyMap<string, number> = new Map(
   ),
 );
 
+/** Every currency that people pay with. */
+export const isoCurrencies: readonly string[] = [...decimalsByCode.keys()];
+
 /** Whether the code is an ISO 4217 currency that people pay with. */
 export function isCurrency(code: string): boolean {
   return decimalsByCode.has(code);

@@ -1,0 +1,121 @@
+/** SANDBOX_B's notices: Adyen-like items, signed, posted until the merchant's side answers 2xx. Also how their signature is computed. */
+import { randomUUID } from "node:crypto";
+import { hmacSha256 } from "../../../platform/secrets.ts";
+import type { GatewayHttp } from "../../gateway-http.ts";
+import type { Account } from "../accounts.ts";
+import type { Authorization } from "../ledger.ts";
+import type { Pauses } from "../pauses.ts";
+
+/** What is signed, in this order (Adyen's own, https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures, 2026). */
+export type SignedFields = {
+  readonly pspReference: string;
+  readonly originalReference: string;
+  readonly merchantAccountCode: string;
+  readonly merchantReference: string;
+  readonly value: number;
+  readonly currency: string;
+  readonly eventCode: string;
+  readonly success: string;
+};
+
+/** Base64 of HMAC-SHA-256 over the signed fields joined by colons, under a key of hexadecimal digits. */
+export function signNotice(hmacKeyHex: string, fields: SignedFields): string {
+  const { pspReference, originalReference, merchantAccountCode, merchantReference } = fields;
+  const { value, currency, eventCode, success } = fields;
+  const signed = [
+    pspReference,
+    originalReference,
+    merchantAccountCode,
+    merchantReference,
+    value,
+    currency,
+    eventCode,
+    success,
+  ];
+  return hmacSha256(Buffer.from(hmacKeyHex, "hex"), signed.join(":")).toString("base64");
+}
+
+export type NoticeContent = {
+  readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
+  readonly success: boolean;
+  /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
+  readonly pspReference: string;
+  readonly merchantReference: string;
+  readonly authorization?: Authorization | undefined;
+  readonly reason?: string | undefined;
+};
+
+// Tries double from 250 ms to 30 s: quick in a demo, and a receiver down for an hour still gets everything.
+const firstRetryMs = 250;
+const retryMsMax = 30_000;
+const triesMax = 150;
+const postTimeoutMs = 5_000;
+
+export class NoticeSender {
+  readonly #http: GatewayHttp;
+  readonly #pauses: Pauses;
+  #closed = false;
+
+  constructor(http: GatewayHttp, pauses: Pauses) {
+    this.#http = http;
+    this.#pauses = pauses;
+  }
+
+  /** Posts until it is answered 2xx. Signs at each try, so an address or key set meanwhile is used. Never throws. */
+  async send(account: Account, content: NoticeContent): Promise<void> {
+    const eventDate = new Date().toISOString();
+    let delayMs = firstRetryMs;
+    for (let tried = 0; tried < triesMax && !this.#closed; tried++) {
+      await this.#pauses.gate("b.notice", content.merchantReference);
+      if (account.notificationUrl !== "" && (await this.#post(account, content, eventDate))) return;
+      await this.#pauses.wait("b.notice-retry", content.merchantReference, delayMs);
+      delayMs = Math.min(delayMs * 2, retryMsMax);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #post(account: Account, content: NoticeContent, eventDate: string): Promise<boolean> {
+    const reply = await this.#http.send({
+      method: "POST",
+      url: account.notificationUrl,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(noticeBody(account, content, eventDate)),
+      timeoutMs: postTimeoutMs,
+    });
+    return reply.type === "answer" && reply.status >= 200 && reply.status < 300;
+  }
+}
+
+function noticeBody(account: Account, content: NoticeContent, eventDate: string): object {
+  const { authorization, reason } = content;
+  const fields: SignedFields = {
+    pspReference: content.pspReference,
+    originalReference: content.eventCode === "AUTHORISATION" ? "" : (authorization?.id ?? ""),
+    merchantAccountCode: account.id,
+    merchantReference: content.merchantReference,
+    value: authorization?.value ?? 0,
+    currency: authorization?.currency ?? "XXX",
+    eventCode: content.eventCode,
+    success: String(content.success),
+  };
+  const { value, currency, ...named } = fields;
+  const item = {
+    ...named,
+    amount: { value, currency },
+    eventDate,
+    ...(reason === undefined ? {} : { reason }),
+    additionalData: { hmacSignature: signNotice(account.hmacKey, fields) },
+  };
+  return {
+    live: String(account.environment === "live"),
+    notificationItems: [{ NotificationRequestItem: item }],
+  };
+}
+
+/** A reference such as Adyen's: unique per event. */
+export function newPspReference(): string {
+  return `psp_${randomUUID()}`;
+}

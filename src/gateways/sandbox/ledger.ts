@@ -1,0 +1,93 @@
+/** The money side of both pretend acquirers: holds, captures and voids. Knows no HTTP. */
+import { randomUUID } from "node:crypto";
+
+export type AcquirerName = "A" | "B";
+
+/** One authorization on record. Amounts are integers of the acquirer's own unit. */
+export type Authorization = {
+  readonly id: string;
+  readonly acquirer: AcquirerName;
+  readonly account: string;
+  /** The merchant side's name for it: our attempt id. Acquirers do not keep these apart, so two may share one. */
+  readonly reference: string;
+  readonly orderRef: string;
+  readonly last4: string;
+  readonly value: number;
+  readonly currency: string;
+  readonly capturesSlowly: boolean;
+  readonly declineCode?: string;
+  status: "held" | "captured" | "voided" | "declined";
+  capturedValue: number;
+};
+
+export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue">;
+
+/** Whose authorization, by the merchant side's own name for it. */
+export type Reference = {
+  readonly acquirer: AcquirerName;
+  readonly account: string;
+  readonly reference: string;
+};
+
+// A day of a busy demo; the oldest are forgotten beyond it.
+const authorizationsMax = 100_000;
+
+export class Ledger {
+  readonly #authorizations = new Map<string, Authorization>();
+  /** References voided before they were ever authorized: a late authorize of one is refused. */
+  readonly #refused = new Set<string>();
+
+  open(authorization: NewAuthorization): Authorization {
+    const status = authorization.declineCode === undefined ? "held" : "declined";
+    const opened: Authorization = { ...authorization, id: `auth_${randomUUID()}`, status, capturedValue: 0 };
+    this.#authorizations.set(opened.id, opened);
+    dropOldest(this.#authorizations);
+    return opened;
+  }
+
+  find(acquirer: AcquirerName, account: string, id: string): Authorization | undefined {
+    const found = this.#authorizations.get(id);
+    return found?.acquirer === acquirer && found.account === account ? found : undefined;
+  }
+
+  findByReference(asked: Reference): readonly Authorization[] {
+    return this.all().filter(
+      (one) => one.reference === asked.reference && one.account === asked.account && one.acquirer === asked.acquirer,
+    );
+  }
+
+  all(): readonly Authorization[] {
+    return [...this.#authorizations.values()];
+  }
+
+  /** Captures the whole hold; false when there is none any more. */
+  capture(authorization: Authorization): boolean {
+    if (authorization.status !== "held") return false;
+    authorization.status = "captured";
+    authorization.capturedValue = authorization.value;
+    return true;
+  }
+
+  void(authorization: Authorization): void {
+    if (authorization.status === "held") authorization.status = "voided";
+  }
+
+  /** From now on an authorize under this reference is refused. */
+  refuse(reference: Reference): void {
+    this.#refused.add(keyOf(reference));
+    dropOldest(this.#refused);
+  }
+
+  isRefused(reference: Reference): boolean {
+    return this.#refused.has(keyOf(reference));
+  }
+}
+
+function keyOf({ acquirer, account, reference }: Reference): string {
+  return JSON.stringify([acquirer, account, reference]);
+}
+
+function dropOldest(kept: Map<string, unknown> | Set<string>): void {
+  const oldest = kept.keys().next().value;
+  if (kept.size > authorizationsMax && oldest !== undefined) kept.delete(oldest);
+}

@@ -1,0 +1,73 @@
+/** Every place where a pretend acquirer waits: for a duration, or for a release signal, whichever comes first. */
+
+type Pause = { readonly operation: string; readonly reference: string; readonly resume: () => void };
+
+/** Which pauses are meant; what is left out matches everything. */
+export type PauseFilter = { readonly operation?: string | undefined; readonly reference?: string | undefined };
+
+export class Pauses {
+  readonly #waiting = new Set<Pause>();
+  readonly #heldOperations = new Set<string>();
+  #onArrival: (() => void)[] = [];
+  #closed = false;
+
+  /** Waits `durationMs`, or less when released. */
+  wait(operation: string, reference: string, durationMs: number): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const resume = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(pause);
+        resolve();
+      };
+      const pause: Pause = { operation, reference, resume };
+      const timer = setTimeout(resume, durationMs);
+      this.#waiting.add(pause);
+      for (const arrived of this.#onArrival.splice(0)) arrived();
+    });
+  }
+
+  /** Waits only while the operation is held back. */
+  async gate(operation: string, reference: string): Promise<void> {
+    if (this.#heldOperations.has(operation)) await this.wait(operation, reference, longestMs);
+  }
+
+  /** From now on answers of this operation wait for `release`. */
+  holdBack(operation: string): void {
+    this.#heldOperations.add(operation);
+  }
+
+  /** Ends the holding back of an operation and every matching pause; tells how many there were. */
+  release(filter: PauseFilter): number {
+    if (filter.operation === undefined) this.#heldOperations.clear();
+    else this.#heldOperations.delete(filter.operation);
+    const matching = this.#matching(filter);
+    for (const pause of matching) pause.resume();
+    return matching.length;
+  }
+
+  /** Resolves with the number of matching pauses as soon as there is one, so that a test need not poll. */
+  async arrival(filter: PauseFilter): Promise<number> {
+    while (!this.#closed && this.#matching(filter).length === 0) {
+      await new Promise<void>((resolve) => this.#onArrival.push(resolve));
+    }
+    return this.#matching(filter).length;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.release({});
+    for (const arrived of this.#onArrival.splice(0)) arrived();
+  }
+
+  #matching(filter: PauseFilter): Pause[] {
+    return [...this.#waiting].filter(
+      (pause) =>
+        (filter.operation === undefined || pause.operation === filter.operation) &&
+        (filter.reference === undefined || pause.reference === filter.reference),
+    );
+  }
+}
+
+// The longest delay a Node timer keeps (2^31 − 1 ms, 24 days); a longer one fires at once.
+const longestMs = 2_147_483_647;
