@@ -1,0 +1,115 @@
+/** A nats-server of our own on loopback: JetStream, one account for each environment. Makes no streams. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { connect } from "nats";
+import { CannotStart, startServer, stopServer } from "./detached-server.ts";
+import { freePort, requirePort } from "./free-port.ts";
+import { clearOrphan, discardServer, loadRecord, type ServerRecord, saveRecord, startedByUs } from "./server-record.ts";
+
+const run = promisify(execFile);
+
+/** How one environment enters its account; nothing in it reaches the other's subjects or streams. */
+export type NatsLogin = { readonly servers: string; readonly user: string; readonly pass: string };
+
+/** A running private nats-server. */
+export type PrivateNats = {
+  readonly urls: { readonly test: NatsLogin; readonly live: NatsLogin };
+  readonly pid: number;
+  /** Stops the server; with `removeData` nothing of it stays. Messages outlive a stop otherwise. */
+  stop(options?: { removeData?: boolean }): Promise<void>;
+};
+
+// nats-server 2.9.10 finishes its writes on SIGTERM and then exits with 1; we wait for its end, not for a code.
+const stopSignal = "SIGTERM";
+// A stream is bounded to 1 GiB; the account has room for a second version of it beside the first.
+const accountFileBytesMax = 2 * 1024 ** 3;
+// The stream and a version of it in the making, with consumers of internal services beside ours.
+const accountStreamsMax = 4;
+const accountConsumersMax = 64;
+
+/**
+ * Starts the nats-server named `dataName` (default "nats"), making it on the first call; port, passwords and messages
+ * outlive a stop. Throws CannotStart when there is no nats-server, when it is running already or its port is taken.
+ */
+export async function startPrivateNats(options: { stateFolder: string; dataName?: string }): Promise<PrivateNats> {
+  const stateFolder = resolve(options.stateFolder);
+  const dataName = options.dataName ?? "nats";
+  const recordFile = join(stateFolder, `${dataName}.json`);
+  const dataFolder = join(stateFolder, dataName);
+  const command = await findNatsServer();
+  const known = loadRecord(recordFile);
+  if (known !== undefined) await clearOrphan("nats-server", known, stopSignal);
+  const passwords = { test: newPassword(), live: newPassword() };
+  const record = known ?? { dataFolder, port: await freePort(), passwords };
+  await requirePort({ port: record.port, owner: "nats-server", recordFile });
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const configFile = join(dataFolder, "nats.conf");
+  writeFileSync(configFile, configOf(record, join(dataFolder, "jetstream")), { mode: 0o600 });
+  const urls = { test: loginOf(record, "test"), live: loginOf(record, "live") };
+  const mark = await startServer({
+    name: "nats-server",
+    command,
+    args: ["-c", configFile],
+    cwd: dataFolder,
+    logFile: join(stateFolder, `${dataName}.log`),
+    stopSignal,
+    onSpawn: (server) => saveRecord(recordFile, startedByUs(record, server)),
+    probe: () => answersJetStream(urls.live),
+  });
+  return {
+    urls,
+    pid: mark.pid,
+    async stop({ removeData = false } = {}) {
+      await stopServer(mark, stopSignal);
+      if (removeData) return discardServer(recordFile, stopSignal);
+      saveRecord(recordFile, { ...record, server: undefined, starter: undefined });
+    },
+  };
+}
+
+/** The nats-server to run: of the PATH, of Debian's folder for daemons, or the one that set-up fetched. */
+async function findNatsServer(): Promise<string> {
+  const fetched = join(import.meta.dirname, "..", "..", ".switchyard", "bin", "nats-server");
+  for (const command of ["nats-server", "/usr/sbin/nats-server", fetched]) {
+    const isThere = await run(command, ["--version"]).catch(() => undefined);
+    if (isThere !== undefined) return command;
+  }
+  throw new CannotStart(
+    "nats-server is not on the PATH. Install it (Debian: apt-get install nats-server), run " +
+      '"node src/set-up/set-up.mjs", or use a server of your own: npm start -- --nats URL.',
+  );
+}
+
+function newPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+function loginOf(record: ServerRecord, environment: "test" | "live"): NatsLogin {
+  return { servers: `127.0.0.1:${record.port}`, user: environment, pass: record.passwords[environment] ?? "" };
+}
+
+function configOf(record: ServerRecord, storeFolder: string): string {
+  const limits = `{max_mem: 0, max_file: ${accountFileBytesMax}, max_streams: ${accountStreamsMax}, max_consumers: ${accountConsumersMax}}`;
+  const account = (name: string, environment: "test" | "live") =>
+    `  ${name}: {jetstream: ${limits}, users: [{user: ${environment}, password: ${JSON.stringify(record.passwords[environment])}}]}`;
+  return `# Written at every start of the private nats-server; changes here are lost.
+listen: "127.0.0.1:${record.port}"
+jetstream: {store_dir: ${JSON.stringify(storeFolder)}, max_mem: 1048576, max_file: ${2 * accountFileBytesMax}}
+accounts: {
+${account("TEST", "test")}
+${account("LIVE", "live")}
+}
+`;
+}
+
+async function answersJetStream(login: NatsLogin): Promise<void> {
+  const connection = await connect({ ...login, reconnect: false, timeout: 1_000 });
+  try {
+    await connection.jetstreamManager();
+  } finally {
+    await connection.close();
+  }
+}

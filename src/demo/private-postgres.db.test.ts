@@ -1,0 +1,132 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { Client } from "pg";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { testStateFolder } from "../testing/test-run.ts";
+import { startPrivatePostgres } from "./private-postgres.ts";
+import { isAlive, markOf } from "./process-mark.ts";
+import { loadRecord, saveRecord } from "./server-record.ts";
+
+// The real state folder, so that the binaries are copied once for the checkout; names of this run, so that it cleans up.
+const stateFolder = testStateFolder;
+let names = 0;
+
+function newName(): { dataName: string; recordFile: string } {
+  const dataName = `${inject("testRunName")}-own-postgres-${process.pid}-${names++}`;
+  return { dataName, recordFile: join(stateFolder, `${dataName}.json`) };
+}
+
+async function ask(url: string, sql: string): Promise<unknown> {
+  const client = new Client({ connectionString: url });
+  try {
+    await client.connect();
+    return Object.values((await client.query(sql)).rows[0] ?? {})[0];
+  } finally {
+    await client.end();
+  }
+}
+
+describe("startPrivatePostgres()", () => {
+  it("keeps data, port and password from one start to the next", async () => {
+    const { dataName } = newName();
+    const first = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    await ask(first.ownerUrl, "CREATE DATABASE kept");
+    await first.stop();
+    expect(markOf(first.pid)).toBeUndefined();
+    const second = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    expect(second.ownerUrl).toBe(first.ownerUrl);
+    expect(await ask(second.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
+    await second.stop({ removeData: true });
+  });
+
+  it("gives a role that makes databases and roles but is no superuser, over a password that only we can read", async () => {
+    const { dataName, recordFile } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    onTestFinished(() => server.stop({ removeData: true }));
+    const rights = "rolcreatedb AND rolcreaterole AND NOT rolsuper";
+    expect(await ask(server.ownerUrl, `SELECT ${rights} FROM pg_roles WHERE rolname = current_user`)).toBe(true);
+    expect(statSync(recordFile).mode & 0o777).toBe(0o600);
+    const wrong = new URL(server.ownerUrl);
+    wrong.password = "guess";
+    await expect(ask(wrong.href, "SELECT 1")).rejects.toThrow("password authentication failed");
+  });
+
+  it("keeps roles of others out of the databases that come with the server", async () => {
+    const { dataName } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    onTestFinished(() => server.stop({ removeData: true }));
+    await ask(server.ownerUrl, "CREATE ROLE stranger LOGIN PASSWORD 'known'");
+    for (const database of ["postgres", "template1"]) {
+      const url = new URL(server.ownerUrl);
+      Object.assign(url, { username: "stranger", password: "known", pathname: database });
+      await expect(ask(url.href, "SELECT 1")).rejects.toThrow("permission denied for database");
+    }
+  });
+
+  it("refuses a second start while the first one's starter lives", async () => {
+    const { dataName } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    onTestFinished(() => server.stop({ removeData: true }));
+    await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
+      `PostgreSQL is already running (pid ${server.pid}), started by process ${process.pid}. Stop that one first.`,
+    );
+  });
+
+  it("stops the orphan of a starter that died, and takes its data over", async () => {
+    const { dataName, recordFile } = newName();
+    const orphan = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    await ask(orphan.ownerUrl, "CREATE DATABASE kept");
+    const record = loadRecord(recordFile);
+    saveRecord(recordFile, { ...record!, starter: { pid: process.pid, birth: "long ago" } });
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    onTestFinished(() => server.stop({ removeData: true }));
+    expect(isAlive(record!.server!)).toBe(false);
+    expect(await ask(server.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
+  });
+
+  it("starts over a pid file whose process is gone, and leaves the stranger with that pid alone", async () => {
+    const { dataName, recordFile } = newName();
+    const killed = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    process.kill(killed.pid, "SIGKILL");
+    const stranger = markOf(process.pid)!;
+    saveRecord(recordFile, { ...loadRecord(recordFile)!, server: { ...stranger, birth: "long ago" } });
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    onTestFinished(() => server.stop({ removeData: true }));
+    expect(isAlive(stranger)).toBe(true);
+  });
+
+  it("names the file to change when its port is taken", async () => {
+    const { dataName, recordFile } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    await server.stop();
+    const { port } = loadRecord(recordFile)!;
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
+    onTestFinished(() => void other.close());
+    await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
+      `port ${port} of PostgreSQL is taken by another program. Stop that program, or change "port" in ${recordFile}.`,
+    );
+  });
+
+  it("says what to do when the passwords of its data are gone", async () => {
+    const { dataName, recordFile } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    await server.stop();
+    const record = readFileSync(recordFile, "utf8");
+    rmSync(recordFile);
+    await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
+      `${server.dataFolder} holds data of an earlier start`,
+    );
+    writeFileSync(recordFile, record, { mode: 0o600 });
+  });
+
+  it("quotes the end of the log when PostgreSQL does not start", async () => {
+    const { dataName, recordFile } = newName();
+    const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
+    await server.stop();
+    rmSync(join(server.dataFolder, "global", "pg_control"));
+    await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(/pg_control/);
+    expect(loadRecord(recordFile)?.server).toSatisfy((mark) => mark === undefined || !isAlive(mark));
+  });
+});

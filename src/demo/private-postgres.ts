@@ -1,0 +1,156 @@
+/** A PostgreSQL of our own on loopback, for the demo and the tests. Knows nothing of our databases in it. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chown, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client, escapeLiteral } from "pg";
+import { CannotStart, type ServerProgram, startServer, stopServer } from "./detached-server.ts";
+import { freePort, requirePort } from "./free-port.ts";
+import { type PostgresHome, preparePostgresHome } from "./postgres-home.ts";
+import { clearOrphan, discardServer, loadRecord, type ServerRecord, saveRecord, startedByUs } from "./server-record.ts";
+
+const run = promisify(execFile);
+
+/** A running private PostgreSQL. `ownerUrl` is a role with CREATEDB and CREATEROLE, no superuser. */
+export type PrivatePostgres = {
+  readonly ownerUrl: string;
+  readonly pid: number;
+  readonly dataFolder: string;
+  /** Stops the server cleanly; with `removeData` nothing of it stays. */
+  stop(options?: { removeData?: boolean }): Promise<void>;
+};
+
+const superuser = "postgres";
+const owner = "switchyard_owner";
+// Fast shutdown: sessions are ended, then a clean checkpoint (PostgreSQL 18, 18.5 "Shutting Down the Server").
+const stopSignal = "SIGINT";
+// Every role and its pools on one machine, with room for a person's psql.
+const connectionsMax = 200;
+
+/**
+ * Starts the PostgreSQL named `dataName`, making it on the first call; port, passwords and data outlive a stop.
+ * `forTests` gives durability away for speed. Throws CannotStart when it is running already, when its port is taken
+ * or when its data cannot be entered.
+ */
+export async function startPrivatePostgres(options: {
+  stateFolder: string;
+  dataName: string;
+  forTests?: boolean;
+}): Promise<PrivatePostgres> {
+  const { stateFolder, dataName, forTests = false } = options;
+  const recordFile = join(stateFolder, `${dataName}.json`);
+  const home = await preparePostgresHome({ stateFolder, dataName });
+  const known = loadRecord(recordFile);
+  if (known !== undefined) await clearOrphan("PostgreSQL", known, stopSignal);
+  const passwords = { [superuser]: newPassword(), [owner]: newPassword() };
+  const record = known ?? { dataFolder: home.dataFolder, port: await freePort(), passwords };
+  await requirePort({ port: record.port, owner: "PostgreSQL", recordFile });
+  await prepareData({ home, recordFile, record, isNew: known === undefined });
+  const mark = await startServer({
+    ...programOf({ home, port: record.port, forTests }),
+    logFile: join(stateFolder, `${dataName}.log`),
+    onSpawn: (server) => saveRecord(recordFile, startedByUs(record, server)),
+    probe: () => asSuperuser(record, async () => undefined),
+  });
+  await asSuperuser(record, (client) => prepareRoles(client, record));
+  return {
+    ownerUrl: urlOf(record, owner),
+    pid: mark.pid,
+    dataFolder: home.dataFolder,
+    async stop({ removeData = false } = {}) {
+      await stopServer(mark, stopSignal);
+      if (removeData) return discardServer(recordFile, stopSignal);
+      saveRecord(recordFile, { ...record, server: undefined, starter: undefined });
+    },
+  };
+}
+
+function newPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+function urlOf(record: ServerRecord, role: string): string {
+  return `postgres://${role}:${record.passwords[role]}@127.0.0.1:${record.port}/postgres`;
+}
+
+function programOf(options: { home: PostgresHome; port: number; forTests: boolean }) {
+  const { home, port, forTests } = options;
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    port,
+    max_connections: connectionsMax,
+    timezone: "UTC",
+    log_timezone: "UTC",
+    // Short statements only: compiling one costs more than running it.
+    jit: "off",
+    ...(forTests && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+  };
+  return {
+    name: "PostgreSQL",
+    command: join(home.binFolder, "postgres"),
+    args: ["-D", home.dataFolder, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    cwd: home.dataFolder,
+    runAs: home.runAs,
+    stopSignal,
+  } satisfies Partial<ServerProgram>;
+}
+
+/** Makes the data folder unless it is there, beside its place and renamed, so that half of one is never started. */
+async function prepareData(options: {
+  home: PostgresHome;
+  recordFile: string;
+  record: ServerRecord;
+  isNew: boolean;
+}): Promise<void> {
+  const { home, recordFile, record, isNew } = options;
+  const { binFolder, dataFolder, runAs } = home;
+  if (existsSync(dataFolder)) {
+    if (!isNew) return;
+    throw new CannotStart(
+      `${dataFolder} holds data of an earlier start, but ${recordFile}, which knew its passwords, is gone. ` +
+        "Put that file back, or remove the folder to begin with an empty PostgreSQL.",
+    );
+  }
+  saveRecord(recordFile, record);
+  const fresh = `${dataFolder}.new`;
+  const passwordFile = `${dataFolder}.password`;
+  await rm(fresh, { recursive: true, force: true });
+  await writeFile(passwordFile, record.passwords[superuser] ?? "", { mode: 0o600 });
+  if (runAs !== undefined) await chown(passwordFile, runAs.uid, runAs.gid);
+  const how = ["--locale=C", "--encoding=UTF8", "--auth=scram-sha-256", "--no-instructions", "--no-sync"];
+  const args = ["-D", fresh, "-U", superuser, `--pwfile=${passwordFile}`, ...how];
+  try {
+    await run(join(binFolder, "initdb"), args, { cwd: join(dataFolder, ".."), ...runAs });
+  } catch (error) {
+    throw new CannotStart(`PostgreSQL could not make its data folder. ${(error as Error).message}`, { cause: error });
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+  await rename(fresh, dataFolder);
+}
+
+/** Keeps everybody but the owner out of the databases that come with the server; repeating it is harmless. */
+async function prepareRoles(client: Client, record: ServerRecord): Promise<void> {
+  const known = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [owner]);
+  const verb = known.rowCount === 0 ? "CREATE" : "ALTER";
+  await client.query(
+    `${verb} ROLE ${owner} LOGIN CREATEDB CREATEROLE PASSWORD ${escapeLiteral(record.passwords[owner] ?? "")}`,
+  );
+  // Lets the owner drop a database that a test or a crashed role is still connected to.
+  await client.query(`GRANT pg_signal_backend TO ${owner}`);
+  await client.query("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC");
+  await client.query(`GRANT CONNECT ON DATABASE postgres, template1 TO ${owner}`);
+}
+
+async function asSuperuser<Result>(record: ServerRecord, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: urlOf(record, superuser) });
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,70 @@
+/** What a private server needs to be found and entered again: port, passwords, processes; a 0600 file in the state folder. */
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { CannotStart, stopServer } from "./detached-server.ts";
+import { isAlive, markOf, type ProcessMark } from "./process-mark.ts";
+
+/** One private server as its starter left it. `server` is absent while it is stopped. */
+export type ServerRecord = {
+  readonly dataFolder: string;
+  readonly port: number;
+  readonly passwords: Readonly<Record<string, string>>;
+  readonly server?: ProcessMark | undefined;
+  readonly starter?: ProcessMark | undefined;
+};
+
+/** Reads a record; undefined when there is none yet. Throws CannotStart when the file is not one. */
+export function loadRecord(recordFile: string): ServerRecord | undefined {
+  let text: string;
+  try {
+    text = readFileSync(recordFile, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as ServerRecord;
+  } catch (error) {
+    throw new CannotStart(`${recordFile} cannot be read as JSON. Put it right, or remove it with the data beside it.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Writes a record so that a crash leaves either the old or the new one, readable by us alone. */
+export function saveRecord(recordFile: string, record: ServerRecord): void {
+  mkdirSync(dirname(recordFile), { recursive: true });
+  const fresh = `${recordFile}.new`;
+  writeFileSync(fresh, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
+  chmodSync(fresh, 0o600);
+  renameSync(fresh, recordFile);
+}
+
+/** The record of a server that this process has just started. */
+export function startedByUs(record: ServerRecord, server: ProcessMark): ServerRecord {
+  return { ...record, server, starter: markOf(process.pid) };
+}
+
+/**
+ * Makes way for a start: stops a server whose starter died without stopping it.
+ * Throws CannotStart when its starter still lives, because then it is in use.
+ */
+export async function clearOrphan(name: string, record: ServerRecord, signal: NodeJS.Signals): Promise<void> {
+  const { server, starter } = record;
+  if (server === undefined || !isAlive(server)) return;
+  if (starter !== undefined && isAlive(starter)) {
+    throw new CannotStart(
+      `${name} is already running (pid ${server.pid}), started by process ${starter.pid}. Stop that one first.`,
+    );
+  }
+  await stopServer(server, signal);
+}
+
+/** Stops the server of a record, whoever started it, and removes its data and the record. Its log stays. */
+export async function discardServer(recordFile: string, signal: NodeJS.Signals): Promise<void> {
+  const record = loadRecord(recordFile);
+  if (record === undefined) return;
+  if (record.server !== undefined) await stopServer(record.server, signal);
+  rmSync(record.dataFolder, { recursive: true, force: true });
+  rmSync(recordFile, { force: true });
+}

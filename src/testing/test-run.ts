@@ -1,0 +1,51 @@
+/** One run of the tests: gives its workers a folder, and ends every server that they started in it. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { isAlive, markOf, type ProcessMark } from "../demo/process-mark.ts";
+import { discardServer } from "../demo/server-record.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Begins the name of everything that this run makes in the state folder. */
+    testRunName: string;
+  }
+}
+
+/** Where the tests keep their servers: the same folder as the demo, under names of their own. */
+export const testStateFolder = join(import.meta.dirname, "..", "..", ".switchyard");
+
+const runNamePattern = /^(test-run-\d+)$/;
+
+/** Vitest's globalSetup: clears what a killed run left behind, and returns what ends this one. */
+export default async function beginTestRun(project: TestProject): Promise<() => Promise<void>> {
+  mkdirSync(testStateFolder, { recursive: true });
+  for (const name of readdirSync(testStateFolder)) {
+    if (runNamePattern.test(name) && !isStillRunning(name)) await endTestRun(name);
+  }
+  const runName = `test-run-${process.pid}`;
+  mkdirSync(join(testStateFolder, runName), { mode: 0o700 });
+  writeFileSync(ownerFileOf(runName), JSON.stringify(markOf(process.pid)));
+  project.provide("testRunName", runName);
+  return () => endTestRun(runName);
+}
+
+async function endTestRun(runName: string): Promise<void> {
+  const ours = readdirSync(testStateFolder).filter((name) => name.startsWith(`${runName}-`));
+  const records = ours.filter((name) => name.endsWith(".json"));
+  // SIGINT: PostgreSQL's fast shutdown; nats-server takes it as it takes SIGTERM.
+  await Promise.all(records.map((name) => discardServer(join(testStateFolder, name), "SIGINT")));
+  for (const name of [...ours, runName]) rmSync(join(testStateFolder, name), { recursive: true, force: true });
+}
+
+function ownerFileOf(runName: string): string {
+  return join(testStateFolder, runName, "owner.json");
+}
+
+function isStillRunning(runName: string): boolean {
+  try {
+    return isAlive(JSON.parse(readFileSync(ownerFileOf(runName), "utf8")) as ProcessMark);
+  } catch {
+    return false;
+  }
+}
