@@ -1,0 +1,82 @@
+/** Reads the body of POST /tokens: strict JSON of vault.v1.CreateTokenRequest, every problem of a body at once. Pure. */
+import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
+import type { Card } from "./card.ts";
+
+type Kind = "string" | "integer";
+
+/** The fields of CreateTokenRequest by their JSON names. */
+const fields: Readonly<Record<keyof Card, { kind: Kind; required: boolean }>> = {
+  number: { kind: "string", required: true },
+  expMonth: { kind: "integer", required: true },
+  expYear: { kind: "integer", required: true },
+  cvc: { kind: "string", required: true },
+  holder: { kind: "string", required: false },
+};
+
+/** Every string of a valid JSON text, with its colon when it is a key. Inside valid JSON this cannot misread. */
+const stringToken = /"((?:[^"\\]|\\.)*)"(\s*:)?/g;
+
+/**
+ * The card in a body of JSON. Its values are typed, not yet plausible: findCardProblems is for that.
+ * Throws `invalid_json`, or a DomainError with a problem per field.
+ */
+export function parseCardJson(bytes: Uint8Array): Card {
+  const { text, body } = parseObject(bytes);
+  const problems: FieldProblem[] = [];
+  for (const name of repeatedKeys(text)) problems.push(problem(name, "duplicate_field", "The field occurs twice."));
+  for (const name of Object.keys(body)) {
+    if (!Object.hasOwn(fields, name)) problems.push(problem(name, "unknown_field", "There is no such field."));
+  }
+  for (const [name, { kind, required }] of Object.entries(fields)) {
+    const value = body[name];
+    if (value === undefined && required) problems.push(problem(name, "missing_field", "The field is missing."));
+    if (value !== undefined && !isOfKind(value, kind)) {
+      problems.push(problem(name, "invalid_field", `The field takes ${kind === "integer" ? "an integer" : "text"}.`));
+    }
+  }
+  refuseWhenAny(problems);
+  return body as Card;
+}
+
+/** Throws the refusal that names all `problems`; returns when there is none. */
+export function refuseWhenAny(problems: readonly FieldProblem[]): void {
+  const [first] = problems;
+  if (first !== undefined) throw new DomainError(first.code, first.detail, { field: first.param, problems });
+}
+
+/** A problem with one field of the body. A name that is not one of ours came from the caller and is not repeated. */
+export function problem(name: string, code: DomainErrorCode, detail: string): FieldProblem {
+  return Object.hasOwn(fields, name)
+    ? { param: name, pointer: `/${name}`, code, detail }
+    : { param: "", pointer: "", code, detail };
+}
+
+function parseObject(bytes: Uint8Array): { text: string; body: Record<string, unknown> } {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const body: unknown = JSON.parse(text);
+    if (typeof body === "object" && body !== null && !Array.isArray(body)) {
+      return { text, body: body as Record<string, unknown> };
+    }
+  } catch {
+    // The parser's own message quotes the body, which holds a card: it goes no further than here.
+  }
+  throw new DomainError("invalid_json", "The body is not a JSON object in UTF-8.");
+}
+
+/** Keys that occur twice at the top: JSON.parse would silently keep the last. */
+function repeatedKeys(text: string): string[] {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [, key, colon] of text.matchAll(stringToken)) {
+    if (colon === undefined) continue;
+    const name = JSON.parse(`"${key}"`) as string;
+    if (seen.has(name)) repeated.add(name);
+    seen.add(name);
+  }
+  return [...repeated];
+}
+
+function isOfKind(value: unknown, kind: Kind): boolean {
+  return kind === "integer" ? Number.isSafeInteger(value) : typeof value === "string";
+}

@@ -1,0 +1,131 @@
+/** Cards at rest: sealed under their own token, counted per session, gone when used up, forgotten or expired. */
+import { randomBytes } from "node:crypto";
+import type { Database, Statement } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { deriveKey, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
+import type { Card } from "./card.ts";
+import type { VaultEnvironment } from "./vault-config.ts";
+import { cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken } from "./vault-limits.ts";
+
+/** A card's token and the moment from which it opens nothing. */
+export type KeptCard = { readonly token: Secret; readonly expiresAt: Date };
+
+/** A card taken for one use, or why there is none. A foreign session's token is `not_found`, like one never made. */
+export type TakenCard =
+  | { readonly type: "card"; readonly card: Card }
+  | { readonly type: "not_found" | "expired" | "used_up" };
+
+// 190 random bits are 24 bytes with the last two bits dropped: 32 letters of base64url hold 192.
+const tokenBytes = 24;
+
+// The session's row is written first, so that a concurrent Forget either waits for this card or refuses it.
+const keepStatement: Statement = {
+  name: "vault_keep_card",
+  text: `WITH session AS (
+    INSERT INTO card_session AS known (environment, session_id, tokens_made, expires_at)
+    VALUES ($1, $2, 1, clock_timestamp() + $6::int * interval '1 ms')
+    ON CONFLICT (environment, session_id) DO UPDATE SET tokens_made = known.tokens_made + 1
+    WHERE known.tokens_made < $7 AND NOT known.over
+    RETURNING 1)
+  INSERT INTO card (environment, session_id, token_hash, sealed, uses_left, expires_at)
+  SELECT $1, $2, $3, $4, $8, clock_timestamp() + $5::int * interval '1 ms' FROM session
+  RETURNING expires_at`,
+};
+
+const sessionOverStatement: Statement = {
+  name: "vault_session_over",
+  text: "SELECT over FROM card_session WHERE environment = $1 AND session_id = $2",
+};
+
+const takeStatement: Statement = {
+  name: "vault_take_card",
+  text: `UPDATE card SET uses_left = uses_left - 1
+    WHERE token_hash = $1 AND environment = $2 AND session_id = $3 AND uses_left > 0 AND expires_at > clock_timestamp()
+    RETURNING sealed`,
+};
+
+const whyNotStatement: Statement = {
+  name: "vault_why_not",
+  text: `SELECT expires_at <= clock_timestamp() AS expired FROM card
+    WHERE token_hash = $1 AND environment = $2 AND session_id = $3`,
+};
+
+const endSessionStatement: Statement = {
+  name: "vault_end_session",
+  text: `INSERT INTO card_session (environment, session_id, tokens_made, over, expires_at)
+    VALUES ($1, $2, 0, true, clock_timestamp() + $3::int * interval '1 ms')
+    ON CONFLICT (environment, session_id) DO UPDATE SET over = true, expires_at = excluded.expires_at`,
+};
+
+const forgetStatement: Statement = {
+  name: "vault_forget",
+  text: "DELETE FROM card WHERE environment = $1 AND session_id = $2",
+};
+
+/**
+ * Seals a card for one session and counts it there. Only the caller ever holds the token.
+ * Throws `session_ended` once the session was forgotten, `rate_limited` from its eleventh card on.
+ */
+export async function keepCard(
+  database: Database,
+  { environment, ring }: VaultEnvironment,
+  sessionId: string,
+  card: Card,
+): Promise<KeptCard> {
+  const token = `tok_${randomBytes(tokenBytes).toString("base64url")}`;
+  const sealed = seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
+  const [kept] = await database.query<{ expires_at: Date }>(keepStatement, [
+    environment,
+    sessionId,
+    sha256(token),
+    sealed,
+    cardLifetimeMs,
+    sessionCountLifetimeMs,
+    tokensPerSession,
+    usesPerToken,
+  ]);
+  if (kept !== undefined) return { token: new Secret(token), expiresAt: kept.expires_at };
+  const [session] = await database.query<{ over: boolean }>(sessionOverStatement, [environment, sessionId]);
+  if (session?.over) throw new DomainError("session_ended", "This payment session is over. Start a new one.");
+  throw new DomainError("rate_limited", "Too many cards were entered for this payment session. Start a new one.");
+}
+
+/** Uses the token up by one, durably, and opens its card. */
+export async function takeCard(
+  database: Database,
+  { environment, ring }: VaultEnvironment,
+  sessionId: string,
+  token: string,
+): Promise<TakenCard> {
+  const key = [sha256(token), environment, sessionId];
+  const [taken] = await database.query<{ sealed: string }>(takeStatement, key);
+  if (taken !== undefined) {
+    const opened = unseal(ringOfToken(ring, token), placeOf(environment, sessionId), taken.sealed);
+    return { type: "card", card: JSON.parse(opened.expose()) as Card };
+  }
+  const [left] = await database.query<{ expired: boolean }>(whyNotStatement, key);
+  if (left === undefined) return { type: "not_found" };
+  return { type: left.expired ? "expired" : "used_up" };
+}
+
+/** Deletes a session's cards and takes no more for it. Repeating it is harmless. */
+export async function forgetSession(
+  database: Database,
+  { environment }: VaultEnvironment,
+  sessionId: string,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(endSessionStatement, [environment, sessionId, sessionCountLifetimeMs]);
+    await tx.query(forgetStatement, [environment, sessionId]);
+  });
+}
+
+/** The ring as it is for one token: without the token nothing opens, without the ring neither. */
+function ringOfToken(ring: KeyRing, token: string): KeyRing {
+  const keys = Object.entries(ring.keys).map(([kid, master]) => [kid, deriveKey(master, `vault card ${token}`)]);
+  return { current: ring.current, keys: Object.fromEntries(keys) };
+}
+
+function placeOf(environment: string, sessionId: string): string {
+  return `card ${environment} ${sessionId}`;
+}

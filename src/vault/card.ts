@@ -1,0 +1,113 @@
+/** A payment card and what makes one plausible: brand, length, Luhn digit, expiry and CVC. Pure. */
+
+/** A card as the customer entered it and its issuer printed it. */
+export type Card = {
+  /** Digits only. */
+  readonly number: string;
+  /** 1 to 12. */
+  readonly expMonth: number;
+  /** Four digits. */
+  readonly expYear: number;
+  readonly cvc: string;
+  readonly holder?: string | undefined;
+};
+
+/** What may be shown of a card: PCI DSS 3.4.1 allows the last four digits. */
+export type CardShown = { readonly brand: string; readonly last4: string };
+
+/** Why a card cannot be one. `field` is the request's field; `detail` never repeats its value. */
+export type CardProblem = { readonly field: keyof Card; readonly detail: string };
+
+type BrandRule = {
+  readonly brand: string;
+  /** Issuer number ranges: ISO/IEC 7812 as the networks publish them. The first rule that matches wins. */
+  readonly starts: RegExp;
+  readonly lengths: readonly number[];
+  readonly cvcLength: number;
+};
+
+const brandRules: readonly BrandRule[] = [
+  { brand: "visa", starts: /^4/, lengths: [13, 16, 19], cvcLength: 3 },
+  {
+    brand: "mastercard",
+    starts: /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/,
+    lengths: [16],
+    cvcLength: 3,
+  },
+  { brand: "amex", starts: /^3[47]/, lengths: [15], cvcLength: 4 },
+  { brand: "discover", starts: /^(6011|64[4-9]|65)/, lengths: [16, 19], cvcLength: 3 },
+  { brand: "diners", starts: /^(30[0-5]|3095|36|38|39)/, lengths: [14, 16, 19], cvcLength: 3 },
+  { brand: "jcb", starts: /^35(2[89]|[3-8])/, lengths: [16, 19], cvcLength: 3 },
+  { brand: "unionpay", starts: /^(62|81)/, lengths: [16, 17, 18, 19], cvcLength: 3 },
+  { brand: "maestro", starts: /^(50|5[6-9]|6)/, lengths: [12, 13, 14, 15, 16, 17, 18, 19], cvcLength: 3 },
+];
+
+// ISO/IEC 7812-1 numbers have at most 19 digits; below 12 no network issues any.
+const numberShape = /^[0-9]{12,19}$/;
+// An issuer prints at most ten years ahead; twenty leaves room for virtual cards, and still catches a typo.
+const yearsAheadMax = 20;
+// ISO/IEC 7813 holds 26 characters of name; gateways take more, for names that do not fit there.
+const holderLengthMax = 100;
+
+/** The network a number belongs to, or `unknown`: another network's card may still be taken by a gateway. */
+export function brandOf(number: string): string {
+  return ruleOf(number)?.brand ?? "unknown";
+}
+
+/** What may be shown of this card. */
+export function shownOf(card: Card): CardShown {
+  return { brand: brandOf(card.number), last4: card.number.slice(-4) };
+}
+
+/** Whether the check digit is right (ISO/IEC 7812-1, annex B). */
+export function passesLuhn(number: string): boolean {
+  let sum = 0;
+  for (const [index, digit] of [...number].reverse().entries()) {
+    const doubled = Number(digit) * (index % 2 === 0 ? 1 : 2);
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+/** Everything that is wrong with a card at `now`; an empty list for a plausible one. */
+export function findCardProblems(card: Card, now: Date): CardProblem[] {
+  const problems: CardProblem[] = [];
+  const rule = ruleOf(card.number);
+  if (!isPlausibleNumber(card.number, rule)) {
+    problems.push({ field: "number", detail: "The card number is not complete or has a typing mistake." });
+  }
+  problems.push(...findExpiryProblems(card, now));
+  if (!/^[0-9]+$/.test(card.cvc) || !(rule ? [rule.cvcLength] : [3, 4]).includes(card.cvc.length)) {
+    problems.push({ field: "cvc", detail: `The security code has ${rule?.cvcLength ?? "3 or 4"} digits.` });
+  }
+  if (card.holder !== undefined && !isPlausibleHolder(card.holder)) {
+    problems.push({ field: "holder", detail: `The name has 1 to ${holderLengthMax} characters and no card number.` });
+  }
+  return problems;
+}
+
+function ruleOf(number: string): BrandRule | undefined {
+  return brandRules.find((rule) => rule.starts.test(number));
+}
+
+function isPlausibleNumber(number: string, rule: BrandRule | undefined): boolean {
+  if (!numberShape.test(number) || (rule !== undefined && !rule.lengths.includes(number.length))) return false;
+  return passesLuhn(number);
+}
+
+function findExpiryProblems(card: Card, now: Date): CardProblem[] {
+  if (card.expMonth < 1 || card.expMonth > 12) return [{ field: "expMonth", detail: "The month is 1 to 12." }];
+  // A card is good through the last day of its month everywhere on earth: UTC-12 is the last place to leave it.
+  const goodUntil = Date.UTC(card.expYear, card.expMonth, 1, 12);
+  if (now.getTime() >= goodUntil) return [{ field: "expYear", detail: "The card has expired." }];
+  if (card.expYear > now.getUTCFullYear() + yearsAheadMax) {
+    return [{ field: "expYear", detail: "The year is too far away." }];
+  }
+  return [];
+}
+
+function isPlausibleHolder(holder: string): boolean {
+  const printable = /^[^\p{Cc}\p{Cs}]+$/u.test(holder) && holder.trim() !== "";
+  // A card number typed into the name field would be stored and shown as a name by gateways.
+  return printable && holder.length <= holderLengthMax && !/(?:[0-9][ -]?){12}/.test(holder);
+}

@@ -1,0 +1,106 @@
+/** Where a card may go: one row an operation, fixing address, encoding and the exact field each part of a card may fill. Pure. */
+import { DomainError } from "../platform/errors.ts";
+import type { EnvironmentName } from "../platform/service-token.ts";
+
+/** The encodings gateways take requests in. */
+export type ContentType = "application/x-www-form-urlencoded" | "application/json";
+
+/**
+ * One operation of one gateway.
+ * A new gateway is a new row here: nothing that the core sends can widen one.
+ */
+export type Destination = {
+  readonly connector: string;
+  readonly operation: string;
+  readonly method: "POST";
+  /** Host names by environment, anchored; an environment without one is never sent to. `sandbox`: loopback, in test. */
+  readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
+  /** `{name}` stands for a path variable. */
+  readonly path: string;
+  readonly contentType: ContentType;
+  /**
+   * The fields a card may fill, by form name or JSON pointer, with the text each must hold to be filled.
+   * A field whose text needs the holder's name is left out when the customer gave none.
+   */
+  readonly fields: Readonly<Record<string, string>>;
+};
+
+export const destinations: readonly Destination[] = [
+  {
+    connector: "SANDBOX_A",
+    operation: "authorize",
+    method: "POST",
+    hosts: "sandbox",
+    path: "/a/v1/authorizations",
+    contentType: "application/x-www-form-urlencoded",
+    fields: {
+      "card[number]": "{{card.number}}",
+      "card[exp_month]": "{{card.expMonth}}",
+      "card[exp_year]": "{{card.expYear}}",
+      "card[cvc]": "{{card.cvc}}",
+      "card[holder]": "{{card.holder}}",
+    },
+  },
+  {
+    connector: "SANDBOX_B",
+    operation: "authorize",
+    method: "POST",
+    hosts: "sandbox",
+    path: "/b/payments",
+    contentType: "application/json",
+    fields: {
+      "/paymentMethod/number": "{{card.number}}",
+      "/paymentMethod/expiryMonth": "{{card.expMonth}}",
+      "/paymentMethod/expiryYear": "{{card.expYear}}",
+      "/paymentMethod/cvc": "{{card.cvc}}",
+      "/paymentMethod/holderName": "{{card.holder}}",
+    },
+  },
+];
+
+const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+/** The row of a connector's operation. Throws `invalid_field` when there is none. */
+export function findDestination(
+  rows: readonly Destination[],
+  { connector, operation }: { connector: string; operation: string },
+): Destination {
+  const row = rows.find((candidate) => candidate.connector === connector && candidate.operation === operation);
+  if (row === undefined)
+    throw new DomainError("invalid_field", "The vault sends no such operation.", { field: "operation" });
+  return row;
+}
+
+export type AddressRequest = {
+  readonly environment: EnvironmentName;
+  readonly origin: string;
+  readonly pathVariables: Readonly<Record<string, string>>;
+  /** Hosts, with port, that stand for a gateway in test. */
+  readonly sandboxHosts: readonly string[];
+};
+
+/** The full address of a request. Throws `invalid_field` when the row does not allow the host or the path does not fit. */
+export function addressOf(row: Destination, request: AddressRequest): string {
+  const url = URL.canParse(request.origin) ? new URL(request.origin) : undefined;
+  if (url === undefined || url.origin !== request.origin || !isHostAllowed(row, request, url)) {
+    throw new DomainError("invalid_field", "The vault sends no card to this origin.", { field: "origin" });
+  }
+  return url.origin + fillPath(row.path, request.pathVariables);
+}
+
+function isHostAllowed(row: Destination, { environment, sandboxHosts }: AddressRequest, url: URL): boolean {
+  if (environment === "test" && sandboxHosts.includes(url.host)) return true;
+  if (row.hosts === "sandbox") return environment === "test" && loopbackNames.has(url.hostname);
+  return url.protocol === "https:" && url.port === "" && row.hosts[environment]?.test(url.hostname) === true;
+}
+
+function fillPath(template: string, variables: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    // One segment of plain letters: nothing here can leave the path, or be a placeholder.
+    if (value === undefined || !/^[A-Za-z0-9_-]{1,128}$/.test(value)) {
+      throw new DomainError("invalid_field", "A path variable is missing or malformed.", { field: "path_variables" });
+    }
+    return value;
+  });
+}

@@ -1,0 +1,93 @@
+/** Sends a gateway request with the card filled in: check everything, take the card, send once, mask the answer. */
+import type { Database } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { type CardShown, shownOf } from "./card.ts";
+import { type TakenCard, takeCard } from "./card-store.ts";
+import { addressOf, type Destination, findDestination } from "./destinations.ts";
+import { holdsPlaceholder, planFill } from "./fill-body.ts";
+import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
+import { maskCardBytes, maskCardNumbers } from "./mask.ts";
+import type { VaultEnvironment } from "./vault-config.ts";
+
+export type Forwarder = {
+  readonly database: Database;
+  readonly destinations: readonly Destination[];
+  readonly gatewayCaller: GatewayCaller;
+  readonly sandboxHosts: readonly string[];
+};
+
+export type ForwardRequest = {
+  readonly connector: string;
+  readonly operation: string;
+  readonly token: string;
+  readonly sessionId: string;
+  readonly origin: string;
+  readonly pathVariables: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly timeoutMs: number;
+};
+
+/** The gateway's masked reply with the card it was about, or why there was no card to send. */
+export type ForwardResult =
+  | { readonly type: "sent"; readonly reply: GatewayReply; readonly shown: CardShown }
+  | { readonly type: "noCard"; readonly because: Exclude<TakenCard["type"], "card"> };
+
+// Headers that the vault or the transport sets; from anybody else they could change what the gateway reads.
+const reservedHeader =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/;
+const headerName = /^[a-z0-9-]+$/;
+const headerValue = /^[\x20-\x7e]*$/;
+
+/**
+ * Throws `invalid_field` before a card is touched when the request is not one the destination table allows.
+ * Once the card is taken it answers: the use is spent, and the reply says how far the request got.
+ */
+export async function forward(
+  forwarder: Forwarder,
+  environment: VaultEnvironment,
+  request: ForwardRequest,
+): Promise<ForwardResult> {
+  const destination = findDestination(forwarder.destinations, request);
+  const url = addressOf(destination, {
+    environment: environment.environment,
+    origin: request.origin,
+    pathVariables: request.pathVariables,
+    sandboxHosts: forwarder.sandboxHosts,
+  });
+  const headers = { ...checkedHeaders(request.headers), "content-type": destination.contentType };
+  const fill = planFill(destination, request.body);
+
+  const taken = await takeCard(forwarder.database, environment, request.sessionId, request.token);
+  if (taken.type !== "card") return { type: "noCard", because: taken.type };
+
+  const reply = await forwarder.gatewayCaller.send({
+    method: destination.method,
+    url,
+    headers,
+    body: fill(taken.card),
+    timeoutMs: request.timeoutMs,
+  });
+  return { type: "sent", reply: masked(reply, taken.card.number), shown: shownOf(taken.card) };
+}
+
+function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const lowerName = name.toLowerCase();
+    // The content type is the destination's; a caller that names it as well is harmless.
+    if (lowerName === "content-type") continue;
+    const wellFormed = headerName.test(lowerName) && headerValue.test(value);
+    if (!wellFormed || reservedHeader.test(lowerName) || holdsPlaceholder(value)) {
+      throw new DomainError("invalid_field", "The vault sends no such header.", { field: "headers" });
+    }
+    checked[lowerName] = value;
+  }
+  return checked;
+}
+
+function masked(reply: GatewayReply, cardNumber: string): GatewayReply {
+  if (reply.type !== "answer") return reply;
+  const headers = Object.entries(reply.headers).map(([name, value]) => [name, maskCardNumbers(value, cardNumber)]);
+  return { ...reply, headers: Object.fromEntries(headers), body: maskCardBytes(reply.body, cardNumber) };
+}

@@ -1,0 +1,40 @@
+/** What the vault is told when it starts. A plain object: only src/config.ts reads the process's environment. */
+import type { Database } from "../platform/database.ts";
+import type { Logger } from "../platform/log.ts";
+import type { KeyRing } from "../platform/secrets.ts";
+import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
+
+/** Where a server listens. Port 0 takes a free one. */
+export type ListenAddress = { readonly host: string; readonly port: number };
+
+export type VaultConfig = {
+  readonly publicListen: ListenAddress;
+  /** The origin browsers know the public port by. Absent: the address it listens on. */
+  readonly publicOrigin?: string | undefined;
+  /** For the core only: keep it on a private network. */
+  readonly grpcListen: ListenAddress;
+  /** Connected as a role that owns nothing. */
+  readonly database: Database;
+  readonly logger: Logger;
+  /** One or both. A live vault runs alone, outside the demo. */
+  readonly environments: readonly VaultEnvironment[];
+  /** Public keys of sdkAuthorization grants and frame policies; the edge holds the private ones. */
+  readonly grantKeys: readonly VerificationKey[];
+  /** Public keys of service tokens; the core holds the private ones. */
+  readonly serviceTokenKeys: readonly VerificationKey[];
+  /** Proxies in front of the public port that add themselves to X-Forwarded-For. */
+  readonly trustedProxies: number;
+  /** Hosts, with port, where a sandbox gateway may run besides loopback. */
+  readonly sandboxHosts: readonly string[];
+  /** Documentation page of the error codes; the code is added as its fragment. */
+  readonly errorsUrl: string;
+};
+
+/** What differs between test and live. */
+export type VaultEnvironment = {
+  readonly environment: EnvironmentName;
+  /** Master keys; every card is sealed under a key derived from one of them and its token. */
+  readonly ring: KeyRing;
+  /** The only numbers taken. Absent in live, where a real card is expected. */
+  readonly testCards?: ReadonlySet<string> | undefined;
+};

@@ -1,0 +1,41 @@
+/** Every bound of the vault with its reason. Pure. */
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** A card outlives the submission it was entered for, and little else. */
+export const cardLifetimeMs = 15 * minute;
+/** A plan holds at most five attempts, and each fills the card in once. */
+export const usesPerToken = 5;
+/** A customer who mistypes; a card tester needs hundreds. */
+export const tokensPerSession = 10;
+/** Remembered longer than any session grant lives (at most 24 h), or an ended session could bring cards again. */
+export const sessionCountLifetimeMs = 25 * 60 * minute;
+
+/** Tokenize calls are counted in windows of this length. */
+export const countWindowMs = minute;
+/** One address may be a shop floor or a mobile carrier's gateway; a card tester wants thousands. */
+export const callsPerAddress = 60;
+/** A busy merchant's checkout peaks at some payments a second. */
+export const callsPerMerchant = 1_200;
+
+/** CreateTokenRequest is under 300 bytes. */
+export const tokenBodyBytesMax = 8 * 1024;
+/** A gateway request is a few KiB. */
+export const forwardBytesMax = 256 * 1024;
+/** Gateways answer with a few KiB; a megabyte is a mistake or an attack. */
+export const answerBytesMax = 1024 * 1024;
+/** Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely. */
+export const connectTimeoutMs = 3 * second;
+
+/** A frame policy rides in the request line: headers as a whole stay at Node's default. */
+export const headerBytesMax = 16 * 1024;
+/** Headers come in one packet from an honest client; ten seconds ends a slowloris. */
+export const headersTimeoutMs = 10 * second;
+/** A request of at most 8 KiB, also from a slow mobile line. */
+export const requestTimeoutMs = 20 * second;
+
+/** How often expired rows are looked for: a card lies at most this much longer than it lives, sealed and refused. */
+export const sweepIntervalMs = 30 * second;
+/** Rows deleted by one statement, so that no sweep holds locks for long. */
+export const sweepRowsMax = 5_000;
