@@ -1,0 +1,153 @@
+/** Calls an implementation the way Connect would, without Connect's protocol handling around it. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import {
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import type { Route } from "./route.ts";
+
+/** One request on its way to one implementation. */
+export type Call = {
+  readonly route: Route;
+  readonly context: HandlerContext;
+  /** What the call's response headers are so far; undefined when nobody has looked at them. */
+  headersSet(): Headers | undefined;
+};
+
+/** Runs a call through the interceptors to its implementation. */
+export type Invoke = (call: Call, message: MessageShape<DescMessage>) => Promise<MessageShape<DescMessage>>;
+
+/** Makes a call's context. Headers and signal are made when they are first looked at; most calls never do. */
+export function openCall(route: Route, request: IncomingMessage, response: ServerResponse): Call {
+  const context = new LightContext(route, request, response);
+  return { route, context, headersSet: () => context.headersSet() };
+}
+
+// The chain of interceptors is built once for all calls; the context values lead its end back to the call at hand.
+const callKey = createContextKey<Call | undefined>(undefined);
+
+/** Builds the chain: the first interceptor is the outermost, as in Connect. */
+export function composeInvoke(interceptors: readonly Interceptor[]): Invoke {
+  if (interceptors.length === 0) return implement;
+  const last = async (request: UnaryRequest): Promise<UnaryResponse> => {
+    const call = request.contextValues.get(callKey)!;
+    return unaryResponse(call, await implement(call, request.message));
+  };
+  const chain = interceptors.reduceRight<unknown>((next, intercept) => intercept(next as never), last) as typeof last;
+  return async (call, message) => {
+    call.context.values.set(callKey, call);
+    return (await chain(unaryRequest(call, message))).message;
+  };
+}
+
+async function implement({ route, context }: Call, message: MessageShape<DescMessage>) {
+  return create(route.method.output, await route.implementation(message, context));
+}
+
+/** Accessors are the object's own, so that an interceptor may spread it. */
+function unaryRequest({ route, context }: Call, message: MessageShape<DescMessage>): UnaryRequest {
+  const { service, method } = route;
+  const { requestMethod, url, values: contextValues } = context;
+  return {
+    stream: false,
+    service,
+    method,
+    message,
+    requestMethod,
+    url,
+    contextValues,
+    get signal() {
+      return context.signal;
+    },
+    get header() {
+      return context.requestHeader;
+    },
+  };
+}
+
+function unaryResponse({ route, context }: Call, message: MessageShape<DescMessage>): UnaryResponse {
+  const { service, method } = route;
+  return { stream: false, service, method, message, header: context.responseHeader, trailer: context.responseTrailer };
+}
+
+/** Connect's handler context over a node request. There are no trailers and no deadline in plain HTTP. */
+class LightContext implements HandlerContext {
+  readonly service;
+  readonly method;
+  readonly values: ContextValues = createContextValues();
+  readonly protocolName = "rest";
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #requestHeader: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor({ service, method }: Route, request: IncomingMessage, response: ServerResponse) {
+    this.service = service;
+    this.method = method;
+    this.#request = request;
+    this.#response = response;
+  }
+
+  get requestMethod(): string {
+    return this.#request.method!;
+  }
+
+  /** The target as sent, which is a path and not a whole URL. */
+  get url(): string {
+    return this.#request.url!;
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= headersOf(this.#request.rawHeaders);
+    return this.#requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  headersSet(): Headers | undefined {
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** Aborts when the client goes away, and when the answer is complete. */
+  get signal(): AbortSignal {
+    this.#signal ??= closeSignal(this.#response);
+    return this.#signal;
+  }
+
+  timeoutMs(): undefined {
+    return undefined;
+  }
+}
+
+function headersOf(rawHeaders: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    // HTTP/2 keeps method and path among the headers, under names that no Headers object takes.
+    if (!name.startsWith(":")) headers.append(name, rawHeaders[at + 1]!);
+  }
+  return headers;
+}
+
+function closeSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed || response.destroyed) controller.abort();
+  else response.once("close", () => controller.abort());
+  return controller.signal;
+}

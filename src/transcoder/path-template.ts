@@ -1,0 +1,87 @@
+/** The path templates of google.api.http: their grammar, and what a variable takes from a path. PURE. */
+
+/** One part between slashes: text to match, `*` for any one part, `**` for all that is left. */
+export type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "one" | "rest" };
+
+/** A variable and the segments it takes, from `start` to before `end`. */
+export type PathVariable = {
+  readonly fieldNames: readonly string[];
+  readonly start: number;
+  /** Undefined when the variable takes all that is left. */
+  readonly end: number | undefined;
+};
+
+/** A parsed template, such as `/v1/{name=shelves/*}:move`. */
+export type PathTemplate = {
+  readonly segments: readonly Segment[];
+  readonly variables: readonly PathVariable[];
+  /** What follows the colon, empty when there is none. */
+  readonly verb: string;
+};
+
+const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
+// What RFC 3986 allows in a path segment, less the colon (it begins the verb) and the asterisk.
+const literalText = /^(?:[\w.~!$&'()+,;=@-]|%[0-9A-Fa-f]{2})+$/;
+const templateParts = /^((?:\/(?:[^/{}:]+|\{[^{}]*\}))+)(?::([^/{}:]+))?$/;
+const segmentParts = /\/(?:\{([^{}=]*)(?:=([^{}]*))?\}|([^/{}]+))/g;
+
+/** Parses a template. Throws an Error that says what is wrong with it. */
+export function parsePathTemplate(text: string): PathTemplate {
+  const [, path, verb = ""] = templateParts.exec(text) ?? [];
+  if (path === undefined) {
+    throw new Error("is no path template: expected /segments with * or {variables} and an optional :verb");
+  }
+  if (verb !== "" && !literalText.test(verb)) throw new Error("has a verb that is no literal");
+  const segments: Segment[] = [];
+  const variables: PathVariable[] = [];
+  for (const [, fieldPath, pattern, plain] of path.matchAll(segmentParts)) {
+    if (fieldPath === undefined) {
+      segments.push(parseSegment(plain!));
+      continue;
+    }
+    const start = segments.length;
+    for (const part of (pattern ?? "*").split("/")) segments.push(parseSegment(part));
+    const end = segments.at(-1)!.kind === "rest" ? undefined : segments.length;
+    variables.push({ fieldNames: parseFieldPath(fieldPath), start, end });
+  }
+  if (segments.slice(0, -1).some((segment) => segment.kind === "rest")) throw new Error("has ** before its end");
+  return { segments, variables, verb };
+}
+
+/**
+ * The text a variable takes from the raw segments of a matching path. `%2F` is decoded only where exactly one segment
+ * is taken; elsewhere it could not be told from a slash. Undefined when the percent-encoding is broken.
+ */
+export function captureVariable({ start, end }: PathVariable, rawSegments: readonly string[]): string | undefined {
+  const taken = rawSegments.slice(start, end);
+  if (end === start + 1) return decodeSegment(taken[0]!);
+  const decoded = taken.map((segment) =>
+    segment.split(/(%2f)/i).map((part, at) => (at % 2 === 1 ? part : decodeSegment(part))),
+  );
+  if (decoded.some((parts) => parts.includes(undefined))) return undefined;
+  return decoded.map((parts) => parts.join("")).join("/");
+}
+
+/** Undoes percent-encoding; undefined when it is broken or not UTF-8. */
+export function decodeSegment(raw: string): string | undefined {
+  if (!raw.includes("%")) return raw;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseSegment(text: string): Segment {
+  if (text === "*") return { kind: "one" };
+  if (text === "**") return { kind: "rest" };
+  const decoded = literalText.test(text) ? decodeSegment(text) : undefined;
+  if (decoded === undefined) throw new Error("has a segment that is neither *, ** nor a percent-encoded literal");
+  return { kind: "literal", text: decoded };
+}
+
+function parseFieldPath(text: string): string[] {
+  const names = text.split(".");
+  if (!names.every((name) => identifier.test(name))) throw new Error("has a variable that is no field path");
+  return names;
+}

@@ -1,0 +1,78 @@
+/** Reads a request's body within bounds, after its headers have said that it is JSON. */
+import type { IncomingMessage } from "node:http";
+import { TranscodingError } from "./transcoding-error.ts";
+
+/** Bounds on one request body. */
+export type BodyLimits = {
+  readonly bodyBytesMax: number;
+  /** From the moment the body is asked for to its last byte. */
+  readonly bodyTimeoutMs: number;
+};
+
+// Parameters other than the charset say nothing about JSON and are let through.
+const jsonType = /^application\/json[ \t]*(?:;|$)/i;
+const charset = /;[ \t]*charset=("?)([^";]*)\1[ \t]*(?:;|$)/i;
+
+/** Throws TranscodingError unless the headers announce UTF-8 JSON, not compressed, within the size bound. */
+export function checkBodyHeaders({ headers }: IncomingMessage, { bodyBytesMax }: BodyLimits): void {
+  const contentType = headers["content-type"] ?? "";
+  if (!jsonType.test(contentType) || !/^utf-?8$/i.test(charset.exec(contentType)?.[2]?.trim() ?? "utf-8")) {
+    throw new TranscodingError("unsupported_media_type", "The content type must be application/json in UTF-8.");
+  }
+  if ((headers["content-encoding"] ?? "identity").trim().toLowerCase() !== "identity") {
+    throw new TranscodingError("unsupported_encoding", "A compressed body is not accepted.");
+  }
+  if (Number(headers["content-length"] ?? 0) > bodyBytesMax) throw tooLarge(bodyBytesMax);
+}
+
+/** Throws TranscodingError when a method that takes no body is sent one: what it says would be lost. */
+export function checkNoBody({ headers }: IncomingMessage): void {
+  if (Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined) {
+    throw new TranscodingError("invalid_json", "This method takes no body.");
+  }
+}
+
+/** Reads the whole body. Throws TranscodingError when it is too large, too slow, or breaks off. */
+export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
+  // A client that left while it was being authenticated makes no further event.
+  if (request.destroyed && !request.complete) return Promise.reject(clientGone());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(
+      () => stop(new TranscodingError("request_timeout", "The body came too slowly.")),
+      bodyTimeoutMs,
+    );
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyBytesMax) stop(tooLarge(bodyBytesMax));
+      else chunks.push(chunk);
+    };
+    const onEnd = () => {
+      settle();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    };
+    const onClose = () => stop(clientGone());
+    const settle = () => {
+      clearTimeout(timer);
+      request.off("data", onData).off("end", onEnd).off("close", onClose);
+    };
+    const stop = (error: TranscodingError) => {
+      settle();
+      // The rest is read and dropped: closing at once would often lose the answer, and the server bounds the time.
+      request.resume();
+      reject(error);
+    };
+    request.on("data", onData).on("end", onEnd).on("close", onClose);
+    // A broken connection is an error first and a close second; the close is what counts.
+    request.on("error", () => {});
+  });
+}
+
+function tooLarge(bodyBytesMax: number): TranscodingError {
+  return new TranscodingError("payload_too_large", `The body may have at most ${bodyBytesMax} bytes.`);
+}
+
+function clientGone(): TranscodingError {
+  return new TranscodingError("client_gone", "The client went away before its request was complete.");
+}

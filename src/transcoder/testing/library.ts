@@ -1,0 +1,88 @@
+/** The library service of library.proto, compiled when a test begins, and variations of it with another rule. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import {
+  clone,
+  create,
+  createFileRegistry,
+  type DescMessage,
+  type DescService,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  setExtension,
+} from "@bufbuild/protobuf";
+import {
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+  MethodDescriptorProtoSchema,
+  MethodOptionsSchema,
+} from "@bufbuild/protobuf/wkt";
+import { createServiceImplSpec, type ServiceImpl, type ServiceImplSpec } from "@connectrpc/connect";
+import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { HttpRuleSchema } from "../../../gen/google/api/http_pb.ts";
+
+/** What connect asks for when a service is only known at run time. */
+type Untyped = Partial<ServiceImpl<DescService>>;
+
+const files = compileProto();
+const registry = createFileRegistry(files);
+
+/** The service as library.proto has it. */
+export const library: DescService = registry.getService("library.v1.LibraryService")!;
+
+/** A message of library.proto. */
+export function libraryMessage(name: string): DescMessage {
+  return registry.getMessage(`library.v1.${name}`)!;
+}
+
+/** The library with some of its methods implemented. */
+export function implementLibrary(methods: object): ServiceImplSpec {
+  return createServiceImplSpec(library, methods as Untyped);
+}
+
+/** Answers with the request itself: what arrived is what comes back. */
+export function echo(request: Message): Message {
+  return request;
+}
+
+/** A service of one method with this rule, from `input` to `output` (messages of library.proto by their full names). */
+export function serviceWithRule(
+  rule: MessageInitShape<typeof HttpRuleSchema>,
+  method: { input?: string; output?: string; serverStreaming?: boolean } = {},
+): ServiceImplSpec {
+  const changed = clone(FileDescriptorSetSchema, files);
+  const file = changed.file.find((each) => each.package === "library.v1")!;
+  const options = create(MethodOptionsSchema);
+  setExtension(options, http, create(HttpRuleSchema, rule));
+  file.service[0]!.method = [
+    create(MethodDescriptorProtoSchema, {
+      name: "Try",
+      inputType: `.library.v1.${method.input ?? "Book"}`,
+      outputType: `.library.v1.${method.output ?? "Book"}`,
+      serverStreaming: method.serverStreaming ?? false,
+      options,
+    }),
+  ];
+  const service = createFileRegistry(changed).getService("library.v1.LibraryService")!;
+  return createServiceImplSpec(service, { try: echo } as Untyped);
+}
+
+function compileProto(): FileDescriptorSet {
+  const root = join(import.meta.dirname, "../../..");
+  const modules = [{ path: "proto" }, { path: "src/transcoder/testing" }];
+  const image = execFileSync(
+    join(root, "node_modules/.bin/buf"),
+    [
+      "build",
+      "--config",
+      JSON.stringify({ version: "v2", modules }),
+      "--path",
+      "src/transcoder/testing/library.proto",
+      "-o",
+      "-",
+    ],
+    { cwd: root },
+  );
+  return fromBinary(FileDescriptorSetSchema, image);
+}

@@ -1,0 +1,138 @@
+/** Serves rpc implementations as a JSON API, as their google.api.http annotations say. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
+import { type ContextValues, createContextKey, type Interceptor, type ServiceImplSpec } from "@connectrpc/connect";
+import { type Call, composeInvoke, type Invoke, openCall } from "./call.ts";
+import { compileRoutes } from "./compile-routes.ts";
+import { decodeRequest } from "./decode-request.ts";
+import { publicFieldJson, publicJson } from "./public-json.ts";
+import { type BodyLimits, checkBodyHeaders, checkNoBody, readBody } from "./request-body.ts";
+import type { Route } from "./route.ts";
+import { allowedMethods, findRoute, type PathMatch } from "./route-table.ts";
+import { type Answer, sendAnswer } from "./send-answer.ts";
+import { TranscodingError } from "./transcoding-error.ts";
+import { prepareValidation } from "./validation.ts";
+
+/** What a transcoder is made of. */
+export type TranscoderOptions = {
+  /** From connect's `createServiceImplSpec`; methods without an annotation are not served. */
+  readonly services: readonly ServiceImplSpec[];
+  readonly limits: BodyLimits;
+  /**
+   * Runs before the body is read; throws to refuse. What it learns goes into `values`, where interceptors and the
+   * implementation find it.
+   */
+  readonly authenticate?: (method: DescMethod, request: IncomingMessage, values: ContextValues) => Promise<void> | void;
+  /** The first is the outermost. They see valid messages only. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Headers that may come once, in lower case; node would keep the first or join them. */
+  readonly singleHeaders?: readonly string[];
+  /** Words every refusal: TranscodingError, and whatever `authenticate`, an interceptor or an implementation throws. */
+  readonly renderError: (error: unknown, method: DescMethod | undefined, request: IncomingMessage) => Answer;
+};
+
+/**
+ * Answers a request, or resolves to false, with nothing written, when the path is not one of its own. Never rejects but
+ * for a `renderError` that throws.
+ */
+export type Transcoder = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** Set by an implementation, in its context values, to answer with another success status than 200, such as 201. */
+export const statusOverrideKey = createContextKey<number | undefined>(undefined, {
+  description: "HTTP success status",
+});
+
+// What decides who is asking and how the body is read.
+const defaultSingleHeaders = ["host", "authorization", "content-type", "content-encoding"];
+
+/** Compiles all rules and validators. Throws HttpRuleError for a wrong rule: the process must not start with it. */
+export function createTranscoder(options: TranscoderOptions): Transcoder {
+  const { services, limits, authenticate, renderError } = options;
+  const routes = compileRoutes(services);
+  const invoke = composeInvoke(options.interceptors ?? []);
+  const singleHeaders = new Set(options.singleHeaders ?? defaultSingleHeaders);
+  prepareValidation(services.flatMap(({ service }) => service.methods.map((method) => method.input)));
+
+  const serve = async (route: Route, match: PathMatch, request: IncomingMessage, response: ServerResponse) => {
+    checkSingleHeaders(request, singleHeaders);
+    const call = openCall(route, request, response);
+    await authenticate?.(route.method, request, call.context.values);
+    const body = await receiveBody(route, request, limits);
+    return answerCall(call, decodeRequest(route, match, body), invoke);
+  };
+
+  return async (request, response) => {
+    const match = routes.match(request.url!);
+    if (match === undefined) return false;
+    const route = findRoute(match, request.method!);
+    try {
+      if (route !== undefined) sendAnswer(response, await serve(route, match, request, response));
+      else sendAnswer(response, answerWithoutRoute(match, request.method!));
+    } catch (error) {
+      const { status, headers, body } = renderError(error, route?.method, request);
+      sendAnswer(response, { status, headers: { ...headers, ...transportHeaders(error) }, body });
+    }
+    return true;
+  };
+}
+
+async function receiveBody(route: Route, request: IncomingMessage, limits: BodyLimits): Promise<Buffer | undefined> {
+  if (route.body.kind === "none") {
+    checkNoBody(request);
+    return undefined;
+  }
+  checkBodyHeaders(request, limits);
+  return readBody(request, limits);
+}
+
+async function answerCall(call: Call, message: MessageShape<DescMessage>, invoke: Invoke): Promise<Answer> {
+  const { route, context } = call;
+  const answer = await invoke(call, message);
+  const status = context.values.get(statusOverrideKey) ?? 200;
+  return { status, headers: headerRecord(call.headersSet()), body: status === 204 ? "" : write(route, answer) };
+}
+
+function write({ method, responseField }: Route, answer: MessageShape<DescMessage>): string {
+  return responseField === undefined
+    ? publicJson(method.output, answer)
+    : publicFieldJson(method.output, answer, responseField);
+}
+
+/** Cookies are the one header that may not be joined with commas. */
+function headerRecord(headers: Headers | undefined): Answer["headers"] {
+  if (headers === undefined) return {};
+  const cookies = headers.getSetCookie();
+  const others = Object.fromEntries(headers);
+  return cookies.length === 0 ? others : { ...others, "set-cookie": cookies };
+}
+
+/** OPTIONS is answered for every known path, unless a rule of its own serves it. */
+function answerWithoutRoute(match: PathMatch, httpMethod: string): Answer {
+  const allow = allowedMethods(match);
+  if (httpMethod === "OPTIONS") return { status: 204, headers: { allow: allow.join(", ") }, body: "" };
+  throw new TranscodingError("method_not_allowed", `This path knows ${allow.join(", ")}.`, { allow });
+}
+
+function checkSingleHeaders({ rawHeaders }: IncomingMessage, singleHeaders: ReadonlySet<string>): void {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) throw new TranscodingError("duplicate_header", `The header ${name} may come only once.`);
+    seen.add(name);
+  }
+}
+
+/** What HTTP itself asks of some refusals, whatever their body says. */
+function transportHeaders(error: unknown): Answer["headers"] {
+  if (!(error instanceof TranscodingError)) return {};
+  switch (error.kind) {
+    case "method_not_allowed":
+      return { allow: error.allow.join(", ") };
+    case "request_timeout":
+      // The rest of the body may still come, and nothing after it could be told from it.
+      return { connection: "close" };
+    default:
+      return {};
+  }
+}
