@@ -33,6 +33,7 @@ export async function buildEnvironment(
     name: config.name,
     orm,
     database,
+    anyOriginWhenNoneRegistered: config.name === "test",
     core: {
       database,
       entropy: systemEntropy,

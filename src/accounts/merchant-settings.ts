@@ -1,5 +1,5 @@
 /** What a merchant has set for its checkouts in one environment. */
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
 export type MerchantSettings = {
@@ -24,4 +24,19 @@ const upsertSettings: Statement = {
 export async function recordSettings(tx: Tx, settings: MerchantSettings): Promise<void> {
   const { merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey } = settings;
   await tx.query(upsertSettings, [merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey]);
+}
+
+const selectSettings: Statement = {
+  name: "select_merchant_settings",
+  text: `
+    SELECT merchant_id AS "merchantId", session_lifetime_ms AS "sessionLifetimeMs",
+      checkout_origins AS "checkoutOrigins", publishable_key AS "publishableKey"
+    FROM merchant_settings WHERE merchant_id = $1`,
+};
+
+/** A merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
+export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings> {
+  const [settings] = await database.query<MerchantSettings>(selectSettings, [merchantId]);
+  if (settings === undefined) throw new Error("a merchant without settings");
+  return settings;
 }

@@ -10,6 +10,8 @@ export type EdgeEnvironment = {
   readonly name: "test" | "live";
   readonly core: Core;
   readonly database: Database;
+  /** In test a merchant may start before it registers its checkout pages. */
+  readonly anyOriginWhenNoneRegistered: boolean;
 };
 
 /** The environments this edge serves: both in the demo, one in a live installation. */

@@ -1,0 +1,114 @@
+/** proto ↔ core for what the widget calls with a session's client secret. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type Checkout,
+  CheckoutSchema,
+  type CheckoutService,
+  GetCheckoutResponseSchema,
+  SubmitPaymentResponseSchema,
+} from "../../gen/payments/v1/checkout_pb.ts";
+import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
+import { loadSettings } from "../accounts/merchant-settings.ts";
+import { findMerchant } from "../accounts/merchants.ts";
+import type { PaymentSession } from "../core/entities.ts";
+import { findSession } from "../core/sessions.ts";
+import { submitPayment } from "../core/submit-payment.ts";
+import { clientSecretReadMs } from "../limits.ts";
+import type { Database } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { callerKey, type EdgeEnvironment } from "./caller.ts";
+import { requireAllowedOrigin } from "./checkout-origins.ts";
+
+/** What the checkout needs beside the environment of the session. */
+export type CheckoutParts = { readonly accounts: Database; readonly vaultOrigin: string };
+
+/** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
+export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
+  return {
+    async getCheckout(request, context) {
+      const { session } = await open(context, request.sessionId);
+      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(parts, session) });
+    },
+
+    async submitPayment(request, context) {
+      const { environment, session } = await open(context, request.sessionId);
+      const ended = await submitPayment(environment.core, {
+        sessionId: session.id,
+        vaultToken: new Secret(request.vaultToken),
+        shopperIp: context.requestHeader.get("x-forwarded-for") ?? undefined,
+        shopperUserAgent: context.requestHeader.get("user-agent") ?? undefined,
+        signal: context.signal,
+      });
+      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, ended) });
+    },
+  };
+}
+
+/** The caller's own session, when the page it calls from may show it. */
+async function open(
+  context: HandlerContext,
+  sessionId: string,
+): Promise<{ environment: EdgeEnvironment; session: PaymentSession }> {
+  const caller = context.values.get(callerKey);
+  const found =
+    caller.type === "customer" && (await findSession(caller.environment.core, { sessionId: caller.sessionId }));
+  if (caller.type !== "customer" || !found || encodeId("ps", caller.sessionId) !== sessionId) {
+    throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
+  }
+  const { session } = found;
+  const endedAt = session.settledAt?.getTime();
+  if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.entropy.now().getTime()) {
+    throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
+  }
+  const settings = await loadSettings(caller.environment.database, session.merchantId);
+  requireAllowedOrigin(caller.environment, settings.checkoutOrigins, context.requestHeader.get("origin"));
+  return { environment: caller.environment, session };
+}
+
+async function toCheckout(parts: CheckoutParts, session: PaymentSession): Promise<Checkout> {
+  const merchant = await findMerchant(parts.accounts, session.merchantId);
+  const outcome = outcomeOf(session);
+  return create(CheckoutSchema, {
+    sessionId: encodeId("ps", session.id),
+    amountMinor: BigInt(session.amountMinor),
+    currency: session.currency,
+    merchantName: merchant?.name ?? "",
+    status: PaymentSession_Status[session.status],
+    processing: session.phase === "PROCESSING" && session.status === "CREATED",
+    expiresAt: timestampFromDate(session.expiresAt),
+    vaultOrigin: parts.vaultOrigin,
+    ...(outcome && { outcome }),
+  });
+}
+
+// Card testers learn from these which of their cards live, so a browser sees the plain refusal instead.
+const hiddenFromBrowsers = new Set(["fraud_suspected", "lost_or_stolen", "unclassified"]);
+
+function outcomeOf(session: PaymentSession) {
+  switch (session.status) {
+    case "CREATED":
+      return undefined;
+    case "SUCCEEDED":
+      return success(session.capturedVia ?? "", session.failover);
+    case "DECLINED": {
+      const code = session.declineCode ?? "card_declined";
+      return decline(hiddenFromBrowsers.has(code) ? "card_declined" : code);
+    }
+    case "DEGRADED":
+      return decline("processing_unavailable");
+    case "EXPIRED":
+      return decline("session_expired");
+  }
+}
+
+function success(capturedVia: string, failoverUsed: boolean) {
+  return { outcome: { case: "success" as const, value: { capturedVia, failoverUsed } } };
+}
+
+function decline(declineCode: string) {
+  return { outcome: { case: "decline" as const, value: { declineCode } } };
+}

@@ -1,0 +1,24 @@
+/** CORS for the widget's calls: a preflight carries no secret, so any page may ask; the real call is checked by its handler. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+// Two hours: the longest that Chromium keeps a preflight's answer.
+const preflightSeconds = 7200;
+const requestHeaders =
+  "authorization, content-type, connect-protocol-version, connect-timeout-ms, x-user-agent, x-grpc-web";
+
+/** Sets the CORS headers for a call from a page; true when it was a preflight, which is then answered. */
+export function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
+  const { origin } = request.headers;
+  if (typeof origin !== "string") return false;
+  response.setHeader("access-control-allow-origin", origin);
+  response.setHeader("vary", "origin");
+  response.setHeader("access-control-expose-headers", "request-id, retry-after");
+  if (request.method !== "OPTIONS") return false;
+  response.writeHead(204, {
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": requestHeaders,
+    "access-control-max-age": String(preflightSeconds),
+  });
+  response.end();
+  return true;
+}

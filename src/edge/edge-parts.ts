@@ -1,0 +1,18 @@
+/** What the edge's servers are made from, put together by the composition root. */
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Entropy } from "../platform/entropy.ts";
+import type { Authenticate } from "./authenticate.ts";
+import type { ErrorStyle } from "./error-mapping.ts";
+import type { ReportBug } from "./rpc-guard.ts";
+
+export type EdgeParts = {
+  readonly entropy: Entropy;
+  readonly authenticate: Authenticate;
+  readonly style: ErrorStyle;
+  readonly reportBug: ReportBug;
+  readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
+  /** Adds CheckoutService, which is served to browsers and to internal services alike. */
+  readonly routeCheckout: (router: ConnectRouter) => void;
+  /** Whether the database answers; for /readyz. */
+  readonly isReady: () => Promise<boolean>;
+};
