@@ -1,0 +1,69 @@
+/** Runs one command of the set-up with a line that shows that it goes on, and keeps its output for when it fails. */
+import { spawn } from "node:child_process";
+
+/** A step that did not work; the message is for the person at the keyboard. */
+export class StepFailed extends Error {}
+
+// Fast enough to look alive, slow enough not to cost anything.
+const redrawEveryMs = 100;
+const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const outputLinesShown = 12;
+
+/**
+ * Runs a command to its end. Throws StepFailed with the last lines of its output; `mayFail` leaves the failure unsaid.
+ * @param {{ what: string, command: string, args: string[], cwd: string, env?: NodeJS.ProcessEnv, mayFail?: boolean }} step
+ */
+export async function runStep({ what, command, args, cwd, env = process.env, mayFail = false }) {
+  const stopShowing = showProgress(what);
+  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const how = await new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)));
+  });
+  if (how === undefined) return stopShowing("done");
+  stopShowing(mayFail ? "not yet" : "failed");
+  const lines = withoutAddresses(output).trim().split("\n").slice(-outputLinesShown);
+  throw new StepFailed(
+    `"${command} ${args.join(" ")}" failed (${how}):\n${lines.map((line) => `  ${line}`).join("\n")}`,
+  );
+}
+
+/**
+ * Shows what goes on and for how long: a turning sign on a terminal, else a line at the beginning and one at the end.
+ * @param {string} what
+ * @returns {(outcome: string) => void} ends it
+ */
+function showProgress(what) {
+  const startedAt = Date.now();
+  const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
+  if (!process.stderr.isTTY) {
+    process.stderr.write(`${what} …\n`);
+    return (outcome) => void process.stderr.write(`${what}: ${outcome} after ${seconds()}\n`);
+  }
+  let turn = 0;
+  const draw = () => process.stderr.write(`\r\x1b[K${spinner[turn++ % spinner.length]} ${what} … ${seconds()}`);
+  draw();
+  const timer = setInterval(draw, redrawEveryMs);
+  return (outcome) => {
+    clearInterval(timer);
+    process.stderr.write(`\r\x1b[K${what}: ${outcome} after ${seconds()}\n`);
+  };
+}
+
+/**
+ * Takes out where packages come from: which mirror a machine uses is nobody's business in a log that is passed on.
+ * @param {string} text
+ */
+export function withoutAddresses(text) {
+  const hostOfDomain = /\b[a-z0-9-]+(\.[a-z0-9-]+)*\.(com|org|net|io|dev|local|internal|lan|cloud)(:\d+)?\b/gi;
+  return text
+    .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`)]+/gi, "<address>")
+    .replace(/\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b/g, "<address>")
+    .replace(hostOfDomain, "<address>");
+}

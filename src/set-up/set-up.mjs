@@ -1,0 +1,145 @@
+/**
+ * Fetches what a fresh machine lacks: packages with Node 24 among them, nats-server, a browser for the tests.
+ * Runs before "npm start" and "npm test" under whatever Node there is, so it is plain JavaScript without packages.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runStep, StepFailed } from "./run-step.mjs";
+
+const checkout = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const stateFolder = join(checkout, ".switchyard");
+// Type stripping without a flag, and what the packages ask for.
+const nodeMajorMin = 24;
+
+/**
+ * Something the product needs. `obtain` is called when `isThere` says no.
+ * @typedef {{ name: string, isThere: () => boolean, obtain: () => Promise<void>, nextStep: string }} Need
+ */
+
+/** @type {Need} */
+const packages = {
+  name: "packages",
+  isThere: () => existsSync(stampFile()) && readFileSync(stampFile(), "utf8") === stampOf(),
+  async obtain() {
+    // Not "npm ci": it refuses a lock that lacks optional packages of platforms that the registry at hand does not have.
+    const args = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+    await runStep({ what: "Installing packages", command: "npm", args, cwd: checkout });
+    writeFileSync(stampFile(), stampOf());
+  },
+  nextStep: "Check that this machine reaches an npm registry and has room on its disk, then run the command again.",
+};
+
+/** @type {Need} */
+const node = {
+  name: `Node ${nodeMajorMin}`,
+  isThere: () => [join(checkout, "node_modules", ".bin", "node"), "node"].some(isNewNode),
+  async obtain() {
+    throw new StepFailed(`No Node ${nodeMajorMin} came with the packages for ${process.platform}-${process.arch}.`);
+  },
+  nextStep: `Install Node ${nodeMajorMin} or newer on this machine, or remove node_modules and run the command again.`,
+};
+
+/** @type {Need} */
+const natsServer = {
+  name: "nats-server",
+  isThere: () => ["nats-server", "/usr/sbin/nats-server", fetchedNatsServer()].some((command) => answers(command)),
+  async obtain() {
+    // Unpacked, not installed: the system stays as it is and no service starts.
+    mkdirSync(dirname(fetchedNatsServer()), { recursive: true });
+    const folder = mkdtempSync(join(stateFolder, "nats-server-"));
+    try {
+      await runApt({ what: "Fetching nats-server", args: ["download", "nats-server"], cwd: folder });
+      const archive = readdirSync(folder).find((name) => name.endsWith(".deb")) ?? "";
+      const args = ["-x", archive, "unpacked"];
+      await runStep({ what: "Unpacking nats-server", command: "dpkg-deb", args, cwd: folder });
+      copyFileSync(join(folder, "unpacked", "usr", "sbin", "nats-server"), fetchedNatsServer());
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  nextStep: "Install nats-server 2.9 or newer so that it is on the PATH, or use your own: npm start -- --nats URL.",
+};
+
+/** @type {Need} */
+const browser = {
+  name: "Chromium",
+  isThere: () => existsSync("/usr/bin/chromium"),
+  async obtain() {
+    const args = ["install", "-y", "--no-install-recommends", "chromium"];
+    await runApt({ what: "Installing Chromium for the browser tests", args, cwd: checkout });
+  },
+  nextStep: "As root: apt-get install chromium. The browser tests look for it at /usr/bin/chromium.",
+};
+
+function stampFile() {
+  return join(checkout, "node_modules", ".switchyard-set-up");
+}
+
+/** Changes whenever an install would install something else. */
+function stampOf() {
+  const lock = readFileSync(join(checkout, "package-lock.json"));
+  return createHash("sha256").update(lock).update(`${process.platform}-${process.arch}`).digest("hex");
+}
+
+function fetchedNatsServer() {
+  return join(stateFolder, "bin", "nats-server");
+}
+
+/** @param {string} command */
+function answers(command) {
+  return spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
+/** @param {string} command */
+function isNewNode(command) {
+  const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });
+  return Number(/^v(\d+)/.exec(stdout ?? "")?.[1] ?? 0) >= nodeMajorMin;
+}
+
+/**
+ * Runs apt-get, a second time after fetching the package lists when those are missing or older than the packages.
+ * @param {{ what: string, args: string[], cwd: string }} step
+ */
+async function runApt(step) {
+  if (!answers("apt-get")) throw new StepFailed("This system has no apt-get.");
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const apt = { ...step, command: "apt-get", args: ["-qq", ...step.args], env };
+  try {
+    await runStep({ ...apt, mayFail: true });
+  } catch {
+    if (process.getuid?.() !== 0) throw new StepFailed("Only root can fetch the package lists and install packages.");
+    await runStep({ ...apt, what: "Fetching Debian's package lists", args: ["-qq", "update"] });
+    await runStep(apt);
+  }
+}
+
+/** @param {Need} need */
+async function meet(need) {
+  try {
+    if (!need.isThere()) await need.obtain();
+    if (!need.isThere()) throw new StepFailed("It was fetched, but does not run here.");
+    return true;
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    process.stderr.write(`\n${need.name} could not be had. ${error.message}\n${need.nextStep}\n\n`);
+    return false;
+  }
+}
+
+const isForTests = process.argv.includes("--browser");
+const isReady = (await meet(packages)) && (await meet(node));
+// Without nats-server one can still start with a server of one's own; the tests need everything.
+const hasExtras = isReady && [await meet(natsServer), !isForTests || (await meet(browser))].every(Boolean);
+process.exitCode = isReady && (hasExtras || !isForTests) ? 0 : 1;
