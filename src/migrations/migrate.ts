@@ -6,6 +6,7 @@ import { escapeIdentifier } from "pg";
 import * as accounts from "./accounts/migration-001-accounts.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
+import * as events from "./environment/migration-003-events.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
 export type DatabaseKind = "environment" | "accounts" | "vault";
@@ -13,7 +14,7 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration],
+  environment: [payment, configuration, events],
   accounts: [accounts],
   vault: [],
 };

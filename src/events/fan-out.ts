@@ -1,0 +1,72 @@
+/** From an event to one delivery row for each endpoint that wants it. Only PostgreSQL: neither NATS nor HTTP. */
+import type { Database, Statement } from "../platform/database.ts";
+
+/** An event by its place in its session. */
+export type EventPlace = { readonly sessionId: string; readonly sequence: number };
+
+/**
+ * Takes the session's earlier events along, so that deliveries come to be in sequence whatever order messages arrive in.
+ * Endpoints of every status get a row: one that is being verified, paused or disabled may want it later.
+ */
+const insertDeliveries: Statement = {
+  name: "insert_deliveries",
+  text: `WITH asked AS (
+           SELECT session_id, max(sequence) AS sequence
+           FROM unnest($1::uuid[], $2::int[]) AS a (session_id, sequence) GROUP BY session_id
+         ), taken AS (
+           SELECT o.session_id, o.id FROM outbox_event o JOIN asked ON asked.session_id = o.session_id
+           WHERE o.fanned_out_at IS NULL AND o.sequence <= asked.sequence
+           ORDER BY o.session_id, o.sequence FOR UPDATE OF o
+         ), marked AS (
+           UPDATE outbox_event o SET fanned_out_at = app.clock() FROM taken
+           WHERE o.session_id = taken.session_id AND o.id = taken.id
+           RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id
+         )
+         INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
+         SELECT marked.id, e.id, marked.session_id, marked.sequence, app.clock()
+         FROM marked JOIN endpoint e ON e.merchant_id = marked.merchant_id
+         WHERE e.event_types IS NULL OR marked.type = ANY (e.event_types)
+         ON CONFLICT DO NOTHING
+         RETURNING endpoint_id`,
+};
+
+/**
+ * Makes the deliveries of these events and marks their outbox rows, in one statement; an event that was fanned out
+ * before changes nothing. Returns the endpoints that have something new.
+ */
+export async function fanOut(database: Database, events: readonly EventPlace[]): Promise<string[]> {
+  const sessionIds = events.map((event) => event.sessionId);
+  const sequences = events.map((event) => event.sequence);
+  const rows = await database.query<{ endpoint_id: string }>(insertDeliveries, [sessionIds, sequences]);
+  return [...new Set(rows.map((row) => row.endpoint_id))];
+}
+
+// A message needs milliseconds when all is well; 10 s later it is lost, or NATS is down.
+const selectOverdue: Statement = {
+  name: "select_overdue_events",
+  text: `SELECT session_id, sequence, published_at IS NOT NULL AS published FROM outbox_event
+         WHERE fanned_out_at IS NULL AND created_at < (SELECT app.clock()) - interval '10 seconds'
+         ORDER BY created_at LIMIT $1`,
+};
+const sweepRows = 500;
+
+export type Swept = {
+  readonly endpointIds: readonly string[];
+  /** Events that JetStream had taken and never brought: the consumer may be broken. */
+  readonly lostMessages: number;
+  /** There may be more. */
+  readonly full: boolean;
+};
+
+/** Fans out the events that no message brought in time. */
+export async function sweepOnce(database: Database): Promise<Swept> {
+  const rows = await database.query<{ session_id: string; sequence: number; published: boolean }>(selectOverdue, [
+    sweepRows,
+  ]);
+  const overdue = rows.map((row) => ({ sessionId: row.session_id, sequence: row.sequence }));
+  return {
+    endpointIds: overdue.length > 0 ? await fanOut(database, overdue) : [],
+    lostMessages: rows.filter((row) => row.published).length,
+    full: rows.length === sweepRows,
+  };
+}

@@ -1,0 +1,40 @@
+/** Tells relays in other processes that an outbox row waits. Only haste: a notice may be lost, the relay looks by itself. */
+import type { Database, Statement } from "../platform/database.ts";
+
+const notifyOutbox: Statement = { name: "notify_outbox", text: "SELECT pg_notify('outbox_event', '')" };
+
+/**
+ * Sends a notice; for `OutboxContext.hintRelay` in a process that runs no relay. It goes out after the commit on its own,
+ * because a transaction that notifies holds a lock of the whole server while it commits.
+ */
+export function notifyOutboxListeners(database: Database): void {
+  // Whatever stops a notice is seen by the next real statement.
+  database.query(notifyOutbox, []).catch(() => {});
+}
+
+/**
+ * Calls `onNotice` for each notice, over one connection of the pool that it keeps, until the signal closes it.
+ * Rejects when the connection breaks; platform/loop then runs it again.
+ */
+export async function listenForOutbox(options: {
+  database: Database;
+  onNotice: () => void;
+  closing: AbortSignal;
+}): Promise<boolean> {
+  const client = await options.database.pool.connect();
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  try {
+    client.on("notification", options.onNotice);
+    client.on("error", reject);
+    client.on("end", resolve);
+    options.closing.addEventListener("abort", () => resolve());
+    await client.query("LISTEN outbox_event");
+    // Rows from the time before it listened.
+    options.onNotice();
+    if (!options.closing.aborted) await ended;
+    return false;
+  } finally {
+    // It still listens, so it is closed, not given back.
+    client.release(true);
+  }
+}

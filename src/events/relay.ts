@@ -1,0 +1,108 @@
+/** Carries outbox rows to JetStream, for the webhook worker and for internal services. Webhooks do not depend on it. */
+
+import type { Database, Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { NatsLink } from "../platform/nats.ts";
+import { encodeEvent } from "./outbox.ts";
+import { type EventStream, ensureEventStream, isStreamMissing } from "./streams.ts";
+
+export type RelayContext = {
+  readonly database: Database;
+  readonly nats: NatsLink;
+  readonly stream: EventStream;
+  readonly environmentName: string;
+};
+
+type ClaimedEvent = {
+  session_id: string;
+  id: string;
+  sequence: number;
+  type: string;
+  merchant_id: string;
+  body: Buffer;
+  created_at: Date;
+  publish_count: number;
+};
+
+// A body is a few KiB, so a batch stays below a MiB, and a crash repeats no more than this.
+const batchRows = 100;
+// Shorter than the pause after which another relay takes the rows (10 s, below), so that two rarely publish the same.
+const publishTimeoutMs = 5_000;
+
+// The pause is both lease and retry time: a relay that died, and one whose publish failed, are followed after it.
+const claimUnpublished: Statement = {
+  name: "claim_unpublished",
+  text: `WITH waiting AS (
+           SELECT session_id, id FROM outbox_event
+           WHERE published_at IS NULL AND publish_at <= (SELECT app.clock())
+           ORDER BY publish_at LIMIT $1 FOR UPDATE SKIP LOCKED
+         )
+         UPDATE outbox_event o
+         SET publish_count = o.publish_count + 1, publish_at = app.clock() + interval '10 seconds'
+         FROM waiting w WHERE o.session_id = w.session_id AND o.id = w.id
+         RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id, o.body, o.created_at, o.publish_count`,
+};
+
+// Locks in the same order as the fan-out, which writes the same rows.
+const markPublished: Statement = {
+  name: "mark_published",
+  text: `WITH mine AS (
+           SELECT o.session_id, o.id FROM outbox_event o
+           JOIN unnest($1::uuid[], $2::uuid[]) AS p (session_id, id) ON o.session_id = p.session_id AND o.id = p.id
+           WHERE o.published_at IS NULL
+           ORDER BY o.session_id, o.sequence FOR UPDATE OF o
+         )
+         UPDATE outbox_event o SET published_at = app.clock(), publish_at = NULL
+         FROM mine WHERE o.session_id = mine.session_id AND o.id = mine.id`,
+};
+
+/**
+ * Publishes the rows that wait and marks those that JetStream has taken; true when there may be more.
+ * Whatever dies in between leaves a row that is published again, under another message id and with the same event id.
+ * Throws the first refusal after marking the rest; a missing stream is made again first.
+ */
+export async function relayOnce(context: RelayContext): Promise<boolean> {
+  const connection = context.nats.connection();
+  const claimed = await context.database.query<ClaimedEvent>(claimUnpublished, [batchRows]);
+  claimed.sort(
+    (left, right) => left.created_at.getTime() - right.created_at.getTime() || left.sequence - right.sequence,
+  );
+  const jetstream = connection.jetstream();
+  const results = await Promise.allSettled(
+    claimed.map((row) =>
+      jetstream.publish(context.stream.subjectOf(row.type), messageOf(row, context.environmentName), {
+        // The count lets a repeat pass JetStream's duplicate window: the first one may be lost with the store.
+        msgID: `${encodeId("evt", row.id)}:${row.publish_count}`,
+        timeout: publishTimeoutMs,
+      }),
+    ),
+  );
+  const published = claimed.filter((_, index) => results[index]?.status === "fulfilled");
+  if (published.length > 0) {
+    await context.database.query(markPublished, [
+      published.map((row) => row.session_id),
+      published.map((row) => row.id),
+    ]);
+  }
+  const refusal = results.find((result) => result.status === "rejected");
+  if (refusal !== undefined) {
+    if (isStreamMissing(refusal.reason)) await ensureEventStream(connection, context.stream);
+    throw refusal.reason;
+  }
+  return claimed.length === batchRows;
+}
+
+function messageOf(row: ClaimedEvent, environmentName: string): Uint8Array {
+  return encodeEvent(
+    {
+      sessionId: row.session_id,
+      eventId: row.id,
+      sequence: row.sequence,
+      type: row.type,
+      merchantId: row.merchant_id,
+      body: row.body,
+      createdAt: row.created_at,
+    },
+    environmentName,
+  );
+}
