@@ -14,7 +14,7 @@ export type GatewayReply =
     }
   | {
       readonly type: "neverSent";
-      readonly cause: "connection_refused" | "token_unusable" | "vault_unavailable" | "stopped";
+      readonly cause: "connection_refused" | "token_unusable" | "request_refused" | "vault_unavailable" | "stopped";
       readonly reason: string;
     }
   | { readonly type: "noAnswer"; readonly timedOut: boolean; readonly reason: string };

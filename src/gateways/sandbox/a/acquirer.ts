@@ -131,7 +131,7 @@ async function voidByReference(
 }
 
 function voidOne(parts: SandboxAParts, found: Authorization): SandboxAnswer {
-  if (found.status === "captured") return stateRefusal("already_captured", found);
+  if (found.status === "captured" || found.status === "declined") return stateRefusal(`already_${found.status}`, found);
   parts.ledger.void(found);
   return authorizationAnswer(200, found);
 }

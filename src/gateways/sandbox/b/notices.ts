@@ -1,39 +1,10 @@
-/** SANDBOX_B's notices: Adyen-like items, signed, posted until the merchant's side answers 2xx. Also how their signature is computed. */
+/** SANDBOX_B's notices: Adyen-like items, signed, posted until the merchant's side answers 2xx. */
 import { randomUUID } from "node:crypto";
-import { hmacSha256 } from "../../../platform/secrets.ts";
 import type { GatewayHttp } from "../../gateway-http.ts";
 import type { Account } from "../accounts.ts";
 import type { Authorization } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
-
-/** What is signed, in this order (Adyen's own, https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures, 2026). */
-export type SignedFields = {
-  readonly pspReference: string;
-  readonly originalReference: string;
-  readonly merchantAccountCode: string;
-  readonly merchantReference: string;
-  readonly value: number;
-  readonly currency: string;
-  readonly eventCode: string;
-  readonly success: string;
-};
-
-/** Base64 of HMAC-SHA-256 over the signed fields joined by colons, under a key of hexadecimal digits. */
-export function signNotice(hmacKeyHex: string, fields: SignedFields): string {
-  const { pspReference, originalReference, merchantAccountCode, merchantReference } = fields;
-  const { value, currency, eventCode, success } = fields;
-  const signed = [
-    pspReference,
-    originalReference,
-    merchantAccountCode,
-    merchantReference,
-    value,
-    currency,
-    eventCode,
-    success,
-  ];
-  return hmacSha256(Buffer.from(hmacKeyHex, "hex"), signed.join(":")).toString("base64");
-}
+import { type SignedFields, signNotice } from "./notice-signature.ts";
 
 export type NoticeContent = {
   readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";

@@ -1,0 +1,137 @@
+/** What SANDBOX_A's answers mean. An answer counts only when it is documented and about this very payment. Pure. */
+import { isSameAmount } from "../../amounts.ts";
+import type {
+  AttemptAtGateway,
+  CaptureAnswer,
+  GatewayOutcome,
+  LookUpAnswer,
+  NotProcessedCause,
+  Refused,
+  Unknown,
+  VoidAnswer,
+} from "../../connector.ts";
+import { classifyDecline } from "../../declines.ts";
+import { type GatewayReply, isObject, parseJsonObject } from "../../gateway-http.ts";
+import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
+import type { AccountReading } from "../connector-parts.ts";
+import { currencies } from "./currencies.ts";
+import { declines } from "./declines.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Refusals that SANDBOX_A documents as "nothing was done", by status and error type. */
+const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
+  "400 invalid_request_error": "request_refused",
+  "401 authentication_error": "credentials_refused",
+  "403 invalid_request_error": "credentials_refused",
+  "409 invalid_request_error": "request_refused",
+  "429 rate_limit_error": "rate_limited",
+};
+
+/** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
+const definitive = new Set(["not_found", "already_voided", "already_declined"]);
+
+export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  const json = parseJsonObject(reply.body);
+  if (reply.status === 200 && isAbout(json, attempt) && json.status === "held") {
+    return { type: "held", gatewayReference: json.id };
+  }
+  const error = errorOf(json);
+  if (reply.status === 402 && isAbout(error?.authorization, attempt) && typeof error?.decline_code === "string") {
+    return classifyDecline(declines, error.decline_code);
+  }
+  const cause = error && notProcessed[`${reply.status} ${error.type}`];
+  if (cause === undefined) return untrusted(reply.status);
+  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+}
+
+export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = parseJsonObject(reply.body);
+  const authorization = reply.status === 200 ? json : authorizationCalled("already_captured", reply.status, json);
+  if (isAbout(authorization, attempt) && authorization.status === "captured" && isWholeCapture(authorization)) {
+    return { type: "done" };
+  }
+  return refusedOrUnknown(reply.status, json, attempt);
+}
+
+export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = parseJsonObject(reply.body);
+  if (reply.status === 200 && json?.reference === attempt.attemptReference && json.status === "voided") {
+    return { type: "done" };
+  }
+  const captured = authorizationCalled("already_captured", reply.status, json);
+  if (captured?.reference === attempt.attemptReference) return { type: "alreadyCaptured" };
+  const declined = authorizationCalled("already_declined", reply.status, json);
+  if (declined?.reference === attempt.attemptReference) return { type: "absent" };
+  if (reply.status === 404 && errorOf(json)?.code === "not_found") return { type: "absent" };
+  return refusedOrUnknown(reply.status, json, attempt);
+}
+
+/** The record under our reference: a kept capture before a hold, a hold before anything that ended. */
+export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
+  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
+  const json = parseJsonObject(reply.body);
+  const records = json?.data;
+  if (reply.status !== 200 || json?.reference !== attempt.attemptReference || !Array.isArray(records)) {
+    return { type: "cannotTell", reason: untrusted(reply.status).reason };
+  }
+  if (records.length === 0) return { type: "absent" };
+  if (!records.every((record) => isAbout(record, attempt))) {
+    return { type: "cannotTell", reason: "the gateway has another amount, currency or reference on record" };
+  }
+  const inState = (status: string) => records.find((record) => record.status === status);
+  const captured = inState("captured");
+  if (captured !== undefined) return { type: "captured", gatewayReference: captured.id };
+  const held = inState("held");
+  if (held !== undefined) return { type: "held", gatewayReference: held.id };
+  if (inState("voided") !== undefined) return { type: "voided" };
+  const declined = inState("declined");
+  if (typeof declined?.decline_code === "string") return classifyDecline(declines, declined.decline_code);
+  return { type: "cannotTell", reason: "the gateway's record is in no state that is documented" };
+}
+
+export function readAccount(reply: GatewayReply): AccountReading {
+  if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
+  const json = parseJsonObject(reply.body);
+  if (reply.status === 401) return { type: "unreadable", because: "The gateway does not know this key." };
+  if (reply.status !== 200 || json?.object !== "account") {
+    return { type: "unreadable", because: `The gateway gave no account (HTTP ${reply.status}).` };
+  }
+  const { environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
+  return { type: "account", environment, rawCards, manualCapture, currencies: taken };
+}
+
+function refusedOrUnknown(status: number, json: Json | undefined, attempt: AttemptAtGateway): Refused | Unknown {
+  const error = errorOf(json);
+  if (status < 400 || status >= 500 || typeof error?.code !== "string") return untrusted(status);
+  const aboutAnother = isObject(error.authorization) && error.authorization.reference !== attempt.attemptReference;
+  if (aboutAnother) return untrusted(status);
+  return { type: "refused", definitive: definitive.has(error.code), gatewayCode: error.code };
+}
+
+/** Whether this is an authorization of exactly our attempt: its reference, its amount, its currency. */
+function isAbout(record: unknown, attempt: AttemptAtGateway): record is Json & { readonly id: string } {
+  return (
+    isObject(record) &&
+    typeof record.id === "string" &&
+    record.reference === attempt.attemptReference &&
+    (attempt.gatewayReference === undefined || record.id === attempt.gatewayReference) &&
+    isSameAmount(currencies, attempt, record.amount, record.currency)
+  );
+}
+
+function isWholeCapture(authorization: Json): boolean {
+  return authorization.amount_captured === authorization.amount;
+}
+
+function authorizationCalled(code: string, status: number, json: Json | undefined): Json | undefined {
+  const error = errorOf(json);
+  return status === 409 && error?.code === code && isObject(error.authorization) ? error.authorization : undefined;
+}
+
+function errorOf(json: Json | undefined): Json | undefined {
+  return isObject(json?.error) ? json.error : undefined;
+}

@@ -1,0 +1,145 @@
+/** SANDBOX_A: requests to the readable, synchronous pretend acquirer. What its answers mean is in answers.ts. */
+import { type Amount, toGatewayAmount } from "../../amounts.ts";
+import { type CardForwarder, withoutPlaceholders } from "../../card-forwarder.ts";
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CaptureAnswer,
+  ChangingCall,
+  Connector,
+  CredentialField,
+  GatewayCall,
+  Hold,
+  LookUpAnswer,
+  VerifyRow,
+  VoidAnswer,
+} from "../../connector.ts";
+import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
+import { accountChecks, type ConnectorParts, executionLimitMs } from "../connector-parts.ts";
+import { readAccount, readAuthorize, readCapture, readLookUp, readVoid } from "./answers.ts";
+import { currencies } from "./currencies.ts";
+
+export class SandboxAConnector implements Connector {
+  readonly gateway = "SANDBOX_A";
+  readonly canRead = true;
+  readonly refusesVoidedReference = true;
+  readonly executionLimitMs = executionLimitMs;
+  readonly credentialFields: readonly CredentialField[] = [
+    {
+      name: "apiKey",
+      label: "API key",
+      shape: /^sandbox_(test|live)_[a-z0-9-]{1,40}$/,
+      hint: "Any name will do: sandbox_test_ followed by lower-case letters, digits and hyphens.",
+    },
+  ];
+  readonly #http: GatewayHttp;
+  readonly #forwarder: CardForwarder;
+  readonly #origin: string;
+  readonly #environment: ConnectorParts["environment"];
+
+  constructor(parts: ConnectorParts) {
+    this.#http = parts.http;
+    this.#forwarder = parts.forwarder;
+    this.#origin = parts.origin;
+    this.#environment = parts.environment;
+  }
+
+  whyNotPayable(amount: Amount): string | undefined {
+    const exact = toGatewayAmount(currencies, amount);
+    return exact.type === "exact" ? undefined : exact.because;
+  }
+
+  async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    const amount = toGatewayAmount(currencies, request);
+    if (amount.type === "impossible") {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.because } };
+    }
+    const { reply, card } = await this.#forwarder.forward({
+      connector: this.gateway,
+      operation: "authorize",
+      token: request.vaultToken,
+      sessionId: request.sessionId,
+      origin: this.#origin,
+      pathVariables: {},
+      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      body: authorizeForm(request, amount.value),
+      timeoutMs: call.timeoutMs,
+      signal: call.signal,
+    });
+    return { outcome: readAuthorize(reply, request), card };
+  }
+
+  async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    return readCapture(await this.#post(call, `${pathOf(hold.gatewayReference)}/capture`, {}), hold);
+  }
+
+  async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const { gatewayReference, attemptReference } = attempt;
+    const reply =
+      gatewayReference === undefined
+        ? await this.#post(call, "/a/v1/authorizations/void", { reference: attemptReference })
+        : await this.#post(call, `${pathOf(gatewayReference)}/void`, {});
+    return readVoid(reply, attempt);
+  }
+
+  async lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
+    const query = new URLSearchParams({ reference: attempt.attemptReference });
+    return readLookUp(await this.#get(call, `/a/v1/authorizations?${query}`), attempt);
+  }
+
+  async verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
+    return accountChecks(readAccount(await this.#get(call, "/a/v1/account")), this.#environment);
+  }
+
+  #get(call: GatewayCall, path: string): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    return this.#http.send({
+      method: "GET",
+      url: this.#origin + path,
+      headers: headersOf(call),
+      timeoutMs,
+      signal,
+    });
+  }
+
+  #post(call: ChangingCall, path: string, fields: Record<string, string>): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    return this.#http.send({
+      method: "POST",
+      url: this.#origin + path,
+      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      body: new URLSearchParams(fields).toString(),
+      timeoutMs,
+      signal,
+    });
+  }
+}
+
+function headersOf(call: GatewayCall): Record<string, string> {
+  return {
+    authorization: `Bearer ${call.credentials.apiKey?.expose() ?? ""}`,
+    "content-type": "application/x-www-form-urlencoded",
+  };
+}
+
+function pathOf(gatewayReference: string): string {
+  return `/a/v1/authorizations/${encodeURIComponent(gatewayReference)}`;
+}
+
+function authorizeForm(request: AuthorizeRequest, value: number): string {
+  const { customerEmail } = request;
+  return new URLSearchParams({
+    amount: String(value),
+    currency: request.currency,
+    reference: request.attemptReference,
+    capture_method: "manual",
+    "metadata[order_ref]": withoutPlaceholders(request.orderRef),
+    ...(customerEmail === undefined ? {} : { receipt_email: withoutPlaceholders(customerEmail) }),
+    "card[number]": "{{card.number}}",
+    "card[exp_month]": "{{card.expMonth}}",
+    "card[exp_year]": "{{card.expYear}}",
+    "card[cvc]": "{{card.cvc}}",
+    "card[holder]": "{{card.holder}}",
+  }).toString();
+}

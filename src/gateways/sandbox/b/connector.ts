@@ -1,0 +1,166 @@
+/** SANDBOX_B: requests to the pretend acquirer that only reports by notices. What its answers mean is in answers.ts and read-notification.ts. */
+import { type Amount, toGatewayAmount } from "../../amounts.ts";
+import { type CardForwarder, withoutPlaceholders } from "../../card-forwarder.ts";
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CaptureAnswer,
+  ChangingCall,
+  Connector,
+  CredentialField,
+  Credentials,
+  GatewayCall,
+  Hold,
+  LookUpAnswer,
+  NotificationReading,
+  RawNotification,
+  VerifyRow,
+  VoidAnswer,
+} from "../../connector.ts";
+import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
+import { accountChecks, type ConnectorParts, executionLimitMs } from "../connector-parts.ts";
+import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid } from "./answers.ts";
+import { currencies } from "./currencies.ts";
+import { readNotification } from "./read-notification.ts";
+
+export class SandboxBConnector implements Connector {
+  readonly gateway = "SANDBOX_B";
+  readonly canRead = false;
+  readonly refusesVoidedReference = false;
+  readonly executionLimitMs = executionLimitMs;
+  readonly credentialFields: readonly CredentialField[] = [
+    {
+      name: "apiKey",
+      label: "API key",
+      shape: /^sandbox_(test|live)_[a-z0-9-]{1,40}$/,
+      hint: "sandbox_ followed by the merchant account, such as sandbox_test_acme.",
+    },
+    {
+      name: "merchantAccount",
+      label: "Merchant account",
+      shape: /^(test|live)_[a-z0-9-]{1,40}$/,
+      hint: "Any name will do, such as test_acme.",
+    },
+    {
+      name: "notificationHmacKey",
+      label: "Notification HMAC key",
+      shape: /^[0-9A-Fa-f]{64}$/,
+      hint: "The 64 hexadecimal digits the sandbox signs this account's notices with.",
+    },
+  ];
+  readonly #http: GatewayHttp;
+  readonly #forwarder: CardForwarder;
+  readonly #origin: string;
+  readonly #environment: ConnectorParts["environment"];
+
+  constructor(parts: ConnectorParts) {
+    this.#http = parts.http;
+    this.#forwarder = parts.forwarder;
+    this.#origin = parts.origin;
+    this.#environment = parts.environment;
+  }
+
+  whyNotPayable(amount: Amount): string | undefined {
+    const exact = toGatewayAmount(currencies, amount);
+    return exact.type === "exact" ? undefined : exact.because;
+  }
+
+  async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    const amount = toGatewayAmount(currencies, request);
+    if (amount.type === "impossible") {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.because } };
+    }
+    const { reply, card } = await this.#forwarder.forward({
+      connector: this.gateway,
+      operation: "authorize",
+      token: request.vaultToken,
+      sessionId: request.sessionId,
+      origin: this.#origin,
+      pathVariables: {},
+      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      body: authorizeBody(call.credentials, request, amount.value),
+      timeoutMs: call.timeoutMs,
+      signal: call.signal,
+    });
+    return { outcome: readAuthorize(reply, request), card };
+  }
+
+  async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    const amount = toGatewayAmount(currencies, hold);
+    if (amount.type === "impossible") return { type: "refused", definitive: true, gatewayCode: "amount" };
+    const reply = await this.#post(call, `${pathOf(hold.gatewayReference)}/captures`, {
+      reference: hold.attemptReference,
+      amount: { value: amount.value, currency: hold.currency },
+    });
+    return readCapture(reply, hold);
+  }
+
+  async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const { gatewayReference, attemptReference: reference } = attempt;
+    const reply =
+      gatewayReference === undefined
+        ? await this.#post(call, "/b/cancels", { paymentReference: reference, reference })
+        : await this.#post(call, `${pathOf(gatewayReference)}/cancels`, { reference });
+    return readVoid(reply, attempt);
+  }
+
+  async lookUp(): Promise<LookUpAnswer> {
+    return { type: "cannotTell", reason: "SANDBOX_B cannot be read; its notices tell" };
+  }
+
+  async verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
+    const account = readAccount(await this.#post(call, "/b/account", {}));
+    const test = await this.#post(call, "/b/test-notice", {});
+    return [...accountChecks(account, this.#environment), ...notificationChecks(call.credentials, test)];
+  }
+
+  async readNotification(credentials: Credentials, notification: RawNotification): Promise<NotificationReading> {
+    return readNotification(credentials, notification, this.#environment);
+  }
+
+  #post(call: GatewayCall & { idempotencyKey?: string }, path: string, fields: object): Promise<GatewayReply> {
+    const { timeoutMs, signal, idempotencyKey } = call;
+    return this.#http.send({
+      method: "POST",
+      url: this.#origin + path,
+      headers: { ...headersOf(call), ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }) },
+      body: JSON.stringify({ merchantAccount: merchantAccountOf(call.credentials), ...fields }),
+      timeoutMs,
+      signal,
+    });
+  }
+}
+
+function headersOf(call: GatewayCall): Record<string, string> {
+  return { "x-api-key": call.credentials.apiKey?.expose() ?? "", "content-type": "application/json" };
+}
+
+function merchantAccountOf(credentials: Credentials): string {
+  return credentials.merchantAccount?.expose() ?? "";
+}
+
+function pathOf(gatewayReference: string): string {
+  return `/b/payments/${encodeURIComponent(gatewayReference)}`;
+}
+
+function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
+  const { customerEmail, shopperIp } = request;
+  return JSON.stringify({
+    merchantAccount: merchantAccountOf(credentials),
+    reference: request.attemptReference,
+    merchantOrderReference: withoutPlaceholders(request.orderRef),
+    amount: { value, currency: request.currency },
+    ...(customerEmail === undefined ? {} : { shopperEmail: withoutPlaceholders(customerEmail) }),
+    ...(shopperIp === undefined ? {} : { shopperIP: shopperIp }),
+    additionalData: { manualCapture: "true" },
+    paymentMethod: {
+      type: "scheme",
+      number: "{{card.number}}",
+      expiryMonth: "{{card.expMonth}}",
+      expiryYear: "{{card.expYear}}",
+      cvc: "{{card.cvc}}",
+      holderName: "{{card.holder}}",
+    },
+  });
+}

@@ -1,0 +1,26 @@
+/** SANDBOX_B's refusal reason codes: Adyen's numbers, as many as the test cards and the tests need. */
+import type { DeclineTable } from "../../declines.ts";
+
+const source = "https://docs.adyen.com/development-resources/refusal-reasons (2026), whose numbers the sandbox borrows";
+
+export const declines: DeclineTable = {
+  "2": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
+  "5": { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "lost_or_stolen", source },
+  "6": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "card_expired", source },
+  "8": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_number", source },
+  "10": { kind: "HARD_DECLINE", stop: "none", declineCode: "card_not_supported", source },
+  "12": { kind: "SOFT_DECLINE", stop: "none", declineCode: "insufficient_funds", source },
+  "14": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
+  "20": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
+  "22": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
+  "23": { kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", source },
+  "24": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_cvc", source },
+  "28": { kind: "SOFT_DECLINE", stop: "none", declineCode: "limit_exceeded", source },
+  "31": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
+  "38": {
+    kind: "SOFT_DECLINE",
+    stop: "authentication_required",
+    declineCode: "authentication_required",
+    source,
+  },
+};

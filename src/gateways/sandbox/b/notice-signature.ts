@@ -1,0 +1,31 @@
+/** How a notice of SANDBOX_B is signed: exactly as Adyen signs its own. Pure. */
+import { hmacSha256 } from "../../../platform/secrets.ts";
+
+/** What is signed, in this order (Adyen's own, https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures, 2026). */
+export type SignedFields = {
+  readonly pspReference: string;
+  readonly originalReference: string;
+  readonly merchantAccountCode: string;
+  readonly merchantReference: string;
+  readonly value: number;
+  readonly currency: string;
+  readonly eventCode: string;
+  readonly success: string;
+};
+
+/** Base64 of HMAC-SHA-256 over the signed fields joined by colons, under a key of hexadecimal digits. */
+export function signNotice(hmacKeyHex: string, fields: SignedFields): string {
+  const { pspReference, originalReference, merchantAccountCode, merchantReference } = fields;
+  const { value, currency, eventCode, success } = fields;
+  const signed = [
+    pspReference,
+    originalReference,
+    merchantAccountCode,
+    merchantReference,
+    value,
+    currency,
+    eventCode,
+    success,
+  ];
+  return hmacSha256(Buffer.from(hmacKeyHex, "hex"), signed.join(":")).toString("base64");
+}

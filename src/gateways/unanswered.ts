@@ -1,0 +1,23 @@
+/** What a call means to us when the gateway gave no answer we can use. The same for every connector. */
+import type { NotProcessed, Unknown } from "./connector.ts";
+import type { GatewayReply } from "./gateway-http.ts";
+
+export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
+
+/** An authorize without an answer: nothing happened when nothing was sent; otherwise anything may have. */
+export function unansweredAuthorize(reply: Unanswered): NotProcessed | Unknown {
+  return reply.type === "neverSent"
+    ? { type: "notProcessed", cause: reply.cause, reason: reply.reason }
+    : unansweredChange(reply);
+}
+
+/** A capture or void without an answer: asked again either way, so how far it got makes no difference. */
+export function unansweredChange(reply: Unanswered): Unknown {
+  const timedOut = reply.type === "noAnswer" && reply.timedOut;
+  return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason: reply.reason };
+}
+
+/** An answer that is broken, undocumented or about something else proves nothing. `status` is all of it that is repeated. */
+export function untrusted(status: number): Unknown {
+  return { type: "unknown", kind: "GATEWAY_ERROR", reason: `the gateway's answer cannot be trusted (HTTP ${status})` };
+}
