@@ -1,0 +1,40 @@
+/** An esbuild plugin that leaves out of the RPC chunk the parts of the schemas that a browser has no use for. */
+
+import { clone, toBinary } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { Plugin } from "esbuild";
+import { file_payments_v1_payment_session, PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
+
+/**
+ * Of payment_session.proto the widget needs the statuses. The rest, and the validation rules that it and checkout.proto
+ * refer to, would be a third of the chunk. A file that starts to need more of them fails the build by name.
+ */
+export const schemasForBrowsers: Plugin = {
+  name: "schemas-for-browsers",
+  setup(build) {
+    const rules = "buf/validate/validate.proto";
+    build.onResolve({ filter: /\/buf\/validate\/validate_pb/ }, () => ({ path: rules, namespace: "empty-schema" }));
+    build.onLoad({ filter: /./, namespace: "empty-schema" }, () => ({
+      contents: `export const file_buf_validate_validate = ${JSON.stringify({ proto: { name: rules } })};`,
+    }));
+    build.onLoad({ filter: /\/payment_session_pb\.ts$/ }, () => ({ contents: statusesAlone() }));
+  },
+};
+
+function statusesAlone(): string {
+  const proto: FileDescriptorProto = clone(FileDescriptorProtoSchema, file_payments_v1_payment_session.proto);
+  proto.dependency = [];
+  proto.service = [];
+  proto.messageType = proto.messageType.filter((message) => message.name === "PaymentSession");
+  for (const message of proto.messageType) {
+    message.field = [];
+    message.oneofDecl = [];
+  }
+  const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, proto));
+  return `
+    import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+    export const file_payments_v1_payment_session = /* @__PURE__ */ fileDesc(${JSON.stringify(encoded)});
+    export const PaymentSession_Status = ${JSON.stringify(PaymentSession_Status)};
+  `;
+}

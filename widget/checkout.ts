@@ -1,0 +1,248 @@
+/** One payment in the browser, from the click to its one outcome. Knows no DOM, no network library and no vault. */
+
+/** `idle` takes a click; `done` never changes again. */
+export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "done";
+
+/** A session as the service shows it to its customer. */
+export type CheckoutView = {
+  readonly status: "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
+  readonly processing: boolean;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** The only origin that the card may be sent to. */
+  readonly vaultOrigin: string;
+  readonly success: { readonly capturedVia: string; readonly failoverUsed: boolean } | undefined;
+  readonly declineCode: string | undefined;
+};
+
+/** What went wrong for the integrator; a decline is an outcome and never one of these. */
+export type WidgetError = { readonly code: string; readonly message: string };
+
+/** The service answered, said no to the request itself, or gave no answer that says anything. */
+export type ApiAnswer =
+  | { readonly kind: "checkout"; readonly checkout: CheckoutView }
+  | { readonly kind: "refused"; readonly error: WidgetError }
+  | { readonly kind: "unreachable" };
+
+/** What the state machine asks of the service. The promises never reject. */
+export type SessionApi = {
+  getCheckout(): Promise<ApiAnswer>;
+  submitPayment(vaultToken: string): Promise<ApiAnswer>;
+};
+
+/** What the vault made of the card. */
+export type CardAnswer =
+  | { readonly kind: "token"; readonly token: string }
+  | { readonly kind: "refused"; readonly error: WidgetError };
+
+/** How a submit ended. Only the first three are final; after the others the customer may submit again. */
+export type CheckoutResult =
+  | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
+  | { readonly kind: "declined"; readonly declineCode: string }
+  | { readonly kind: "expired" }
+  | { readonly kind: "pending" }
+  | { readonly kind: "failed"; readonly error: WidgetError }
+  | { readonly kind: "unmounted" };
+
+/** Time, so that a test can hold it. `wait` returns early, without an error, when `signal` aborts. */
+export type Clock = {
+  now(): number;
+  wait(durationMs: number, signal: AbortSignal): Promise<void>;
+};
+
+export type CheckoutParts = {
+  readonly api: SessionApi;
+  readonly tokenize: () => Promise<CardAnswer>;
+  /** Where the loaded vault script came from. */
+  readonly vaultOrigin: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Aborted when the widget lets go of this session. */
+  readonly closed: AbortSignal;
+  readonly onState: (state: CheckoutState) => void;
+  readonly onView: (view: CheckoutView) => void;
+  readonly onPending: () => void;
+  /** Once for each submit or resumed payment; once only with a final result. */
+  readonly onResult: (result: CheckoutResult) => void;
+};
+
+// The service's budget for one submission; longer than this means a gateway has not confirmed a capture.
+const pendingAfterMs = 45_000;
+// After that the outcome arrives by hand or by notification, so asking on would only load the service.
+const giveUpAfterMs = pendingAfterMs + 10 * 60_000;
+// Long enough for a phone to change networks, short enough that a customer still looks at the page.
+const lookLimitMs = 15_000;
+const pollFirstMs = 1_000;
+const pollLongestMs = 5_000;
+
+/** PURE. The pause before asking again: 1 s growing to 5 s, a fifth more or less so that pages do not ask in step. */
+export function pollDelayMs(tries: number, random: () => number): number {
+  return Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random());
+}
+
+/** PURE. The result that a settled session has for its customer, or undefined while it is open. */
+export function resultOf(view: CheckoutView): CheckoutResult | undefined {
+  switch (view.status) {
+    case "CREATED":
+      return undefined;
+    case "SUCCEEDED":
+      return { kind: "succeeded", capturedVia: "", failoverUsed: false, ...view.success };
+    case "DECLINED":
+      return { kind: "declined", declineCode: view.declineCode ?? "card_declined" };
+    case "DEGRADED":
+      return { kind: "declined", declineCode: "processing_unavailable" };
+    case "EXPIRED":
+      return { kind: "expired" };
+  }
+}
+
+const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+const vaultOriginMismatch: WidgetError = {
+  code: "vault_origin_mismatch",
+  message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",
+};
+
+/** Pays one session at most once. No promise here rejects. */
+export class Checkout {
+  readonly #parts: CheckoutParts;
+  #state: CheckoutState = "idle";
+  #looking: Promise<ApiAnswer> | undefined;
+  #running: Promise<CheckoutResult> | undefined;
+  #pendingTold = false;
+
+  constructor(parts: CheckoutParts) {
+    this.#parts = parts;
+  }
+
+  get state(): CheckoutState {
+    return this.#state;
+  }
+
+  /** Asks where the session stands; what was submitted before a reload is followed to its result. */
+  async resume(): Promise<ApiAnswer> {
+    const looked = await this.#look();
+    if (looked.kind !== "checkout") this.#looking = undefined;
+    else if (isTakenUp(looked.checkout)) this.#start(() => this.#follow(looked.checkout));
+    return looked;
+  }
+
+  /** Pays. While it runs, and after a final result, every further call returns the same promise. */
+  submit(): Promise<CheckoutResult> {
+    return this.#start(() => this.#pay());
+  }
+
+  #start(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
+    this.#running ??= work().then((result) => {
+      const final = result.kind === "succeeded" || result.kind === "declined" || result.kind === "expired";
+      if (!final) {
+        this.#running = undefined;
+        this.#looking = undefined;
+      }
+      this.#enter(final ? "done" : "idle");
+      this.#parts.onResult(result);
+      return result;
+    });
+    return this.#running;
+  }
+
+  async #pay(): Promise<CheckoutResult> {
+    this.#enter("tokenizing");
+    const looked = await this.#look();
+    if (looked.kind !== "checkout") return this.#failed(looked);
+    if (isTakenUp(looked.checkout)) return this.#follow(looked.checkout);
+    if (looked.checkout.vaultOrigin !== this.#parts.vaultOrigin) return { kind: "failed", error: vaultOriginMismatch };
+
+    const card = await this.#parts.tokenize();
+    if (this.#parts.closed.aborted) return { kind: "unmounted" };
+    if (card.kind === "refused") return { kind: "failed", error: card.error };
+
+    this.#enter("submitting");
+    return this.#tellWhenPending(() => this.#submitUntilTakenUp(card.token));
+  }
+
+  /**
+   * A submit without an answer may have been taken up, so the session's status decides: taken up is followed,
+   * untouched is submitted again with the same token, which the service joins to a submission it already has.
+   */
+  async #submitUntilTakenUp(vaultToken: string): Promise<CheckoutResult> {
+    const giveUpAt = this.#parts.clock.now() + giveUpAfterMs;
+    for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
+      const submitted = await this.#parts.api.submitPayment(vaultToken);
+      const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
+      if (this.#parts.closed.aborted) return { kind: "unmounted" };
+      if (known.kind === "checkout") {
+        this.#parts.onView(known.checkout);
+        if (isTakenUp(known.checkout)) return this.#poll(known.checkout, giveUpAt);
+      }
+      if (submitted.kind === "refused" && known.kind !== "unreachable") return this.#failed(submitted);
+      await this.#parts.clock.wait(pollDelayMs(tries, this.#parts.random), this.#parts.closed);
+    }
+    return { kind: "pending" };
+  }
+
+  #follow(view: CheckoutView): Promise<CheckoutResult> {
+    return this.#tellWhenPending(() => this.#poll(view, this.#parts.clock.now() + giveUpAfterMs));
+  }
+
+  async #poll(first: CheckoutView, giveUpAt: number): Promise<CheckoutResult> {
+    let view = first;
+    for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
+      const result = resultOf(view);
+      if (result) return result;
+      this.#enter("waiting");
+      await this.#parts.clock.wait(pollDelayMs(tries, this.#parts.random), this.#parts.closed);
+      const answer = await this.#parts.api.getCheckout();
+      if (this.#parts.closed.aborted) return { kind: "unmounted" };
+      if (answer.kind === "checkout") view = answer.checkout;
+    }
+    return { kind: "pending" };
+  }
+
+  /** Calls onPending, once for the session, when `work` outlives the service's budget. */
+  async #tellWhenPending(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
+    const finished = new AbortController();
+    void this.#parts.clock.wait(pendingAfterMs, finished.signal).then(() => {
+      if (finished.signal.aborted || this.#pendingTold) return;
+      this.#pendingTold = true;
+      this.#parts.onPending();
+    });
+    try {
+      return await work();
+    } finally {
+      finished.abort();
+    }
+  }
+
+  /** Mount and an early click share one look; a failed run forgets it. */
+  #look(): Promise<ApiAnswer> {
+    this.#looking ??= this.#lookUntilReached();
+    return this.#looking;
+  }
+
+  async #lookUntilReached(): Promise<ApiAnswer> {
+    const { api, clock, closed, random, onView } = this.#parts;
+    const giveUpAt = clock.now() + lookLimitMs;
+    for (let tries = 0; ; tries++) {
+      const answer = await api.getCheckout();
+      if (answer.kind === "checkout") onView(answer.checkout);
+      if (answer.kind !== "unreachable" || closed.aborted || clock.now() >= giveUpAt) return answer;
+      await clock.wait(pollDelayMs(tries, random), closed);
+    }
+  }
+
+  #failed(answer: Exclude<ApiAnswer, { kind: "checkout" }>): CheckoutResult {
+    if (this.#parts.closed.aborted) return { kind: "unmounted" };
+    return { kind: "failed", error: answer.kind === "refused" ? answer.error : unreachable };
+  }
+
+  #enter(state: CheckoutState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#parts.onState(state);
+  }
+}
+
+/** True once nothing the customer does can start another payment in this session. */
+function isTakenUp(view: CheckoutView): boolean {
+  return view.processing || view.status !== "CREATED";
+}

@@ -1,0 +1,19 @@
+/** The browser's time for the state machine. */
+
+import type { Clock } from "./checkout.ts";
+
+export const browserClock: Clock = {
+  // Not Date.now: a customer's clock may jump while a payment waits.
+  now: () => performance.now(),
+  wait: (durationMs, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const stop = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
+        resolve();
+      };
+      const timer = setTimeout(stop, durationMs);
+      signal.addEventListener("abort", stop);
+    }),
+};

@@ -1,0 +1,101 @@
+/** What the customer sees around the card frame: pay button, one loading state, messages. Holds no payment logic. */
+
+import { formStyle } from "./form-style.ts";
+import { isRightToLeft } from "./locale.ts";
+import type { Appearance } from "./options.ts";
+
+export type FormOptions = {
+  readonly container: Element;
+  readonly locale: string;
+  readonly appearance: Appearance;
+  readonly submitButton: boolean;
+  readonly onPay: () => void;
+};
+
+/** `status` waits its turn with a screen reader, `error` interrupts. */
+export type Message = { readonly kind: "status" | "error"; readonly text: string };
+
+export type Form = {
+  /** Where the vault puts its frame. */
+  readonly cardContainer: HTMLElement;
+  setPayText(text: string): void;
+  setBusy(busy: boolean): void;
+  /** A finished payment has nothing left to press. */
+  setFinished(finished: boolean): void;
+  /** Replaces the message before it; undefined clears. The same message again is not announced again. */
+  say(message: Message | undefined): void;
+  /** Ready for a fresh session: an empty place for its card frame, and the button waits for its amount. */
+  reset(): void;
+  remove(): void;
+};
+
+/** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
+export function createForm({ container, locale, appearance, submitButton, onPay }: FormOptions): Form {
+  const host = document.createElement("div");
+  host.lang = locale;
+  host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
+  applyAppearance(host, appearance);
+  const root = host.attachShadow({ mode: "open" });
+  // An adopted sheet needs no 'unsafe-inline' in the page's content security policy.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(formStyle);
+  root.adoptedStyleSheets = [sheet];
+
+  const cardContainer = element("div", "card");
+  const button = element("button", "pay");
+  button.type = "button";
+  button.hidden = !submitButton;
+  // Without its amount the button only keeps its place.
+  button.dataset.waiting = "";
+  const label = element("span", "label");
+  button.append(label, element("span", "spinner"));
+  button.addEventListener("click", onPay);
+  const status = element("p", "status");
+  status.setAttribute("role", "status");
+  const error = element("p", "error");
+  error.setAttribute("role", "alert");
+  root.append(cardContainer, button, status, error);
+  container.append(host);
+
+  return {
+    cardContainer,
+    setPayText(text) {
+      label.textContent = text;
+      delete button.dataset.waiting;
+    },
+    setBusy(busy) {
+      // aria-disabled and not disabled: a disabled button would drop the keyboard's focus.
+      button.setAttribute("aria-disabled", String(busy));
+      button.setAttribute("aria-busy", String(busy));
+    },
+    setFinished(finished) {
+      button.disabled = finished;
+    },
+    say(message) {
+      setText(status, message?.kind === "status" ? message.text : "");
+      setText(error, message?.kind === "error" ? message.text : "");
+    },
+    reset() {
+      button.dataset.waiting = "";
+      cardContainer.replaceChildren();
+    },
+    remove: () => host.remove(),
+  };
+}
+
+function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: Appearance): void {
+  host.dataset.theme = theme;
+  for (const [name, value] of Object.entries(variables)) {
+    host.style.setProperty(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value);
+  }
+}
+
+function setText(node: HTMLElement, text: string): void {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function element<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, part: string): HTMLElementTagNameMap[Tag] {
+  const node = document.createElement(tag);
+  node.className = part;
+  return node;
+}

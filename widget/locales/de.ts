@@ -1,0 +1,29 @@
+/** German. */
+
+import type { Texts } from "../texts.ts";
+
+export const texts: Texts = {
+  pay: "{amount} bezahlen",
+  processing: "Ihre Zahlung wird verarbeitet…",
+  succeeded: "Zahlung abgeschlossen.",
+  pending: "Ihre Zahlung dauert länger als üblich. Sie wird noch verarbeitet: Bitte zahlen Sie nicht noch einmal.",
+  expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
+  unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
+  formUnavailable: "Das Kartenformular kann nicht geladen werden. Bitte laden Sie die Seite neu.",
+  notAccepted: "Auf dieser Seite kann nicht bezahlt werden. Bitte wenden Sie sich an den Shop.",
+  declines: {
+    card_declined: "Ihre Karte wurde abgelehnt. Bitte verwenden Sie eine andere Karte.",
+    insufficient_funds: "Die Karte ist nicht ausreichend gedeckt. Bitte verwenden Sie eine andere Karte.",
+    card_expired: "Diese Karte ist abgelaufen. Bitte verwenden Sie eine andere Karte.",
+    incorrect_number: "Die Kartennummer ist nicht richtig.",
+    incorrect_cvc: "Die Prüfnummer ist nicht richtig.",
+    card_not_supported: "Diese Kartenart wird nicht akzeptiert. Bitte verwenden Sie eine andere Karte.",
+    limit_exceeded: "Diese Zahlung übersteigt das Limit der Karte. Bitte verwenden Sie eine andere Karte.",
+    authentication_required:
+      "Ihre Bank verlangt eine Bestätigung, die hier nicht möglich ist. Bitte verwenden Sie eine andere Karte.",
+    currency_not_supported: "Diese Karte unterstützt die Währung nicht. Bitte verwenden Sie eine andere Karte.",
+    processing_unavailable:
+      "Die Zahlung konnte nicht verarbeitet werden. Es wurde nichts abgebucht. Bitte versuchen Sie es später erneut.",
+    session_expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
+  },
+};

@@ -1,0 +1,30 @@
+/** French. */
+
+import type { Texts } from "../texts.ts";
+
+export const texts: Texts = {
+  pay: "Payer {amount}",
+  processing: "Paiement en cours…",
+  succeeded: "Paiement effectué.",
+  pending:
+    "Votre paiement prend plus de temps que d’habitude. Il est toujours en cours : ne payez pas une seconde fois.",
+  expired: "Cette page de paiement a expiré. Veuillez recommencer.",
+  unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
+  formUnavailable: "Le formulaire de carte ne peut pas être chargé. Veuillez recharger la page.",
+  notAccepted: "Le paiement n’est pas possible sur cette page. Veuillez contacter la boutique.",
+  declines: {
+    card_declined: "Votre carte a été refusée. Veuillez utiliser une autre carte.",
+    insufficient_funds: "Les fonds disponibles sont insuffisants. Veuillez utiliser une autre carte.",
+    card_expired: "Cette carte a expiré. Veuillez utiliser une autre carte.",
+    incorrect_number: "Le numéro de carte est incorrect.",
+    incorrect_cvc: "Le code de sécurité est incorrect.",
+    card_not_supported: "Ce type de carte n’est pas accepté. Veuillez utiliser une autre carte.",
+    limit_exceeded: "Ce paiement dépasse le plafond de la carte. Veuillez utiliser une autre carte.",
+    authentication_required:
+      "Votre banque demande une confirmation qui n’est pas possible ici. Veuillez utiliser une autre carte.",
+    currency_not_supported: "Cette carte ne prend pas en charge la devise. Veuillez utiliser une autre carte.",
+    processing_unavailable:
+      "Le paiement n’a pas pu être traité. Vous n’avez pas été débité. Veuillez réessayer plus tard.",
+    session_expired: "Cette page de paiement a expiré. Veuillez recommencer.",
+  },
+};

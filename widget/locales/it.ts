@@ -1,0 +1,28 @@
+/** Italian. */
+
+import type { Texts } from "../texts.ts";
+
+export const texts: Texts = {
+  pay: "Paga {amount}",
+  processing: "Pagamento in corso…",
+  succeeded: "Pagamento completato.",
+  pending: "Il pagamento richiede più tempo del solito. È ancora in corso: non pagare di nuovo.",
+  expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
+  unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
+  formUnavailable: "Impossibile caricare il modulo della carta. Ricarica la pagina.",
+  notAccepted: "Non è possibile pagare da questa pagina. Contatta il negozio.",
+  declines: {
+    card_declined: "La carta è stata rifiutata. Usa un’altra carta.",
+    insufficient_funds: "I fondi sulla carta non sono sufficienti. Usa un’altra carta.",
+    card_expired: "Questa carta è scaduta. Usa un’altra carta.",
+    incorrect_number: "Il numero della carta non è corretto.",
+    incorrect_cvc: "Il codice di sicurezza non è corretto.",
+    card_not_supported: "Questo tipo di carta non è accettato. Usa un’altra carta.",
+    limit_exceeded: "Il pagamento supera il limite della carta. Usa un’altra carta.",
+    authentication_required: "La tua banca chiede una conferma che qui non è possibile. Usa un’altra carta.",
+    currency_not_supported: "Questa carta non supporta la valuta. Usa un’altra carta.",
+    processing_unavailable:
+      "Non è stato possibile elaborare il pagamento. Non ti è stato addebitato nulla. Riprova più tardi.",
+    session_expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
+  },
+};

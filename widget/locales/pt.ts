@@ -1,0 +1,27 @@
+/** Portuguese. */
+
+import type { Texts } from "../texts.ts";
+
+export const texts: Texts = {
+  pay: "Pagar {amount}",
+  processing: "A processar o pagamento…",
+  succeeded: "Pagamento concluído.",
+  pending: "O pagamento está a demorar mais do que o habitual. Ainda está a ser processado: não pague outra vez.",
+  expired: "Esta página de pagamento expirou. Comece de novo.",
+  unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
+  formUnavailable: "Não é possível carregar o formulário do cartão. Recarregue a página.",
+  notAccepted: "Não é possível pagar a partir desta página. Contacte a loja.",
+  declines: {
+    card_declined: "O cartão foi recusado. Utilize outro cartão.",
+    insufficient_funds: "O cartão não tem saldo suficiente. Utilize outro cartão.",
+    card_expired: "Este cartão expirou. Utilize outro cartão.",
+    incorrect_number: "O número do cartão não está correto.",
+    incorrect_cvc: "O código de segurança não está correto.",
+    card_not_supported: "Este tipo de cartão não é aceite. Utilize outro cartão.",
+    limit_exceeded: "Este pagamento excede o limite do cartão. Utilize outro cartão.",
+    authentication_required: "O seu banco pede uma confirmação que não é possível aqui. Utilize outro cartão.",
+    currency_not_supported: "Este cartão não suporta a moeda. Utilize outro cartão.",
+    processing_unavailable: "Não foi possível processar o pagamento. Nada foi cobrado. Tente novamente mais tarde.",
+    session_expired: "Esta página de pagamento expirou. Comece de novo.",
+  },
+};

@@ -1,0 +1,81 @@
+/** Switchyard.mount: puts the widget into a page and hands its controls back. */
+
+import type { CheckoutResult } from "./checkout.ts";
+import { createForm } from "./form.ts";
+import type { LazyParts } from "./lazy-parts.ts";
+import { translationFor } from "./locale.ts";
+import { texts as english } from "./locales/en.ts";
+import { checkOptions, checkSession, type MountOptions, type SessionOptions, WrongOptionError } from "./options.ts";
+import { Payment } from "./payment.ts";
+import type { Texts } from "./texts.ts";
+
+export type MountedWidget = {
+  /** Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. */
+  readonly ready: Promise<void>;
+  /** Pays. While a payment runs every call returns the same promise, which never rejects. */
+  submit(): Promise<CheckoutResult>;
+  /** Swaps in a fresh session, for another try after a decline. Throws while a payment runs. */
+  update(session: SessionOptions): Promise<void>;
+  /** Puts the cursor into the card form. */
+  focus(): void;
+  /** Takes the widget off the page; no callback is called afterwards. A submitted payment runs on at the service. */
+  unmount(): void;
+};
+
+export type Mount = (options: MountOptions) => MountedWidget;
+
+// One payment form per element: two would submit one session from two cards.
+const occupied = new WeakSet<Element>();
+
+/** Makes the mount function for one way of loading the later parts. */
+export function createMount(lazyParts: LazyParts): Mount {
+  return (options) => {
+    const { container, apiBase, session } = checkOptions(options);
+    if (occupied.has(container))
+      throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
+    occupied.add(container);
+
+    const locale = options.locale ?? (document.documentElement.lang || navigator.language);
+    const form = createForm({
+      container,
+      locale,
+      appearance: options.appearance ?? {},
+      submitButton: options.submitButton ?? true,
+      onPay: () => void payment.submit(),
+    });
+    const shared = { apiBase, locale, options, form, texts: loadTexts(lazyParts, locale), lazyParts };
+    let payment = new Payment({ ...shared, session });
+
+    return {
+      get ready() {
+        return payment.ready;
+      },
+      submit: () => payment.submit(),
+      update(fresh) {
+        const next = checkSession(fresh);
+        if (payment.running) throw new Error("Switchyard: update() has to wait until the running payment has ended.");
+        payment.close();
+        form.reset();
+        payment = new Payment({ ...shared, session: next });
+        return payment.ready;
+      },
+      focus: () => payment.focus(),
+      unmount() {
+        payment.close();
+        form.remove();
+        occupied.delete(container);
+      },
+    };
+  };
+}
+
+/** The customer's language; English where there is no translation or it cannot be loaded. */
+async function loadTexts(lazyParts: LazyParts, locale: string): Promise<Texts> {
+  const translation = translationFor(locale);
+  if (!translation) return english;
+  try {
+    return (await lazyParts.loadTranslation(translation)).texts;
+  } catch {
+    return english;
+  }
+}

@@ -1,0 +1,190 @@
+/** The public options of Switchyard.mount and what is wrong with them, found before anything is sent. */
+
+import type { WidgetError } from "./checkout.ts";
+
+/** The vault object of the create answer. Pass it as it came: its members depend on the vault mode. */
+export type VaultConfiguration = { readonly [member: string]: unknown };
+
+/** What identifies one session to the widget, all three from the create answer. */
+export type SessionOptions = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: VaultConfiguration;
+};
+
+export type Appearance = {
+  /** `auto`, the default, follows the customer's system. */
+  readonly theme?: "auto" | "light" | "dark";
+  /** Design values such as `colorPrimary: "#0a7"`; docs/integration.md lists them. */
+  readonly variables?: Readonly<Record<string, string>>;
+};
+
+/** What the card form tells while the customer types; never a digit of the card. */
+export type CardChange = Readonly<Record<string, unknown>>;
+
+export type MountOptions = SessionOptions & {
+  /** A selector that matches one element, or the element. */
+  readonly container: string | Element;
+  /** The service's origin, such as `https://pay.example`. */
+  readonly apiBase: string;
+  readonly onSuccess: (result: { capturedVia: string; failoverUsed: boolean }) => void;
+  readonly onDeclined: (result: { declineCode: string }) => void;
+  readonly onReady?: () => void;
+  readonly onChange?: (change: CardChange) => void;
+  readonly onError?: (error: WidgetError) => void;
+  /** Without it an expired session calls onDeclined with `session_expired`. */
+  readonly onExpired?: () => void;
+  /** The payment runs longer than its budget; the outcome follows if the page stays open, and by webhook in any case. */
+  readonly onPending?: () => void;
+  /** BCP 47; the page's language by default. */
+  readonly locale?: string;
+  readonly appearance?: Appearance;
+  /** False when the page has a pay button of its own, which calls submit(). */
+  readonly submitButton?: boolean;
+};
+
+/** The vault's members that a self-hosted vault's script needs. */
+export type VaultAccess = {
+  readonly sdkUrl: URL;
+  readonly sdkAuthorization: string;
+  readonly framePolicy: string | undefined;
+};
+
+export type CheckedSession = { readonly sessionId: string; readonly clientSecret: string; readonly vault: VaultAccess };
+
+export type CheckedOptions = {
+  readonly container: Element;
+  /** The origin alone. */
+  readonly apiBase: string;
+  readonly session: CheckedSession;
+};
+
+/** A mistake in the integration. The message names the option and never holds its value. */
+export class WrongOptionError extends TypeError {
+  override readonly name = "WrongOptionError";
+  readonly option: string;
+
+  constructor(option: string, problem: string) {
+    super(`Switchyard.mount: ${option} ${problem}`);
+    this.option = option;
+  }
+}
+
+const callbacks = ["onSuccess", "onDeclined", "onReady", "onChange", "onError", "onExpired", "onPending"] as const;
+const plainOptions = [
+  "container",
+  "apiBase",
+  "sessionId",
+  "clientSecret",
+  "vault",
+  "locale",
+  "appearance",
+  "submitButton",
+];
+const known = new Set<string>([...callbacks, ...plainOptions]);
+
+/** Checks everything that can be known without the network; throws a WrongOptionError on the first mistake. */
+export function checkOptions(options: MountOptions): CheckedOptions {
+  if (typeof options !== "object" || options === null) throw new WrongOptionError("options", "must be an object.");
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) throw new WrongOptionError(name, "is not an option of this version.");
+  }
+  for (const name of callbacks) {
+    const required = name === "onSuccess" || name === "onDeclined";
+    if (typeof options[name] === "function" || (options[name] === undefined && !required)) continue;
+    throw new WrongOptionError(name, "must be a function.");
+  }
+  checkLocale(options.locale);
+  const { theme = "auto" } = options.appearance ?? {};
+  if (!["auto", "light", "dark"].includes(theme))
+    throw new WrongOptionError("appearance.theme", "must be auto, light or dark.");
+  const apiBase = checkOrigin(options.apiBase);
+  return { session: checkSession(options), apiBase, container: checkContainer(options.container) };
+}
+
+/** The part of the check that update() repeats for a fresh session. */
+export function checkSession({ sessionId, clientSecret, vault }: SessionOptions): CheckedSession {
+  if (typeof sessionId !== "string" || !/^ps_\w+$/.test(sessionId)) {
+    throw new WrongOptionError("sessionId", "must be the sessionId of a created session (ps_…).");
+  }
+  checkClientSecret(clientSecret, sessionId);
+  if (typeof vault !== "object" || vault === null) {
+    throw new WrongOptionError("vault", "must be the vault object of the create answer, passed as it came.");
+  }
+  const { sdkUrl, sdkAuthorization, framePolicy } = vault;
+  const script = secureUrl("vault.sdkUrl", sdkUrl);
+  if (typeof sdkAuthorization !== "string" || sdkAuthorization === "") {
+    throw new WrongOptionError("vault.sdkAuthorization", "is missing: pass the vault object as it came.");
+  }
+  const policy = typeof framePolicy === "string" ? framePolicy : undefined;
+  return { sessionId, clientSecret, vault: { sdkUrl: script, sdkAuthorization, framePolicy: policy } };
+}
+
+function checkClientSecret(clientSecret: unknown, sessionId: string): void {
+  const text = typeof clientSecret === "string" ? clientSecret : "";
+  if (/_(test|live)_(sk|whsec)_/.test(text)) {
+    throw new WrongOptionError("clientSecret", "holds a secret of your server. Replace it: this page has shown it.");
+  }
+  if (/_(test|live)_pk_/.test(text)) {
+    throw new WrongOptionError("clientSecret", "holds a publishable key; it must be the session's clientSecret.");
+  }
+  if (!/^ps_\w+_secret_\w+$/.test(text)) {
+    throw new WrongOptionError("clientSecret", "must be the clientSecret of a created session.");
+  }
+  if (!text.startsWith(`${sessionId}_secret_`)) {
+    throw new WrongOptionError("clientSecret", "belongs to another session than sessionId.");
+  }
+}
+
+function checkOrigin(apiBase: unknown): string {
+  const url = secureUrl("apiBase", apiBase);
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+    throw new WrongOptionError("apiBase", "must be the service's origin alone, without a path.");
+  }
+  return url.origin;
+}
+
+function secureUrl(option: string, value: unknown): URL {
+  const url = typeof value === "string" ? parseUrl(value) : undefined;
+  if (!url) throw new WrongOptionError(option, "must be an absolute URL.");
+  if (url.username !== "" || url.password !== "") throw new WrongOptionError(option, "must not hold credentials.");
+  const local = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname) || url.hostname.endsWith(".localhost");
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && local)) {
+    throw new WrongOptionError(option, "must be https (http only on localhost).");
+  }
+  return url;
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkLocale(locale: unknown): void {
+  if (locale === undefined) return;
+  try {
+    Intl.getCanonicalLocales(locale as string);
+    if (typeof locale === "string") return;
+  } catch {
+    // The same mistake as a locale that is no string.
+  }
+  throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
+}
+
+function checkContainer(container: unknown): Element {
+  if (container instanceof Element) return container;
+  if (typeof container !== "string") throw new WrongOptionError("container", "must be a selector or an element.");
+  let matches: NodeListOf<Element>;
+  try {
+    matches = document.querySelectorAll(container);
+  } catch {
+    throw new WrongOptionError("container", "is not a valid selector.");
+  }
+  const [element, second] = matches;
+  if (!element) throw new WrongOptionError("container", "matches no element of this page (yet).");
+  if (second) throw new WrongOptionError("container", "matches more than one element.");
+  return element;
+}

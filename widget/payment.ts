@@ -1,0 +1,158 @@
+/** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
+
+import { amountText } from "./amount-text.ts";
+import { messageFor, tell, tellResult } from "./callbacks.ts";
+import {
+  type CardAnswer,
+  Checkout,
+  type CheckoutResult,
+  type CheckoutState,
+  type CheckoutView,
+  type WidgetError,
+} from "./checkout.ts";
+import { browserClock } from "./clock.ts";
+import type { Form, Message } from "./form.ts";
+import { type LazyParts, lateSessionApi } from "./lazy-parts.ts";
+import type { CheckedSession, MountOptions } from "./options.ts";
+import type { Texts } from "./texts.ts";
+import { type CardFrame, loadVaultSdk } from "./vault-loader.ts";
+
+export type PaymentParts = {
+  readonly session: CheckedSession;
+  readonly apiBase: string;
+  readonly locale: string;
+  readonly options: MountOptions;
+  readonly form: Form;
+  /** Never rejects. */
+  readonly texts: Promise<Texts>;
+  readonly lazyParts: LazyParts;
+};
+
+const vaultUnavailable: WidgetError = { code: "vault_unavailable", message: "The vault's card form cannot be loaded." };
+const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+
+export class Payment {
+  readonly #parts: PaymentParts;
+  readonly #closing = new AbortController();
+  readonly #checkout: Checkout;
+  /** Undefined where the card form cannot be loaded. */
+  readonly #frame: Promise<CardFrame | undefined>;
+  #lastMessage = 0;
+  /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
+  readonly ready: Promise<void>;
+
+  constructor(parts: PaymentParts) {
+    this.#parts = parts;
+    this.#checkout = new Checkout({
+      api: lateSessionApi(parts.lazyParts, { ...parts.session, apiBase: parts.apiBase, closed: this.#closing.signal }),
+      tokenize: () => this.#tokenize(),
+      vaultOrigin: parts.session.vault.sdkUrl.origin,
+      clock: browserClock,
+      random: Math.random,
+      closed: this.#closing.signal,
+      onState: (state) => this.#show(state),
+      onView: (view) => this.#showAmount(view),
+      onPending: () => {
+        this.#say((texts) => ({ kind: "status", text: texts.pending }));
+        tell(parts.options.onPending);
+      },
+      onResult: (result) => this.#tell(result),
+    });
+    this.#frame = this.#openFrame();
+    this.ready = this.#open();
+    // Who does not wait for `ready` hears of a failure by onError.
+    this.ready.catch(() => undefined);
+  }
+
+  /** True while the card is on its way or its outcome is open. */
+  get running(): boolean {
+    return this.#checkout.state !== "idle" && this.#checkout.state !== "done";
+  }
+
+  submit(): Promise<CheckoutResult> {
+    return this.#checkout.submit();
+  }
+
+  focus(): void {
+    void this.#frame.then((frame) => frame?.focus());
+  }
+
+  /** Lets go of the session without a further callback; what was submitted runs on at the service. */
+  close(): void {
+    this.#closing.abort();
+    void this.#frame.then((frame) => frame?.destroy());
+  }
+
+  async #open(): Promise<void> {
+    const [looked, frame] = await Promise.all([this.#checkout.resume(), this.#frame]);
+    if (this.#closing.signal.aborted) return;
+    if (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle"))
+      return tell(this.#parts.options.onReady);
+    const error = looked.kind === "refused" ? looked.error : frame ? unreachable : vaultUnavailable;
+    this.#tell({ kind: "failed", error });
+    throw Object.assign(new Error(error.message), { code: error.code });
+  }
+
+  async #openFrame(): Promise<CardFrame | undefined> {
+    const { session, locale, options, form } = this.#parts;
+    const { sdkUrl, framePolicy } = session.vault;
+    try {
+      const sdk = await loadVaultSdk(sdkUrl);
+      if (this.#closing.signal.aborted) return undefined;
+      const frame = sdk.mountCardFrame({
+        container: form.cardContainer,
+        vaultOrigin: sdkUrl.origin,
+        sdkUrl: sdkUrl.href,
+        framePolicy,
+        locale,
+        appearance: options.appearance ?? {},
+        onChange: (change) => tell(options.onChange, change),
+        onSubmitRequest: () => void this.submit(),
+      });
+      await frame.ready;
+      frame.setDisabled(this.#checkout.state !== "idle");
+      return frame;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #tokenize(): Promise<CardAnswer> {
+    const frame = await this.#frame;
+    if (!frame) return { kind: "refused", error: vaultUnavailable };
+    try {
+      const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
+      return { kind: "token", token };
+    } catch (error) {
+      const { code = "card_refused", message = "The vault did not take the card." } = error as Partial<WidgetError>;
+      return { kind: "refused", error: { code, message } };
+    }
+  }
+
+  #show(state: CheckoutState): void {
+    const { form } = this.#parts;
+    form.setBusy(this.running);
+    form.setFinished(state === "done");
+    void this.#frame.then((frame) => frame?.setDisabled(this.#checkout.state !== "idle"));
+    if (this.running) this.#say((texts) => ({ kind: "status", text: texts.processing }));
+  }
+
+  #showAmount(view: CheckoutView): void {
+    const { texts, locale, form } = this.#parts;
+    void texts.then(({ pay }) => form.setPayText(pay.replace("{amount}", () => amountText(view, locale))));
+  }
+
+  #tell(result: CheckoutResult): void {
+    if (this.#closing.signal.aborted) return;
+    this.#say((texts) => messageFor(result, texts));
+    tellResult(result, this.#parts.options);
+  }
+
+  /** Shows a message once the texts are there, unless a later one or the end of this session has overtaken it. */
+  #say(message: (texts: Texts) => Message | undefined): void {
+    const turn = ++this.#lastMessage;
+    void this.#parts.texts.then((texts) => {
+      if (turn === this.#lastMessage && !this.#closing.signal.aborted) this.#parts.form.say(message(texts));
+    });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The two RPCs of payments.v1.CheckoutService, in the words of checkout.ts. The only file of the widget that knows
+ * Connect and protobuf; it is a chunk of its own, loaded after the form has painted.
+ */
+
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
+import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
+import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./checkout.ts";
+
+export type SessionAccess = {
+  readonly apiBase: string;
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  /** Aborts what is on its way when the widget lets go of the session; the payment itself runs on. */
+  readonly closed: AbortSignal;
+};
+
+// A read answers in milliseconds; this is for a network that swallows packets.
+const readTimeoutMs = 10_000;
+// The service answers a submit after 20 s at the latest; the rest is the way there and back.
+const submitTimeoutMs = 30_000;
+
+/** A connection to one session's RPCs. Nothing is sent until a method is called. */
+export function connectSession({ apiBase, sessionId, clientSecret, closed }: SessionAccess): SessionApi {
+  // useHttpGet stays off: it would put the request into a URL, and so into logs.
+  const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
+  const callOptions = (timeoutMs: number) => ({
+    signal: closed,
+    timeoutMs,
+    headers: { Authorization: `Bearer ${clientSecret}` },
+  });
+  return {
+    getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs))),
+    submitPayment: (vaultToken) =>
+      answerOf(client.submitPayment({ sessionId, vaultToken }, callOptions(submitTimeoutMs))),
+  };
+}
+
+async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>): Promise<ApiAnswer> {
+  try {
+    const { checkout } = await call;
+    return checkout ? { kind: "checkout", checkout: viewOf(checkout) } : { kind: "unreachable" };
+  } catch (error) {
+    const refusal = refusals.get(ConnectError.from(error).code);
+    return refusal ? { kind: "refused", error: refusal } : { kind: "unreachable" };
+  }
+}
+
+// Codes with which the service itself says no. All others may come from any box on the way and say nothing.
+const refusals = new Map<Code, WidgetError>([
+  [Code.Unauthenticated, { code: "invalid_client_secret", message: "The client secret is not valid any more." }],
+  [Code.PermissionDenied, { code: "origin_not_allowed", message: "This page's origin is not registered." }],
+  [Code.NotFound, { code: "not_found", message: "There is no such session." }],
+  [Code.InvalidArgument, { code: "invalid_request", message: "The service does not accept the request." }],
+  [Code.FailedPrecondition, { code: "not_submittable", message: "The session does not take this submission." }],
+  [Code.AlreadyExists, { code: "not_submittable", message: "The session does not take this submission." }],
+  [Code.Aborted, { code: "not_submittable", message: "The session does not take this submission." }],
+]);
+
+function viewOf(checkout: Checkout): CheckoutView {
+  const outcome = checkout.outcome?.outcome;
+  return {
+    status: statusOf(checkout.status),
+    processing: checkout.processing,
+    amountMinor: Number(checkout.amountMinor),
+    currency: checkout.currency,
+    vaultOrigin: checkout.vaultOrigin,
+    success: outcome?.case === "success" ? outcome.value : undefined,
+    declineCode: outcome?.case === "decline" ? outcome.value.declineCode : undefined,
+  };
+}
+
+function statusOf(status: PaymentSession_Status): CheckoutView["status"] {
+  switch (status) {
+    case PaymentSession_Status.SUCCEEDED:
+      return "SUCCEEDED";
+    case PaymentSession_Status.DECLINED:
+      return "DECLINED";
+    case PaymentSession_Status.DEGRADED:
+      return "DEGRADED";
+    case PaymentSession_Status.EXPIRED:
+      return "EXPIRED";
+    default:
+      // A status of a later version is not an end that this version knows: it goes on asking.
+      return "CREATED";
+  }
+}

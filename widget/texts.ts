@@ -1,0 +1,20 @@
+/** What the widget says to the customer. Each file in locales/ holds these texts in one language. */
+
+export type Texts = {
+  /** The pay button; `{amount}` stands for the amount with its currency. */
+  readonly pay: string;
+  readonly processing: string;
+  readonly succeeded: string;
+  readonly pending: string;
+  readonly expired: string;
+  readonly unreachable: string;
+  readonly formUnavailable: string;
+  readonly notAccepted: string;
+  /** By public decline code. A code without a text is shown as card_declined. */
+  readonly declines: { readonly card_declined: string; readonly [code: string]: string };
+};
+
+/** PURE. The words for a decline. */
+export function declineText(texts: Texts, declineCode: string): string {
+  return (Object.hasOwn(texts.declines, declineCode) && texts.declines[declineCode]) || texts.declines.card_declined;
+}
