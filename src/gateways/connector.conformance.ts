@@ -1,0 +1,253 @@
+/** What every connector promises, checked over real HTTP. A connector's own test calls `describeConformance` and adds what is its own. */
+
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isoExponent } from "../platform/money.ts";
+import {
+  type BenchSubject,
+  type GatewayBench,
+  holdPayment,
+  noticePath,
+  type Spoil,
+  startGatewayBench,
+} from "../testing/gateway-bench.ts";
+import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "./amounts.ts";
+import { classifyDecline, type DeclineTable, declineCodes } from "./declines.ts";
+
+export type ConformanceSubject = BenchSubject & {
+  readonly gateway: string;
+  readonly declines: DeclineTable;
+  readonly currencies: CurrencyTable;
+};
+
+const html = "<html><body>It works!</body></html>";
+
+/** Answers nobody may believe, whatever was asked. */
+const broken: Readonly<Record<string, Spoil>> = {
+  "half an answer": ({ status, body }) => ({ status, body: body.slice(0, body.length / 2) }),
+  "an empty answer": ({ status }) => ({ status, body: "" }),
+  "a huge answer": ({ status, body }) => ({ status, body: body + " ".repeat(2 * 1024 * 1024) }),
+  "an HTML page": () => ({ status: 200, headers: { "content-type": "text/html" }, body: html }),
+  "an HTML page saying 401": () => ({ status: 401, body: html }),
+  "an HTML page saying 402": () => ({ status: 402, body: html }),
+  "an HTML page saying 404": () => ({ status: 404, body: html }),
+  "a redirect": () => ({ status: 302, headers: { location: "/elsewhere" }, body: "" }),
+  "a JSON list": ({ status, body }) => ({ status, body: `[${body}]` }),
+  "an honest body under status 500": ({ body }) => ({ status: 500, body }),
+  "a connection that breaks": () => "reset",
+  "another reference": ({ status, body }) => ({ status, body: body.replaceAll("att_bench", "att_other") }),
+};
+
+/** Answers that are about other money. */
+const otherMoney: Readonly<Record<string, Spoil>> = {
+  "another amount": ({ status, body }) => ({ status, body: body.replaceAll("4900", "4901") }),
+  "the amount as text": ({ status, body }) => ({ status, body: body.replaceAll(":4900", ':"4900"') }),
+  "another currency": ({ status, body }) => ({ status, body: body.replaceAll('"EUR"', '"USD"') }),
+};
+
+export function describeConformance(subject: ConformanceSubject): void {
+  describe(`${subject.gateway} keeps the connector contract`, () => {
+    let bench: GatewayBench;
+    beforeAll(async () => {
+      bench = await startGatewayBench(subject);
+    });
+    afterAll(() => bench.close());
+    beforeEach(() => bench.spoilWith((honest) => honest));
+
+    describeDistrust(() => bench);
+    describeSilence(() => bench);
+    describeRepeats(() => bench);
+    describeVerify(() => bench);
+  });
+  describeTables(subject);
+}
+
+function describeDistrust(bench: () => GatewayBench): void {
+  for (const [name, spoil] of Object.entries({ ...broken, ...otherMoney })) {
+    it(`takes ${name} to an authorize as unknown, never as success or decline`, async () => {
+      bench().spoilWith(spoil);
+      const payment = bench().newPayment();
+      const { outcome } = await bench().connector.authorize(bench().call(payment.attemptReference), payment);
+      expect(outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
+    });
+
+    it(`takes ${name} to a capture as unknown`, async () => {
+      const hold = await holdPayment(bench(), bench().newPayment());
+      bench().spoilWith(spoil);
+      const answer = await bench().connector.capture(bench().call(`${hold.attemptReference}_cap`), hold);
+      expect(answer).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
+    });
+
+    it(`takes ${name} to a look-up as no word at all`, async () => {
+      const hold = await holdPayment(bench(), bench().newPayment());
+      bench().spoilWith(spoil);
+      expect((await bench().connector.lookUp(bench().call(""), hold)).type).toBe("cannotTell");
+    });
+  }
+
+  for (const [name, spoil] of Object.entries(broken)) {
+    it(`takes ${name} to a void as unknown`, async () => {
+      const { attemptReference, amountMinor, currency } = await holdPayment(bench(), bench().newPayment());
+      bench().spoilWith(spoil);
+      const attempt = { attemptReference, amountMinor, currency };
+      const answer = await bench().connector.void(bench().call(`${attemptReference}_void`), attempt);
+      expect(answer).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
+    });
+  }
+}
+
+function describeSilence(bench: () => GatewayBench): void {
+  it("takes a refused connection as provably nothing", async () => {
+    const connector = bench().connectTo(await closedOrigin());
+    const payment = bench().newPayment();
+    const { outcome } = await connector.authorize(bench().call(payment.attemptReference), payment);
+    expect(outcome).toMatchObject({ type: "notProcessed", cause: "connection_refused" });
+  });
+
+  it("takes an authorize that is stopped before it is sent as provably nothing", async () => {
+    const payment = bench().newPayment();
+    const call = { ...bench().call(payment.attemptReference), signal: AbortSignal.abort() };
+    const { outcome } = await bench().connector.authorize(call, payment);
+    expect(outcome).toMatchObject({ type: "notProcessed", cause: "stopped" });
+    expect(await bench().sandbox.authorizations(payment.attemptReference)).toEqual([]);
+  });
+
+  it("takes silence as unknown, with kind TIMEOUT", async () => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    bench().spoilWith(() => "hang");
+    const payment = bench().newPayment();
+    const briefly = (key: string) => bench().call(key, 200);
+    const { outcome } = await bench().connector.authorize(briefly(payment.attemptReference), payment);
+    const timeout = { type: "unknown", kind: "TIMEOUT" };
+    expect(outcome).toMatchObject(timeout);
+    expect(await bench().connector.capture(briefly(`${hold.attemptReference}_cap`), hold)).toMatchObject(timeout);
+    expect(await bench().connector.void(briefly(`${hold.attemptReference}_void`), hold)).toMatchObject(timeout);
+    expect((await bench().connector.lookUp(briefly(""), hold)).type).toBe("cannotTell");
+  });
+}
+
+function describeRepeats(bench: () => GatewayBench): void {
+  it("holds once when the same authorize is sent twice", async () => {
+    const payment = bench().newPayment();
+    const first = await holdPayment(bench(), payment);
+    const second = await holdPayment(bench(), payment);
+    expect(second).toEqual(first);
+    expect(await bench().sandbox.authorizations(payment.attemptReference)).toHaveLength(1);
+  });
+
+  it("gives the same answer when the same capture is sent twice, and captures the whole hold", async () => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    const capture = () => bench().connector.capture(bench().call(`${hold.attemptReference}_cap`), hold);
+    const first = await capture();
+    expect(["done", "accepted"]).toContain(first.type);
+    expect(await capture()).toEqual(first);
+    expect(await bench().sandbox.authorizations(hold.attemptReference)).toMatchObject([
+      { status: "captured", capturedValue: 4900 },
+    ]);
+  });
+
+  it("gives the same answer when the same void is sent twice, and leaves no hold", async () => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    const release = () => bench().connector.void(bench().call(`${hold.attemptReference}_void`), hold);
+    const first = await release();
+    expect(["done", "accepted"]).toContain(first.type);
+    expect(await release()).toEqual(first);
+    expect(await bench().sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "voided" }]);
+  });
+
+  it("voids by our own reference when the gateway's never reached us", async () => {
+    const { attemptReference, amountMinor, currency } = await holdPayment(bench(), bench().newPayment());
+    const attempt = { attemptReference, amountMinor, currency };
+    await bench().connector.void(bench().call(`${attemptReference}_void`), attempt);
+    expect(await bench().sandbox.authorizations(attemptReference)).toMatchObject([{ status: "voided" }]);
+  });
+
+  it("creates nothing by a look-up", async () => {
+    const { attemptReference, amountMinor, currency } = bench().newPayment();
+    const attempt = { attemptReference, amountMinor, currency };
+    const answer = await bench().connector.lookUp(bench().call(""), attempt);
+    expect(answer.type).toBe(bench().connector.canRead ? "absent" : "cannotTell");
+    expect(await bench().sandbox.authorizations(attemptReference)).toEqual([]);
+  });
+
+  it("sends a merchant's braces without making a placeholder of them", async () => {
+    const payment = bench().newPayment({ orderRef: "{{{card.number}}}" });
+    await holdPayment(bench(), payment);
+    const [authorization] = await bench().sandbox.authorizations(payment.attemptReference);
+    expect(authorization?.orderRef).toBe("{ { {card.number}}}");
+  });
+}
+
+function describeVerify(bench: () => GatewayBench): void {
+  it("passes every required check of a fit account, or waits for its test notice", async () => {
+    await bench().sandbox.setAccount("test_conformance", { notificationUrl: bench().middle.url + noticePath });
+    const rows = await bench().connector.verify(bench().call(""));
+    expect(rows.filter((row) => row.required && row.state === "failed")).toEqual([]);
+    expect(rows.map((row) => row.check)).toEqual(
+      expect.arrayContaining(["credentials", "environment", "raw_cards", "manual_capture", "currencies"]),
+    );
+  });
+
+  it("refuses test credentials in live", async () => {
+    const rows = await bench().connectTo(bench().middle.url, "live").verify(bench().call(""));
+    expect(rows).toContainEqual(expect.objectContaining({ check: "environment", state: "failed" }));
+  });
+
+  it("fails the check of a permission that the account lacks", async () => {
+    await bench().sandbox.setAccount("test_conformance", { rawCards: false, manualCapture: false });
+    const rows = await bench().connector.verify(bench().call(""));
+    expect(rows).toContainEqual(expect.objectContaining({ check: "raw_cards", state: "failed" }));
+    expect(rows).toContainEqual(expect.objectContaining({ check: "manual_capture", state: "failed" }));
+    await bench().sandbox.setAccount("test_conformance", { rawCards: true, manualCapture: true });
+  });
+
+  it("takes refused credentials as provably nothing, and names no credential", async () => {
+    const payment = bench().newPayment();
+    const call = { ...bench().call(payment.attemptReference), credentials: {} };
+    const { outcome } = await bench().connector.authorize(call, payment);
+    expect(outcome).toMatchObject({ type: "notProcessed", cause: "credentials_refused" });
+    const rows = await bench().connector.verify(call);
+    expect(rows[0]).toMatchObject({ check: "credentials", state: "failed" });
+    expect(JSON.stringify([outcome, await bench().connector.verify(bench().call(""))])).not.toContain("sandbox_test_");
+  });
+}
+
+function describeTables({ gateway, declines, currencies }: ConformanceSubject): void {
+  describe(`${gateway} tables`, () => {
+    it.each(Object.entries(declines))("code %s cites a source and a public decline code", (_, row) => {
+      expect(row.source).toMatch(/https:\/\/\S+/);
+      expect(declineCodes).toContain(row.declineCode);
+    });
+
+    it("stops at every fraud code, and calls nothing else fraud", () => {
+      for (const row of Object.values(declines)) {
+        const signs = [row.kind === "FRAUD", row.stop === "fraud", row.declineCode === "fraud_suspected"];
+        expect(new Set(signs).size).toBe(1);
+      }
+    });
+
+    it("stops at a code that no row names", () => {
+      for (const code of ["never heard of", "", "constructor", "__proto__"]) {
+        expect(classifyDecline(declines, code)).toMatchObject({ stop: "unclassified", declineCode: "unclassified" });
+      }
+    });
+
+    it.each(Object.entries(currencies))("%s is the same money in the gateway's %d decimals", (currency, decimals) => {
+      const amount = { amountMinor: 123_000, currency };
+      const theirs = toGatewayAmount(currencies, amount);
+      if (theirs.type === "impossible") throw new Error(theirs.because);
+      expect(theirs.value / 10 ** decimals).toBe(amount.amountMinor / 10 ** isoExponent(currency));
+      expect(fromGatewayAmount(currencies, theirs.value, currency)).toEqual(amount);
+    });
+  });
+}
+
+/** An origin where nobody listens: the port was just given back. */
+async function closedOrigin(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}

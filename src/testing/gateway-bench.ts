@@ -1,0 +1,84 @@
+/** One connector before the real pretend acquirers, with a man in the middle who can spoil every answer. */
+import type { AuthorizeRequest, ChangingCall, Connector, Credentials, Hold } from "../gateways/connector.ts";
+import { GatewayHttp } from "../gateways/gateway-http.ts";
+import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
+import { startSandbox } from "../gateways/sandbox/main.ts";
+import { Secret } from "../platform/secrets.ts";
+import { TestForwarder } from "./forwarder.ts";
+import { type Answer, Receiver } from "./receiver.ts";
+import { SandboxControl } from "./sandbox-control.ts";
+
+export const approvedCard = "4242424242424242";
+
+/** Where the man in the middle takes notices; read them from `middle.requests`. */
+export const noticePath = "/notices";
+
+/** What the man in the middle makes of an honest answer. */
+export type Spoil = (honest: { readonly status: number; readonly body: string }) => Answer;
+
+export type GatewayBench = Awaited<ReturnType<typeof startGatewayBench>>;
+
+export type BenchSubject = {
+  readonly connect: (parts: ConnectorParts) => Connector;
+  readonly credentials: Credentials;
+};
+
+/** Close it at the test's end. */
+export async function startGatewayBench({ connect, credentials }: BenchSubject) {
+  const sandbox = await startSandbox({ port: 0, silenceMs: 20_000, lateMs: 20_000, slowCaptureMs: 20_000 });
+  const middle = await Receiver.start();
+  const http = new GatewayHttp();
+  const forwarder = new TestForwarder(http, approvedCard);
+  let spoil: Spoil = (honest) => honest;
+  middle.answerWith(async ({ method, path, headers, body }) => {
+    if (path === noticePath) return { status: 200 };
+    const named = ["authorization", "x-api-key", "idempotency-key", "content-type"];
+    const response = await fetch(sandbox.origin + path, {
+      method,
+      headers: named.flatMap((name): [string, string][] => (headers[name] ? [[name, String(headers[name])]] : [])),
+      ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
+    });
+    return spoil({ status: response.status, body: await response.text() });
+  });
+  let counted = 0;
+  return {
+    connector: connect({ http, forwarder, origin: middle.url, environment: "test" }),
+    forwarder,
+    http,
+    sandbox: new SandboxControl(sandbox.origin),
+    middle,
+    connectTo: (origin: string, environment: "test" | "live" = "test") =>
+      connect({ http, forwarder, origin, environment }),
+    sandboxOrigin: sandbox.origin,
+    spoilWith(next: Spoil): void {
+      spoil = next;
+    },
+    /** A payment nobody made before. */
+    newPayment(change: Partial<AuthorizeRequest> = {}): AuthorizeRequest {
+      return {
+        attemptReference: `att_bench${++counted}`,
+        sessionId: `ps_bench${counted}`,
+        vaultToken: new Secret("tok_bench"),
+        orderRef: "order-1",
+        amountMinor: 4900,
+        currency: "EUR",
+        ...change,
+      };
+    },
+    call(idempotencyKey: string, timeoutMs = 5_000): ChangingCall {
+      return { credentials, idempotencyKey, timeoutMs };
+    },
+    async close(): Promise<void> {
+      await Promise.all([middle.close(), sandbox.close()]);
+      await http.close();
+    },
+  };
+}
+
+/** A payment that the gateway now holds. */
+export async function holdPayment(bench: GatewayBench, payment: AuthorizeRequest): Promise<Hold> {
+  const { outcome } = await bench.connector.authorize(bench.call(payment.attemptReference), payment);
+  if (outcome.type !== "held") throw new Error(`expected a hold, got ${JSON.stringify(outcome)}`);
+  const { attemptReference, amountMinor, currency } = payment;
+  return { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
+}

@@ -1,0 +1,59 @@
+/** The pretend acquirers' admin paths, for tests that look behind the connectors or decide when something goes on. */
+import type { Account } from "../gateways/sandbox/accounts.ts";
+import type { AcquirerName, Authorization } from "../gateways/sandbox/ledger.ts";
+import type { PauseFilter } from "../gateways/sandbox/pauses.ts";
+import type { CardBehaviour } from "../gateways/sandbox/test-cards.ts";
+
+export class SandboxControl {
+  readonly #admin: string;
+
+  constructor(origin: string) {
+    this.#admin = `${origin}/admin`;
+  }
+
+  /** Every authorization on record under a reference, also those whose answer was lost. */
+  async authorizations(reference: string): Promise<readonly Authorization[]> {
+    const query = new URLSearchParams({ reference });
+    return (await this.#ask<{ authorizations: Authorization[] }>("GET", `authorizations?${query}`)).authorizations;
+  }
+
+  /** How often each operation was answered, such as `a.capture`. */
+  async requests(reference?: string): Promise<Readonly<Record<string, number>>> {
+    const query = new URLSearchParams(reference === undefined ? {} : { reference });
+    return (await this.#ask<{ requests: Record<string, number> }>("GET", `requests?${query}`)).requests;
+  }
+
+  /** Resolves once something matching is paused. */
+  async paused(filter: PauseFilter): Promise<void> {
+    await this.#ask("GET", `pauses?${new URLSearchParams(JSON.parse(JSON.stringify(filter)))}`);
+  }
+
+  async hold(operation: string): Promise<void> {
+    await this.#ask("POST", "hold", { operation });
+  }
+
+  async release(filter: PauseFilter = {}): Promise<void> {
+    await this.#ask("POST", "release", filter);
+  }
+
+  async setDown(acquirer: AcquirerName, down: boolean): Promise<void> {
+    await this.#ask("PUT", "down", { acquirer, down });
+  }
+
+  async setCard(acquirer: AcquirerName, number: string, behaviour: CardBehaviour): Promise<void> {
+    await this.#ask("PUT", "cards", { acquirer, number, behaviour });
+  }
+
+  async setAccount(account: string, settings: Partial<Omit<Account, "id" | "environment">>): Promise<void> {
+    await this.#ask("PUT", "accounts", { account, ...settings });
+  }
+
+  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${this.#admin}/${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`the sandbox answered ${response.status} to ${method} /admin/${path}`);
+    return (await response.json()) as Answer;
+  }
+}
