@@ -34,9 +34,15 @@ export function findViolations<Desc extends DescMessage>(schema: Desc, message: 
 function findingOf(violation: Violation): Finding {
   const path = jsonPathOf(violation);
   // A field without presence is missing at its zero value too: other protocols cannot tell the two apart.
-  if (violation.ruleId === "required") return { path, code: "missing_field", detail: "is required" };
+  if (violation.ruleId === "required") return { path, code: "missing_field", detail: whatIsRequired(violation) };
   const what = violation.message || `must satisfy the rule ${violation.ruleId}`;
   return { path, code: "invalid_field", detail: violation.forKey ? `has a key that is not valid: ${what}` : what };
+}
+
+function whatIsRequired({ field }: Violation): string {
+  const last = field.at(-1);
+  if (last?.kind !== "oneof") return "is required";
+  return `must have one of ${last.fields.map((each) => each.jsonName).join(", ")}`;
 }
 
 function jsonPathOf(violation: Violation): JsonPath {

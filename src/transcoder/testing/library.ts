@@ -46,7 +46,7 @@ export function echo(request: Message): Message {
   return request;
 }
 
-/** A service of one method with this rule, from `input` to `output` (messages of library.proto by their full names). */
+/** A service of one method with this rule, from `input` to `output` (messages by their full names). */
 export function serviceWithRule(
   rule: MessageInitShape<typeof HttpRuleSchema>,
   method: { input?: string; output?: string; serverStreaming?: boolean } = {},
@@ -58,14 +58,15 @@ export function serviceWithRule(
   file.service[0]!.method = [
     create(MethodDescriptorProtoSchema, {
       name: "Try",
-      inputType: `.library.v1.${method.input ?? "Book"}`,
-      outputType: `.library.v1.${method.output ?? "Book"}`,
+      inputType: `.${method.input ?? "library.v1.Book"}`,
+      outputType: `.${method.output ?? "library.v1.Book"}`,
       serverStreaming: method.serverStreaming ?? false,
       options,
     }),
   ];
   const service = createFileRegistry(changed).getService("library.v1.LibraryService")!;
-  return createServiceImplSpec(service, { try: echo } as Untyped);
+  const methods: object = { try: echo };
+  return createServiceImplSpec(service, methods as Untyped);
 }
 
 function compileProto(): FileDescriptorSet {

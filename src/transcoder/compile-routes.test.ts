@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { compileRoutes } from "./compile-routes.ts";
+import { allowedMethods, findRoute } from "./route-table.ts";
+import { implementLibrary, serviceWithRule } from "./testing/library.ts";
+
+type Rule = Parameters<typeof serviceWithRule>[0];
+type Method = Parameters<typeof serviceWithRule>[1];
+
+const get = (path: string): Rule => ({ pattern: { case: "get", value: path } });
+const post = (path: string, rest: Rule = {}): Rule => ({ pattern: { case: "post", value: path }, ...rest });
+const custom = (kind: string, path = "/v1/x"): Rule => ({ pattern: { case: "custom", value: { kind, path } } });
+
+describe("compileRoutes()", () => {
+  it.each<[string, Rule, Method, string]>([
+    ["a rule without a pattern", {}, {}, "neither a method nor a path"],
+    ["a streaming method", get("/v1/x"), { serverStreaming: true }, "streaming"],
+    ["a wrong template", get("/v1/{"), {}, '"/v1/{" is no path template'],
+    ["a variable that names no field", get("/v1/{isbn}"), {}, "{isbn} names no field of library.v1.Book"],
+    ["a variable by its JSON name", get("/v1/{priceMinor}"), {}, "{priceMinor} names no field"],
+    ["a repeated field in the path", get("/v1/{tags}"), {}, "{tags} names a repeated field"],
+    ["a map in the path", get("/v1/{sales}"), {}, "{sales} names a repeated field"],
+    ["a field inside a repeated one", get("/v1/{chapters.heading}"), {}, "{chapters.heading} names no field"],
+    ["a message in the path", get("/v1/{preface}"), {}, "{preface} names a message"],
+    ["a variable that stands twice", get("/v1/{name}/{name}"), {}, "{name} stands in the path twice"],
+    ["an unknown body field", post("/v1/x", { body: "isbn" }), {}, 'body "isbn" names no top-level field'],
+    ["a body field that is not at the top", post("/v1/x", { body: "preface.heading" }), {}, "no top-level field"],
+    ["a body field that the path fills", post("/v1/{name}", { body: "name" }), {}, "a field that the path fills"],
+    ["a body on GET", { ...get("/v1/x"), body: "*" }, {}, "a GET request has no body"],
+    ["an unknown response field", { ...get("/v1/x"), responseBody: "isbn" }, {}, 'response_body "isbn" names no'],
+    ["a method HTTP does not know", custom("FETCH"), {}, 'the method "FETCH"'],
+    ["a method in lower case", custom("get"), {}, 'the method "get"'],
+    ["a custom rule without a kind", custom(""), {}, 'the method ""'],
+    ["TRACE", custom("TRACE"), {}, "TRACE requests are not served"],
+    [
+      "the same path twice",
+      post("/v1/{name}", { additionalBindings: [post("/v1/*")] }),
+      {},
+      "already taken by library",
+    ],
+    ["a request that holds an Any", post("/v1/x"), { input: "library.v1.Parcel" }, "google.protobuf.Any has no fixed"],
+    [
+      "a response that holds an Any",
+      post("/v1/x"),
+      { output: "library.v1.Parcel" },
+      "google.protobuf.Any has no fixed",
+    ],
+    ["a request that is no object", post("/v1/x"), { input: "google.protobuf.Timestamp" }, "cannot be the request"],
+    [
+      "nested additional bindings",
+      post("/v1/x", { additionalBindings: [post("/v1/y", { additionalBindings: [post("/v1/z")] })] }),
+      {},
+      "may not be nested",
+    ],
+  ])("refuses %s, naming file and method", (_, rule, method, reason) => {
+    const compile = () => compileRoutes([serviceWithRule(rule, method)]);
+    expect(compile).toThrow(expect.objectContaining({ name: "HttpRuleError" }));
+    expect(compile).toThrow(reason);
+    expect(compile).toThrow("library.proto: library.v1.LibraryService.Try: ");
+  });
+
+  it("refuses a route that another service has", () => {
+    expect(() => compileRoutes([implementLibrary({}), serviceWithRule(get("/v1/books"))])).toThrow(
+      "the same GET path is already taken by library.v1.LibraryService.SearchBooks",
+    );
+  });
+
+  it("leaves methods without a rule to other protocols", () => {
+    expect(compileRoutes([implementLibrary({})]).match("/library.v1.LibraryService/Untold")).toBeUndefined();
+  });
+});
+
+describe("match()", () => {
+  const table = compileRoutes([implementLibrary({})]);
+  const find = (method: string, target: string) => {
+    const match = table.match(target);
+    return match && findRoute(match, method)?.method.name;
+  };
+
+  it.each([
+    ["GET", "/v1/shelves/main", "GetMainShelf"],
+    ["GET", "/v1/shelves/%6Dain", "GetMainShelf"],
+    ["GET", "/v1/shelves/7", "GetShelf"],
+    ["HEAD", "/v1/shelves/7", "GetShelf"],
+    ["LOCK", "/v1/shelves/main", "Lock"],
+    ["PURGE", "/v1/shelves/7/any", "Lock"],
+    ["GET", "/v1/shelves/7/books/8", "GetBook"],
+    ["GET", "/v1/books/8", "GetBook"],
+    ["DELETE", "/v1/books/8?x=/y", "DeleteBook"],
+    ["POST", "/v1/books/8:move", "MoveBook"],
+    ["POST", "/v1/books/8:move:move", "MoveBook"],
+    ["DELETE", "/v1/books/8:burn", "DeleteBook"],
+    ["DELETE", "/v1/books/:move", "DeleteBook"],
+    ["GET", "/v1/files", "ReadFile"],
+    ["GET", "/v1/files/a/b/c", "ReadFile"],
+    ["GET", "/v1/files/a/b:count", "CountFile"],
+    ["GET", "/v1/files:count", "CountFile"],
+    ["PATCH", "/v1/shelves/7/books/8", "UpdateBook"],
+  ])("leads %s %s to %s", (method, target, name) => {
+    expect(find(method, target)).toBe(name);
+  });
+
+  it.each([
+    "/",
+    "/v1",
+    "/v1/",
+    "/v1/books/",
+    "//v1/books",
+    "/v1//books",
+    "/v1/files/",
+    "/v1/files/a//b",
+    "/V1/books",
+    "/v1/books/8/",
+    "/v1/shelves/7/books/8/9",
+    "v1/books",
+    "*",
+    "http://example.com/v1/books",
+    "",
+  ])("knows no route for %j", (target) => {
+    expect(table.match(target)).toBeUndefined();
+  });
+
+  it("finds no route, but the methods there are, for another method", () => {
+    const match = table.match("/v1/books/8")!;
+    expect(findRoute(match, "POST")).toBeUndefined();
+    expect(allowedMethods(match)).toEqual(["DELETE", "GET", "HEAD", "OPTIONS"]);
+  });
+
+  it("does not take a registered verb for part of a value", () => {
+    expect(find("DELETE", "/v1/books/8:move")).toBeUndefined();
+  });
+});
