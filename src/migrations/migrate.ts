@@ -7,6 +7,7 @@ import * as accounts from "./accounts/migration-001-accounts.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
+import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
 export type DatabaseKind = "environment" | "accounts" | "vault";
@@ -16,14 +17,14 @@ type SqlFile = { readonly name: string; readonly sql: string };
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
   environment: [payment, configuration, events],
   accounts: [accounts],
-  vault: [],
+  vault: [cards],
 };
 
-// Everything else is kept: a session, an attempt or an event is never deleted by the service.
+// Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: ["idempotency"],
   accounts: [],
-  vault: [],
+  vault: ["card", "card_session", "tokenize_count"],
 };
 
 /**

@@ -1,0 +1,91 @@
+/** Starts and stops the vault's two servers, with the bounds and guards every listener has. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Server as NetServer } from "node:net";
+import type { ListenAddress } from "./vault-config.ts";
+import { headerBytesMax, headersTimeoutMs, requestTimeoutMs } from "./vault-limits.ts";
+
+export type Listener = {
+  /** The address it took, such as `http://127.0.0.1:8443`. */
+  readonly origin: string;
+  /** Takes no new connection; requests in flight get until the deadline. */
+  close(): Promise<void>;
+};
+
+// A tokenize call takes milliseconds and a Forward at most a minute; beyond this a closing process is stuck.
+const closeTimeoutMs = 5_000;
+
+const hostShape = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
+
+/** Whether a Host or :authority is one; Connect's adapter builds a URL of it and would end the process otherwise. */
+export function isHost(value: string | undefined): value is string {
+  return value !== undefined && hostShape.test(value) && URL.canParse(`http://${value}`);
+}
+
+/** Serves HTTP/1.1. `handle` answers every request itself and does not throw. */
+export async function listenHttp(
+  address: ListenAddress,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Listener> {
+  const server = createServer(
+    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: headerBytesMax },
+    handle,
+  );
+  const origin = await listen(server, address);
+  return { origin, close: () => closeHttp(server) };
+}
+
+/** Serves HTTP/2 without TLS, as gRPC speaks it on a private network. */
+export async function listenHttp2(
+  address: ListenAddress,
+  handle: Parameters<typeof createHttp2Server>[1] & object,
+): Promise<Listener> {
+  const server = createHttp2Server({ settings: { maxHeaderListSize: headerBytesMax } }, (request, response) => {
+    if (isHost(request.authority) && request.url.startsWith("/")) return handle(request, response);
+    response.writeHead(400).end();
+  });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("error", () => session.destroy());
+    session.on("close", () => sessions.delete(session));
+  });
+  const origin = await listen(server, address);
+  return { origin, close: () => closeHttp2(server, sessions) };
+}
+
+function listen(server: NetServer, { host, port }: ListenAddress): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      const address = server.address() as AddressInfo;
+      resolve(`http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`);
+    });
+  });
+}
+
+function closeHttp(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function closeHttp2(server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
+  const timer = setTimeout(() => {
+    for (const session of sessions) session.destroy();
+  }, closeTimeoutMs);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    // GOAWAY: clients finish what they sent and open a new connection for the rest.
+    for (const session of sessions) session.close();
+  });
+}

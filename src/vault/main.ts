@@ -1,0 +1,60 @@
+/** Starts the vault: the only place where a card number exists outside the browser and the gateways. */
+import { runLoop } from "../platform/loop.ts";
+import { buildBrowserFiles } from "./browser-files.ts";
+import { destinations } from "./destinations.ts";
+import { expireOnce } from "./expire.ts";
+import { GatewayCaller } from "./gateway-call.ts";
+import { disableCoreDumps, refuseInspection } from "./hardening.ts";
+import { listenHttp, listenHttp2 } from "./listeners.ts";
+import { publicHandler } from "./public-http.ts";
+import type { VaultConfig } from "./vault-config.ts";
+import { sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
+import { vaultRpcHandler } from "./vault-rpc.ts";
+
+export type Vault = {
+  readonly origins: {
+    /** Where browsers find it. */
+    readonly public: string;
+    /** Where the core finds it: gRPC over HTTP/2 without TLS. */
+    readonly grpc: string;
+  };
+  /** Stops listening and sweeping; the database stays open, as it was given. */
+  close(): Promise<void>;
+};
+
+/** Listens once it returns. Throws when the process can be looked into, or the configuration would take real cards in test. */
+export async function startVault(config: VaultConfig): Promise<Vault> {
+  refuseInspection();
+  refuseUnsafe(config);
+  if (!(await disableCoreDumps())) config.logger.warn("core dumps may be on: start the vault with ulimit -c 0");
+
+  const files = await buildBrowserFiles();
+  const gatewayCaller = new GatewayCaller();
+  const grpc = await listenHttp2(config.grpcListen, vaultRpcHandler({ ...config, destinations, gatewayCaller }));
+  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files }));
+  const sweeper = runLoop({
+    name: "vault-sweeper",
+    intervalMs: sweepIntervalMs,
+    log: config.logger,
+    turn: async () => (await expireOnce(config.database)) >= sweepRowsMax,
+  });
+
+  return {
+    origins: { public: config.publicOrigin ?? page.origin, grpc: grpc.origin },
+    async close() {
+      await Promise.all([page.close(), grpc.close(), sweeper.close()]);
+      await gatewayCaller.close();
+    },
+  };
+}
+
+function refuseUnsafe({ environments }: VaultConfig): void {
+  if (environments.length === 0) throw new Error("The vault needs at least one environment.");
+  for (const { environment, testCards } of environments) {
+    // A real card in test could be read by everybody who tests.
+    if (environment === "test" && testCards === undefined)
+      throw new Error("The test vault needs its list of test cards.");
+    if (environment === "live" && testCards !== undefined)
+      throw new Error("The live vault takes no list of test cards.");
+  }
+}

@@ -1,0 +1,89 @@
+/** What the vault's errors look like on its public port and on gRPC: the codes that it uses, and nothing of a card. */
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { DomainError, type DomainErrorCode } from "../platform/errors.ts";
+
+type Appearance = { readonly status: number; readonly connect: Code; readonly title: string };
+
+const looks = (status: number, connect: Code, title: string): Appearance => ({ status, connect, title });
+
+/** The codes of contract.md that the vault answers with; any other is a mistake of ours and shows as `internal`. */
+const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
+  invalid_json: looks(400, Code.InvalidArgument, "The body is not valid JSON"),
+  missing_field: looks(400, Code.InvalidArgument, "A required field is missing"),
+  invalid_field: looks(400, Code.InvalidArgument, "A field breaks its rule"),
+  unknown_field: looks(400, Code.InvalidArgument, "A field is not known"),
+  duplicate_field: looks(400, Code.InvalidArgument, "A field is given twice"),
+  test_card_required: looks(400, Code.InvalidArgument, "Only test cards work in test"),
+  duplicate_header: looks(400, Code.InvalidArgument, "A header is given twice"),
+  invalid_parameter: looks(400, Code.InvalidArgument, "The request is malformed"),
+  invalid_client_secret: looks(401, Code.Unauthenticated, "The authorization is not valid"),
+  origin_not_allowed: looks(403, Code.PermissionDenied, "This page may not do this"),
+  not_found: looks(404, Code.NotFound, "Not found"),
+  method_not_allowed: looks(405, Code.Unimplemented, "The path does not have this method"),
+  payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),
+  unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
+  unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
+  session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
+  rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
+};
+
+const internal = looks(500, Code.Internal, "Something went wrong on our side");
+
+// A window of tokenize-limits.ts is over after this long.
+const rateLimitedSeconds = "60";
+
+/** An error in the words of RFC 9457, as browsers get it. */
+export type RenderedError = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** The public form of any error. What nobody expected says nothing of itself; the caller has logged it. */
+export function renderError(
+  error: unknown,
+  { errorsUrl, requestId }: { errorsUrl: string; requestId: string },
+): RenderedError {
+  const { code, appearance, domainError } = read(error);
+  const param = domainError?.field;
+  return {
+    status: appearance.status,
+    headers: {
+      ...(code === "rate_limited" && { "Retry-After": rateLimitedSeconds }),
+      ...(appearance.status === 401 && { "WWW-Authenticate": "Bearer" }),
+    },
+    body: JSON.stringify({
+      type: `${errorsUrl}#${code}`,
+      title: appearance.title,
+      status: appearance.status,
+      code,
+      detail: domainError?.message ?? "The request id helps us to find it.",
+      ...(param && { param }),
+      ...(domainError && domainError.problems.length > 0 && { errors: domainError.problems }),
+      requestId,
+    }),
+  };
+}
+
+/** The gRPC form, with the code in an ErrorInfo. */
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const { code, appearance, domainError } = read(error);
+  const info = create(ErrorInfoSchema, { reason: code.toUpperCase(), domain: "vault" });
+  const details = [{ desc: ErrorInfoSchema, value: info }];
+  return new ConnectError(domainError?.message ?? appearance.title, appearance.connect, undefined, details);
+}
+
+/** Whether an error is a bug or an outage, and belongs in the log. */
+export function isUnexpected(error: unknown): boolean {
+  return read(error).appearance === internal && !(error instanceof ConnectError);
+}
+
+function read(error: unknown): { code: DomainErrorCode; appearance: Appearance; domainError?: DomainError } {
+  const appearance = error instanceof DomainError ? appearances[error.code] : undefined;
+  return error instanceof DomainError && appearance !== undefined
+    ? { code: error.code, appearance, domainError: error }
+    : { code: "internal", appearance: internal };
+}

@@ -1,0 +1,20 @@
+/** Reads a request body up to a bound. */
+import type { IncomingMessage } from "node:http";
+import { DomainError } from "../platform/errors.ts";
+
+/** The whole body. Throws `payload_too_large` as soon as it is known to pass `bytesMax`, without reading on. */
+export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): DomainError {
+  return new DomainError("payload_too_large", "The body is larger than a card can be.");
+}

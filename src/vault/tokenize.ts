@@ -1,0 +1,83 @@
+/** POST /tokens: a card from the card frame becomes a token of one session. The order of the checks is the point here. */
+import type { IncomingMessage } from "node:http";
+import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
+import type { Database } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { type SessionGrant, type VerificationKey, verifySessionGrant } from "../platform/service-token.ts";
+import { type Card, findCardProblems, shownOf } from "./card.ts";
+import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
+import { keepCard } from "./card-store.ts";
+import { clientAddressOf } from "./client-address.ts";
+import { readBody } from "./read-body.ts";
+import { countTokenizeCall } from "./tokenize-limits.ts";
+import type { VaultEnvironment } from "./vault-config.ts";
+import { tokenBodyBytesMax } from "./vault-limits.ts";
+
+export type Tokenizer = {
+  readonly database: Database;
+  readonly environments: readonly VaultEnvironment[];
+  readonly grantKeys: readonly VerificationKey[];
+  readonly trustedProxies: number;
+  /** The origin that the card frame itself is served from. Absent: the host that the request names, without TLS. */
+  readonly publicOrigin?: string | undefined;
+};
+
+/** Answers one call. Throws a DomainError that holds nothing of the card. */
+export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
+  refuseForeignPage(tokenizer, request);
+  const { grant, environment } = await authorize(tokenizer, request);
+  refuseOtherContent(request);
+  await countTokenizeCall(tokenizer.database, {
+    environment: grant.environment,
+    profile: grant.profile,
+    address: clientAddressOf({
+      socketAddress: request.socket.remoteAddress,
+      forwardedFor: request.headers["x-forwarded-for"]?.toString(),
+      trustedProxies: tokenizer.trustedProxies,
+    }),
+  });
+  const card = parseCardJson(await readBody(request, tokenBodyBytesMax));
+  refuseImplausible(card, environment);
+  const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
+  return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
+}
+
+/** A browser says which page it is on; only the card frame's own may post here. */
+function refuseForeignPage({ publicOrigin }: Tokenizer, { headers }: IncomingMessage): void {
+  const ownOrigin = publicOrigin ?? `http://${headers.host}`;
+  if (headers.origin !== undefined && headers.origin !== ownOrigin) {
+    throw new DomainError("origin_not_allowed", "Only the card frame itself may send a card.");
+  }
+}
+
+async function authorize(
+  { grantKeys, environments }: Tokenizer,
+  request: IncomingMessage,
+): Promise<{ grant: SessionGrant; environment: VaultEnvironment }> {
+  const [, bearer] = /^Bearer ([\w.-]+)$/i.exec(request.headers.authorization ?? "") ?? [];
+  const grant = bearer === undefined ? undefined : await verifySessionGrant(grantKeys, bearer);
+  const environment = environments.find((candidate) => candidate.environment === grant?.environment);
+  if (grant === undefined || environment === undefined) {
+    throw new DomainError("invalid_client_secret", "The session's sdkAuthorization is missing, not valid or over.");
+  }
+  return { grant, environment };
+}
+
+function refuseOtherContent({ headers }: IncomingMessage): void {
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(headers["content-type"] ?? "")) {
+    throw new DomainError("unsupported_media_type", "Send application/json.");
+  }
+  if (headers["content-encoding"] !== undefined) {
+    throw new DomainError("unsupported_encoding", "Send the body without a content encoding.");
+  }
+}
+
+function refuseImplausible(card: Card, { testCards }: VaultEnvironment): void {
+  const problems = findCardProblems(card, new Date());
+  refuseWhenAny(problems.map(({ field, detail }) => problem(field, "invalid_field", detail)));
+  if (testCards !== undefined && !testCards.has(card.number)) {
+    throw new DomainError("test_card_required", "This is a test environment: use one of its test cards.", {
+      field: "number",
+    });
+  }
+}

@@ -1,0 +1,110 @@
+/** How card fields read while they are typed: groups of digits, the caret kept, the network told. Pure. */
+
+type BrandLook = {
+  readonly brand: string;
+  readonly label: string;
+  readonly starts: RegExp;
+  /** The longest number of this network. */
+  readonly digitsMax: number;
+  /** Lengths of the groups as they are printed on the card; the last one repeats. */
+  readonly groups: readonly number[];
+  readonly cvcLength: number;
+};
+
+/** Networks as the form shows them. The vault decides for itself, from tables of its own. */
+const brandLooks: readonly BrandLook[] = [
+  look("visa", "Visa", /^4/, 19),
+  look("mastercard", "Mastercard", /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, 16),
+  { ...look("amex", "Amex", /^3[47]/, 15), groups: [4, 6, 5], cvcLength: 4 },
+  look("discover", "Discover", /^(6011|64[4-9]|65)/, 19),
+  { ...look("diners", "Diners", /^(30[0-5]|3095|36|38|39)/, 19), groups: [4, 6, 9] },
+  look("jcb", "JCB", /^35(2[89]|[3-8])/, 19),
+  look("unionpay", "UnionPay", /^(62|81)/, 19),
+  look("maestro", "Maestro", /^(50|5[6-9]|6)/, 19),
+];
+
+const unknownLook = look("unknown", "", /^/, 19);
+
+function look(brand: string, label: string, starts: RegExp, digitsMax: number): BrandLook {
+  return { brand, label, starts, digitsMax, groups: [4], cvcLength: 3 };
+}
+
+/** The look of the network that digits begin like; `unknown` while they could be any. */
+export function lookOf(digits: string): BrandLook {
+  return brandLooks.find(({ starts }) => starts.test(digits)) ?? unknownLook;
+}
+
+/** Only the digits of a text, also Arabic-Indic and full-width ones, which some keyboards type. */
+export function digitsOf(text: string): string {
+  return text
+    .normalize("NFKC")
+    .replace(/[٠-٩۰-۹]/g, arabicDigit)
+    .replace(/\D/g, "");
+}
+
+/** Digits of a card number in the groups that are printed on the card. */
+export function formatNumber(text: string): string {
+  const digits = digitsOf(text);
+  const { groups, digitsMax } = lookOf(digits);
+  const shown: string[] = [];
+  for (let rest = digits.slice(0, digitsMax); rest !== ""; ) {
+    const length = groups[Math.min(shown.length, groups.length - 1)] ?? digitsMax;
+    shown.push(rest.slice(0, length));
+    rest = rest.slice(length);
+  }
+  return shown.join(" ");
+}
+
+/** `MM / YY`, from what was typed, pasted or filled in: `4`, `0427`, `4/27`, `04/2027`, `2027-04`. */
+export function formatExpiry(text: string): string {
+  const iso = /^\s*(20\d\d)\D+(\d{1,2})\s*$/.exec(text);
+  const [monthText = "", yearText = ""] = iso ? [iso[2], iso[1]] : splitExpiry(text);
+  const month = monthText.length === 1 && (monthText > "1" || yearText !== "") ? `0${monthText}` : monthText;
+  if (month.length < 2) return month;
+  const year = yearText.length > 2 ? yearText.replace(/^20/, "").slice(0, 2) : yearText;
+  return `${month} / ${year}`;
+}
+
+/** Month and year as numbers, or undefined while the text is not both. */
+export function parseExpiry(text: string): { expMonth: number; expYear: number } | undefined {
+  const match = /^(\d\d) \/ (\d\d)$/.exec(text);
+  return match ? { expMonth: Number(match[1]), expYear: 2000 + Number(match[2]) } : undefined;
+}
+
+/** As many digits as a security code of this number's network has. */
+export function formatCvc(text: string, number: string): string {
+  const { brand, cvcLength } = lookOf(digitsOf(number));
+  return digitsOf(text).slice(0, brand === "unknown" ? 4 : cvcLength);
+}
+
+/** A whole card in one paste, as password managers and test tools copy it: number, expiry, security code. */
+export function splitPastedCard(text: string): { number: string; expiry: string; cvc: string } | undefined {
+  const match = /^\s*(\d[\d -]{10,22}\d)[\s,;|]+(\d{1,2}\s*[/-]\s*(?:20)?\d\d)[\s,;|]+(\d{3,4})\s*$/.exec(text);
+  return match ? { number: match[1] ?? "", expiry: match[2] ?? "", cvc: match[3] ?? "" } : undefined;
+}
+
+/** Where the caret belongs after formatting: behind as many digits as it was before. */
+export function caretAfter(formatted: string, digitsBefore: number): number {
+  let seen = 0;
+  for (const [index, character] of [...formatted].entries()) {
+    if (seen === digitsBefore) {
+      // Typing at the end goes on behind the separator; in the middle the caret stays at its digit.
+      return /\d/.test(formatted.slice(index)) ? index : formatted.length;
+    }
+    if (/\d/.test(character)) seen += 1;
+  }
+  return formatted.length;
+}
+
+function splitExpiry(text: string): [string, string] {
+  const [first = "", second] = text.split(/[^\d٠-٩۰-۹]+/).map(digitsOf);
+  if (second !== undefined) return [first.slice(0, 2), second + digitsOf(text).slice(first.length + second.length)];
+  // "4" can only be April, so "427" is 04 / 27.
+  const monthLength = first > "1" && first.charAt(0) > "1" ? 1 : 2;
+  return [first.slice(0, monthLength), first.slice(monthLength)];
+}
+
+function arabicDigit(digit: string): string {
+  const code = digit.charCodeAt(0);
+  return String(code - (code < 0x6f0 ? 0x660 : 0x6f0));
+}

@@ -1,0 +1,102 @@
+/** The card frame's script: takes one port from the page that may embed it, and sends the card straight to the vault. */
+import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
+import type { CardBody, FieldName, FieldProblem } from "./card-checks.ts";
+import { CardForm } from "./card-form.ts";
+import { type FromFrame, type InitMessage, parseInit, parseToFrame, type ToFrame } from "./frame-messages.ts";
+
+// The vault answers in milliseconds; this is for a line that has gone silent.
+const tokenizeTimeoutMs = 20_000;
+
+/** Which field shows a refusal that the vault pins on a member of its request. */
+const fieldOfParam: Readonly<Record<string, readonly [FieldName, FieldProblem]>> = {
+  number: ["number", "number_wrong"],
+  expMonth: ["expiry", "expiry_incomplete"],
+  expYear: ["expiry", "expiry_past"],
+  cvc: ["cvc", "cvc_incomplete"],
+  holder: ["holder", "holder_wrong"],
+};
+
+type Say = (message: FromFrame) => void;
+
+listenForPage();
+
+/** Accepts the page's port once, from the embedding page itself, and only from an origin in the signed policy. */
+function listenForPage(): void {
+  const accept = (event: MessageEvent<unknown>) => {
+    const init = parseInit(event.data);
+    const port = event.ports[0];
+    if (event.source !== window.parent || !isEmbedder(event.origin) || init === undefined || port === undefined) return;
+    window.removeEventListener("message", accept);
+    serve(port, init);
+  };
+  window.addEventListener("message", accept);
+}
+
+/** `*` stands in a test environment's policy that names no origin. */
+function isEmbedder(origin: string): boolean {
+  const embedders = document.querySelector<HTMLMetaElement>("meta[name=embedders]")?.content ?? "";
+  return embedders === "*" || embedders.split(" ").includes(origin);
+}
+
+function serve(port: MessagePort, init: InitMessage): void {
+  const say: Say = (message) => port.postMessage(message);
+  const form = new CardForm({
+    onChange: (state) => say({ type: "change", ...state }),
+    onEnter: () => say({ type: "submit" }),
+  });
+  form.dress(init);
+  port.onmessage = ({ data }) => {
+    const message = parseToFrame(data);
+    switch (message?.type) {
+      case "tokenize":
+        return void tokenize(form, message, say);
+      case "focus":
+        return form.focus();
+      case "setDisabled":
+        return form.setDisabled(message.disabled);
+    }
+  };
+  new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
+  say({ type: "ready" });
+}
+
+async function tokenize(form: CardForm, { request, sdkAuthorization }: ToFrame & { type: "tokenize" }, say: Say) {
+  const card = form.takeCard();
+  if (card === undefined) {
+    return say({ type: "failed", request, code: "invalid_card", detail: "The card form is not complete." });
+  }
+  const answer = await sendCard(card, sdkAuthorization);
+  if ("token" in answer) return say({ type: "tokenized", request, ...answer });
+  if (answer.code === "test_card_required") form.showProblem("number", "test_card_required");
+  else if (answer.param !== undefined && Object.hasOwn(fieldOfParam, answer.param)) {
+    form.showProblem(...fieldOfParam[answer.param]!);
+  }
+  say({ type: "failed", request, code: answer.code, detail: answer.detail });
+}
+
+type Refusal = { readonly code: string; readonly detail: string; readonly param?: string };
+
+/** Posts the card to the frame's own origin. Never throws. */
+async function sendCard(
+  card: CardBody,
+  sdkAuthorization: string,
+): Promise<{ token: string; brand: string; last4: string } | Refusal> {
+  try {
+    const response = await fetch("/tokens", {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${sdkAuthorization}` },
+      body: JSON.stringify(card),
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(tokenizeTimeoutMs),
+    });
+    const answer = (await response.json()) as CreateTokenResponseJson & Partial<Refusal>;
+    const { token, brand, last4, code, detail, param } = answer;
+    if (response.ok && token && brand && last4) return { token, brand, last4 };
+    if (code !== undefined && detail !== undefined) return { code, detail, ...(param !== undefined && { param }) };
+  } catch {
+    // No line, no answer in time, or not the vault's answer: the page says the same for each.
+  }
+  return { code: "vault_unavailable", detail: "The vault cannot be reached. Try again." };
+}

@@ -1,0 +1,83 @@
+/** What the merchant's page and the card frame say to each other, and the checks each side makes before it listens. Pure. */
+
+/** How the form looks. Variables are the widget's: `colorPrimary`, `radius` and so on. */
+export type Appearance = { readonly theme?: string; readonly variables?: Readonly<Record<string, string>> };
+
+/** The one message that is posted to the frame's window; it carries the port for everything after it. */
+export type InitMessage = Required<Appearance> & {
+  readonly type: "switchyard-card-frame";
+  readonly locale: string;
+};
+
+/** What the page asks of the frame. */
+export type ToFrame =
+  | { readonly type: "tokenize"; readonly request: number; readonly sdkAuthorization: string }
+  | { readonly type: "focus" }
+  | { readonly type: "setDisabled"; readonly disabled: boolean };
+
+/** What the page may know of the form. Nothing of the card but its network. */
+export type FormState = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
+
+/** What the frame tells the page. */
+export type FromFrame =
+  | { readonly type: "ready" }
+  | { readonly type: "resize"; readonly height: number }
+  | ({ readonly type: "change" } & FormState)
+  /** The customer pressed Enter in a field. */
+  | { readonly type: "submit" }
+  | {
+      readonly type: "tokenized";
+      readonly request: number;
+      readonly token: string;
+      readonly brand: string;
+      readonly last4: string;
+    }
+  | { readonly type: "failed"; readonly request: number; readonly code: string; readonly detail: string };
+
+type Kind = "string" | "number" | "boolean";
+type Shapes<Message extends { type: string }> = {
+  readonly [Type in Message["type"]]: {
+    readonly [Member in Exclude<keyof Extract<Message, { type: Type }>, "type">]: Kind;
+  };
+};
+
+const toFrameShapes: Shapes<ToFrame> = {
+  tokenize: { request: "number", sdkAuthorization: "string" },
+  focus: {},
+  setDisabled: { disabled: "boolean" },
+};
+
+const fromFrameShapes: Shapes<FromFrame> = {
+  ready: {},
+  resize: { height: "number" },
+  change: { complete: "boolean", empty: "boolean", brand: "string" },
+  submit: {},
+  tokenized: { request: "number", token: "string", brand: "string", last4: "string" },
+  failed: { request: "number", code: "string", detail: "string" },
+};
+
+/** The page's message, or undefined for anything else. */
+export function parseToFrame(data: unknown): ToFrame | undefined {
+  return hasShapeOf(toFrameShapes, data) ? (data as ToFrame) : undefined;
+}
+
+/** The frame's message, or undefined for anything else. */
+export function parseFromFrame(data: unknown): FromFrame | undefined {
+  return hasShapeOf(fromFrameShapes, data) ? (data as FromFrame) : undefined;
+}
+
+/** The first message, or undefined for anything else. */
+export function parseInit(data: unknown): InitMessage | undefined {
+  if (!isRecord(data) || data.type !== "switchyard-card-frame" || !isRecord(data.variables)) return undefined;
+  if (typeof data.locale !== "string" || typeof data.theme !== "string") return undefined;
+  return Object.values(data.variables).every((value) => typeof value === "string") ? (data as InitMessage) : undefined;
+}
+
+function hasShapeOf(shapes: Readonly<Record<string, Readonly<Record<string, Kind>>>>, data: unknown): boolean {
+  if (!isRecord(data) || typeof data.type !== "string" || !Object.hasOwn(shapes, data.type)) return false;
+  return Object.entries(shapes[data.type] ?? {}).every(([member, kind]) => typeof data[member] === kind);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,152 @@
+/** The vault's script on the merchant's page: puts the card frame there and talks to it. It never sees a card. */
+import {
+  type Appearance,
+  type FormState,
+  type FromFrame,
+  type InitMessage,
+  parseFromFrame,
+  type ToFrame,
+} from "./frame-messages.ts";
+
+export type CardFrameOptions = {
+  /** The element that the frame fills; its width is the frame's. */
+  readonly container: HTMLElement;
+  /** As in the vault object; the frame comes from the same origin. */
+  readonly sdkUrl: string;
+  /** As in the vault object: who may embed the frame. Without one, nobody may. */
+  readonly framePolicy?: string | undefined;
+  /** BCP 47; English where the frame has no such texts. */
+  readonly locale?: string;
+  readonly appearance?: Appearance;
+  /** Called whenever the form's state changes. */
+  readonly onChange?: (state: FormState) => void;
+  /** Called when the customer presses Enter in a field. */
+  readonly onSubmitRequest?: () => void;
+};
+
+/** A card that the vault keeps, and what may be shown of it. */
+export type TokenizedCard = { readonly token: string; readonly brand: string; readonly last4: string };
+
+export type CardFrame = {
+  /** Resolves when the customer can type; rejects with `vault_unavailable`. */
+  readonly ready: Promise<void>;
+  /** One call at a time: a second one while the first runs gets the first's answer. Rejects with a CardFrameError. */
+  tokenize(sdkAuthorization: string): Promise<TokenizedCard>;
+  /** Puts the cursor into the first field that needs attention. */
+  focus(): void;
+  setDisabled(disabled: boolean): void;
+  /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
+  destroy(): void;
+};
+
+/** `code` is the vault's, or `invalid_card` (the form says why), `vault_unavailable`, `destroyed`. */
+export class CardFrameError extends Error {
+  override readonly name = "CardFrameError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardFrame };
+
+// A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
+const readyTimeoutMs = 20_000;
+// The height of the empty form, so that nothing on the page moves when the frame says its own.
+const firstHeight = "17rem";
+
+/** Adds a card frame to the page and starts loading it. */
+export function mountCardFrame(options: CardFrameOptions): CardFrame {
+  const vaultOrigin = new URL(options.sdkUrl).origin;
+  const iframe = createIframe(options, vaultOrigin);
+  const { port1: port, port2: framePort } = new MessageChannel();
+  const ready = Promise.withResolvers<void>();
+  let tokenizing: { request: number; answer: PromiseWithResolvers<TokenizedCard> } | undefined;
+  let requests = 0;
+
+  const timer = setTimeout(() => ready.reject(unavailable()), readyTimeoutMs);
+  // Who never asks for `ready` must not get an unhandled rejection for it.
+  ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
+
+  const say = (message: ToFrame) => port.postMessage(message);
+  const handleAnswer = (message: Extract<FromFrame, { request: number }>) => {
+    if (tokenizing?.request !== message.request) return;
+    const { answer } = tokenizing;
+    tokenizing = undefined;
+    if (message.type === "failed") return answer.reject(new CardFrameError(message.code, message.detail));
+    answer.resolve({ token: message.token, brand: message.brand, last4: message.last4 });
+  };
+  port.onmessage = ({ data }) => {
+    const message = parseFromFrame(data);
+    switch (message?.type) {
+      case "ready":
+        return ready.resolve();
+      case "resize":
+        iframe.style.height = `${Math.ceil(message.height)}px`;
+        return;
+      case "change":
+        return options.onChange?.({ complete: message.complete, empty: message.empty, brand: message.brand });
+      case "submit":
+        return options.onSubmitRequest?.();
+      case "tokenized":
+      case "failed":
+        return handleAnswer(message);
+    }
+  };
+
+  const greet = () => {
+    const { locale = "en", appearance = {} } = options;
+    const { theme = "auto", variables = {} } = appearance;
+    const init: InitMessage = { type: "switchyard-card-frame", locale, theme, variables };
+    iframe.contentWindow?.postMessage(init, vaultOrigin, [framePort]);
+  };
+  iframe.addEventListener("load", greet, { once: true });
+  options.container.append(iframe);
+
+  return {
+    ready: ready.promise,
+    tokenize(sdkAuthorization) {
+      if (tokenizing === undefined) {
+        requests += 1;
+        tokenizing = { request: requests, answer: Promise.withResolvers() };
+        say({ type: "tokenize", request: requests, sdkAuthorization });
+      }
+      return tokenizing.answer.promise;
+    },
+    focus() {
+      iframe.focus();
+      say({ type: "focus" });
+    },
+    setDisabled: (disabled) => say({ type: "setDisabled", disabled }),
+    destroy() {
+      const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
+      ready.reject(destroyed);
+      tokenizing?.answer.reject(destroyed);
+      tokenizing = undefined;
+      port.close();
+      iframe.remove();
+    },
+  };
+}
+
+function createIframe({ framePolicy = "" }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
+  const iframe = document.createElement("iframe");
+  iframe.src = `${vaultOrigin}/frame?p=${encodeURIComponent(framePolicy)}`;
+  iframe.title = "Card details";
+  iframe.referrerPolicy = "no-referrer";
+  // Set as properties: a page's policy may forbid style attributes.
+  Object.assign(iframe.style, { display: "block", width: "100%", height: firstHeight, border: "0" });
+  return iframe;
+}
+
+function unavailable(): CardFrameError {
+  return new CardFrameError("vault_unavailable", "The card form did not load.");
+}
+
+declare global {
+  var SwitchyardVault: SwitchyardVault | undefined;
+}
+
+globalThis.SwitchyardVault = Object.freeze({ mountCardFrame });
