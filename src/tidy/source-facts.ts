@@ -1,0 +1,121 @@
+/** What the rules know of one source file. Read from the compiler's tree, so that a comment or a string never counts as code. */
+import { type ImportDeclaration, type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+import * as is from "typescript/unstable/ast/is";
+
+/** One import or re-export. `target` is a path from the checkout for a file of ours, else the specifier as written. */
+export type ImportFact = { readonly target: string; readonly isTypeOnly: boolean; readonly line: number };
+
+/** One named or unnamed function; `isSuite` marks the callback of a describe, which holds tests and no work. */
+export type FunctionFact = { readonly line: number; readonly lines: number; readonly isSuite: boolean };
+
+/** Something that a rule may forbid: `Date.now`, `new Date()`, `process.env`, `it.only`, an imported name. */
+export type UseFact = { readonly what: string; readonly line: number };
+
+export type SourceFacts = {
+  /** From the checkout, with slashes. */
+  readonly path: string;
+  readonly lines: number;
+  /** The comment that the file opens with, without its marks; empty when it opens with code. */
+  readonly openingComment: string;
+  readonly imports: readonly ImportFact[];
+  readonly functions: readonly FunctionFact[];
+  readonly uses: readonly UseFact[];
+  readonly literals: readonly UseFact[];
+  readonly starExports: readonly UseFact[];
+  /** It does nothing but hand on what other files export. */
+  readonly isBarrel: boolean;
+};
+
+/** Reads the facts of one parsed file. */
+export function factsOf(path: string, file: SourceFile): SourceFacts {
+  const nodes = allNodes(file);
+  const lineOf = (node: Node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+  const use = (node: Node, what: string): UseFact => ({ what, line: lineOf(node) });
+  return {
+    path,
+    lines: file.text.trimEnd().split("\n").length,
+    openingComment: openingCommentOf(file.text),
+    imports: nodes.flatMap((node) => importOf(path, node, lineOf(node))),
+    functions: nodes.filter(hasBody).map((node) => ({
+      line: lineOf(node),
+      lines: file.getLineAndCharacterOfPosition(node.end).line + 2 - lineOf(node),
+      isSuite: is.isCallExpression(node.parent) && node.parent.expression.getText(file).startsWith("describe"),
+    })),
+    uses: nodes.flatMap((node) => usesOf(node, file).map((what) => use(node, what))),
+    literals: nodes.flatMap((node) => (isText(node) ? [use(node, node.text)] : [])),
+    starExports: nodes
+      .filter((node) => is.isExportDeclaration(node) && node.exportClause === undefined)
+      .map((node) => use(node, "export *")),
+    isBarrel: file.statements.length > 0 && file.statements.every(isHandedOn),
+  };
+}
+
+function allNodes(file: SourceFile): Node[] {
+  const nodes: Node[] = [];
+  const visit = (node: Node): void => {
+    nodes.push(node);
+    node.forEachChild(visit);
+  };
+  visit(file);
+  return nodes;
+}
+
+function openingCommentOf(text: string): string {
+  const source = text.replace(/^#!.*\n/, "");
+  const block = /^\/\*\*?([\s\S]*?)\*\//.exec(source)?.[1]?.replace(/^\s*\* ?/gm, "");
+  const lines = /^(?:\/\/.*\n)+/.exec(source)?.[0].replace(/^\/\/ ?/gm, "");
+  return (block ?? lines ?? "").trim();
+}
+
+function importOf(path: string, node: Node, line: number): ImportFact[] {
+  const specifier = specifierOf(node);
+  if (specifier === undefined) return [];
+  const target = specifier.startsWith(".") ? resolveFrom(path, specifier) : specifier;
+  const isTypeOnly = is.isImportTypeNode(node) || (is.isImportDeclaration(node) && isTypeImport(node));
+  return [{ target, isTypeOnly: isTypeOnly || (is.isExportDeclaration(node) && node.isTypeOnly), line }];
+}
+
+function specifierOf(node: Node): string | undefined {
+  if (is.isImportDeclaration(node)) return textOf(node.moduleSpecifier);
+  if (is.isExportDeclaration(node)) return textOf(node.moduleSpecifier);
+  if (is.isImportTypeNode(node)) return is.isLiteralTypeNode(node.argument) ? textOf(node.argument.literal) : undefined;
+  const isDynamic = is.isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword;
+  return isDynamic ? textOf(node.arguments[0]) : undefined;
+}
+
+function isTypeImport(node: ImportDeclaration): boolean {
+  const clause = node.importClause;
+  if (clause?.phaseModifier === SyntaxKind.TypeKeyword) return true;
+  const names = clause?.namedBindings;
+  if (clause?.name !== undefined || names === undefined || !is.isNamedImports(names)) return false;
+  return names.elements.every((element) => element.isTypeOnly);
+}
+
+function resolveFrom(path: string, specifier: string): string {
+  return new URL(specifier, `file:///${path}`).pathname.slice(1);
+}
+
+function usesOf(node: Node, file: SourceFile): string[] {
+  if (is.isPropertyAccessExpression(node)) return [node.getText(file)];
+  if (is.isImportSpecifier(node)) return [(node.propertyName ?? node.name).getText(file)];
+  const isNow = is.isNewExpression(node) && node.expression.getText(file) === "Date" && !node.arguments?.length;
+  return isNow ? ["new Date()"] : [];
+}
+
+function hasBody(node: Node): boolean {
+  const kinds = [is.isFunctionDeclaration, is.isFunctionExpression, is.isArrowFunction, is.isMethodDeclaration];
+  return [...kinds, is.isConstructorDeclaration].some((isKind) => isKind(node));
+}
+
+function isText(node: Node): node is Node & { readonly text: string } {
+  const kinds = [is.isStringLiteral, is.isNoSubstitutionTemplateLiteral, is.isTemplateHead, is.isTemplateMiddle];
+  return [...kinds, is.isTemplateTail].some((isKind) => isKind(node));
+}
+
+function textOf(node: Node | undefined): string | undefined {
+  return node !== undefined && isText(node) ? node.text : undefined;
+}
+
+function isHandedOn(statement: Node): boolean {
+  return is.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined;
+}

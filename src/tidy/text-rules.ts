@@ -1,0 +1,24 @@
+/** What no text of the checkout may hold: where it was made and where its packages were fetched from. */
+
+/** One text file, its path from the checkout. */
+export type TextFile = { readonly path: string; readonly text: string };
+
+// Folders of one person's or one machine's, with something in them.
+const machineFolders = /(?<![\w.\-/}~])\/(?:home|root|Users|work|workspace)\/[\w.-]+/;
+
+/** Absolute paths of a machine, which mean nothing on any other. */
+export function findMachinePaths(files: readonly TextFile[]): string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) => {
+      const found = machineFolders.exec(line)?.[0];
+      return found === undefined ? [] : [`${path}:${index + 1}: ${found}`];
+    }),
+  );
+}
+
+/** Download addresses in the lock file, which would bind every machine to one registry. */
+export function findRegistryAddresses(lock: string): string[] {
+  return lock
+    .split("\n")
+    .flatMap((line, index) => (/"resolved"\s*:/.test(line) ? [`package-lock.json:${index + 1}`] : []));
+}
