@@ -1,16 +1,6 @@
-/** Signing webhooks by the Standard Webhooks scheme (https://www.standardwebhooks.com), and the secrets it is done with. */
+/** Signing webhooks by the Standard Webhooks scheme (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
-import type { Entropy } from "../platform/entropy.ts";
-import { Secret } from "../platform/secrets.ts";
-
-// As long as the HMAC's output: more would not make it stronger.
-const secretBytes = 32;
-const marker = "whsec_";
-
-/** A new signing secret. `prefix` names brand and environment and ends in `whsec_`, such as `switchyard_test_whsec_`. */
-export function generateSigningSecret(entropy: Pick<Entropy, "randomBytes">, prefix: string): Secret {
-  return new Secret(prefix + Buffer.from(entropy.randomBytes(secretBytes)).toString("base64"));
-}
+import type { Secret } from "../platform/secrets.ts";
 
 /** The three headers that let a receiver check who sent these bytes, and when. */
 export type SignatureHeaders = {
@@ -33,6 +23,9 @@ export function signWebhook(webhook: {
   });
   return { "webhook-id": webhook.id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
+
+// Brand and environment before it are for people; the scheme's keys begin after it.
+const marker = "whsec_";
 
 function keyOf(secret: Secret): Buffer {
   const text = secret.expose();

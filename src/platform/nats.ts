@@ -33,9 +33,8 @@ const lasting: ConnectionOptions = {
  * connection is made by a loop, which also replaces a connection that was closed for good.
  */
 export function openNats(options: {
-  servers: string[];
-  user?: string;
-  password?: string;
+  /** `servers` are addresses with commas between them. */
+  login: { readonly servers: string; readonly user: string; readonly pass: string };
   /** Shown in the server's list of clients. */
   name: string;
   log: Pick<Logger, "error">;
@@ -50,10 +49,9 @@ export function openNats(options: {
     turn: async (closing) => {
       current = await connect({
         ...lasting,
-        servers: options.servers,
+        ...options.login,
+        servers: options.login.servers.split(","),
         name: options.name,
-        ...(options.user !== undefined && { user: options.user }),
-        ...(options.password !== undefined && { pass: options.password }),
       });
       resolveConnected();
       if (closing.aborted) await current.close();

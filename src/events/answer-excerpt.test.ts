@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { excerptAnswer } from "./answer-excerpt.ts";
+
+const excerpt = (text: string) => excerptAnswer(Buffer.from(text));
+
+describe("excerptAnswer()", () => {
+  it("keeps what helps to find the mistake", () => {
+    expect(excerpt('{"error":"order 1042 unknown"}\n')).toBe('{"error":"order 1042 unknown"}\n');
+  });
+
+  it("blanks card numbers and secrets", () => {
+    expect(excerpt("card 4111 1111 1111 1111 refused")).toBe("card [redacted] refused");
+    expect(excerpt("4111-1111-1111-1111")).toBe("[redacted]");
+    expect(excerpt("bad secret switchyard_test_whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw!")).toBe(
+      "bad secret [redacted]!",
+    );
+    expect(excerpt("switchyard_live_sk_0123456789abcdefghij")).toBe("[redacted]");
+  });
+
+  it("drops what no text column takes, and survives bytes that are no text", () => {
+    expect(excerpt("a\u0000b\u001b[31mc")).toBe("ab[31mc");
+    expect(excerptAnswer(Uint8Array.of(0x61, 0xff, 0xe2, 0x82))).toBe("a\ufffd\ufffd");
+  });
+});

@@ -1,0 +1,103 @@
+/** One webhook try: sign, post, decide, record. What is due and who may try it is claim-deliveries.ts's business. */
+import type { Database } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { excerptAnswer } from "./answer-excerpt.ts";
+import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
+import { classifyNoAnswer, type Egress } from "./egress.ts";
+import { recordTry, type Try, type TryVerdict } from "./record-delivery.ts";
+import { parseRetryAfterMs, planNextTry } from "./retry-schedule.ts";
+import { signWebhook } from "./signature.ts";
+import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
+
+export type DeliverContext = SealingContext & {
+  readonly database: Database;
+  readonly entropy: Entropy;
+  readonly egress: Egress;
+  readonly log: Pick<Logger, "warn" | "error">;
+};
+
+/** What became of a claimed delivery. */
+export type DeliveryResult = TryVerdict | { readonly kind: "lease_lost" };
+
+// An endpoint this slow is one to send less at once.
+const slowMs = 5_000;
+
+/** Signs and posts the bytes once. A failure to get an answer is an answer, too; nothing here throws for the network. */
+export async function sendWebhook(
+  context: Pick<DeliverContext, "egress" | "entropy">,
+  webhook: { url: string; eventId: string; body: Uint8Array; secrets: readonly Secret[] },
+): Promise<Try> {
+  const startedAt = context.entropy.now();
+  const started = performance.now();
+  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - started) });
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "Webhooks/1 (+https://www.standardwebhooks.com)",
+    ...signWebhook({ id: webhook.eventId, sentAt: startedAt, body: webhook.body, secrets: webhook.secrets }),
+  };
+  try {
+    const { statusCode, retryAfter, bodyStart } = await context.egress.post(webhook.url, headers, webhook.body);
+    const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.entropy.now() });
+    return {
+      ...timing(),
+      kind: "answered",
+      statusCode,
+      answer: excerptAnswer(bodyStart),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+  } catch (error) {
+    return { ...timing(), kind: "no_answer", because: classifyNoAnswer(error) };
+  }
+}
+
+/** Whether the endpoint took the webhook: any 2xx, and nothing else. */
+export function isTaken(tried: Try): boolean {
+  return tried.kind === "answered" && tried.statusCode >= 200 && tried.statusCode < 300;
+}
+
+/**
+ * Tries a claimed delivery and records the result under its lease. A process that dies between the two has sent
+ * something that it does not remember: the same event is then sent again under the same id.
+ */
+export async function deliver(context: DeliverContext, claimed: ClaimedDelivery): Promise<DeliveryResult> {
+  const tried = await sendWebhook(context, {
+    url: claimed.url,
+    eventId: encodeId("evt", claimed.event_id),
+    body: claimed.body,
+    secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
+  });
+  const verdict = judgeTry(context.entropy, tried, claimed.tries + 1);
+  const written = await recordTry(context.database, claimed, { ...tried, id: context.entropy.uuid() }, verdict);
+  const endpoint = encodeId("we", claimed.endpoint_id);
+  if (written.disabledBecause !== null) {
+    context.log.warn({ endpoint, because: written.disabledBecause }, "a webhook endpoint was disabled");
+  }
+  return written.recorded ? verdict : { kind: "lease_lost" };
+}
+
+function judgeTry(entropy: Entropy, tried: Try, tries: number): TryVerdict {
+  if (isTaken(tried)) return { kind: "succeeded", slow: tried.durationMs > slowMs };
+  const answered = tried.kind === "answered" ? tried : undefined;
+  return {
+    kind: "failed",
+    gone: answered?.statusCode === 410,
+    next: planNextTry({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(entropy) }),
+  };
+}
+
+function randomFraction(entropy: Entropy): number {
+  return Buffer.from(entropy.randomBytes(4)).readUInt32BE() / 2 ** 32;
+}
+
+// What one worker has under way without the lane's bookkeeping.
+const batchDeliveries = 100;
+
+/** Claims what is due and tries it once, all at the same time. The worker's lane does the same without a slowest one. */
+export async function deliverOnce(context: DeliverContext): Promise<DeliveryResult[]> {
+  const leaseToken = context.entropy.uuid();
+  const claimed = await claimDeliveries(context.database, { leaseToken, limit: batchDeliveries });
+  return Promise.all(claimed.map((delivery) => deliver(context, delivery)));
+}

@@ -1,0 +1,114 @@
+/** Writes what a try came to: the log line, when the delivery is tried again, and how its endpoint is doing. */
+import type { Database, Statement } from "../platform/database.ts";
+import type { NoAnswer } from "./egress.ts";
+import type { NextTry } from "./retry-schedule.ts";
+
+/** One POST: when, how long, and what came back. `answer` is the beginning of the body, redacted. */
+export type Try = { readonly startedAt: Date; readonly durationMs: number } & (
+  | { readonly kind: "answered"; readonly statusCode: number; readonly retryAfterMs?: number; readonly answer: string }
+  | { readonly kind: "no_answer"; readonly because: NoAnswer }
+);
+
+/** What the try means for the delivery. `gone` (410) follows the schedule too, at an endpoint that is disabled. */
+export type TryVerdict =
+  | { readonly kind: "succeeded"; readonly slow: boolean }
+  | { readonly kind: "failed"; readonly gone: boolean; readonly next: NextTry };
+
+export type RecordedTry = {
+  /** False when the lease had ended and somebody else has the delivery: nothing was written. */
+  readonly recorded: boolean;
+  /** Set when this try disabled the endpoint. */
+  readonly disabledBecause: "GONE" | "FAILING" | null;
+};
+
+export const insertDeliveryAttempt: Statement = {
+  name: "insert_delivery_attempt",
+  text: `INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+};
+
+/** The columns of a try after event, its own id and endpoint. */
+export function tryColumns(tried: Try): unknown[] {
+  const when = [tried.startedAt, tried.durationMs];
+  return tried.kind === "answered"
+    ? [...when, tried.statusCode, null, tried.answer]
+    : [...when, null, tried.because, null];
+}
+
+// $1 event, $2 try, $3 endpoint, $4–$8 the try, $9 lease. One statement, so that a delivery costs one commit.
+const logTry = `logged AS (
+  INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer)
+  SELECT event_id, $2::uuid, endpoint_id, $4::timestamptz, $5::int, $6::int, $7::text, $8::text FROM mine
+)`;
+
+// A window at its full size with nothing to forget is left alone: one hot row must not slow a healthy endpoint.
+const recordSuccess: Statement = {
+  name: "record_delivery_success",
+  text: `WITH mine AS (
+           UPDATE delivery
+           SET status = 'SUCCEEDED', tries = tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
+           WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
+           RETURNING event_id, endpoint_id
+         ), ${logTry}, health AS (
+           UPDATE endpoint e
+           SET in_flight_max = CASE WHEN $10 THEN greatest(1, e.in_flight_max / 2) ELSE least(64, e.in_flight_max + 1) END,
+               failures_in_row = 0, failing_since = NULL, probe_at = NULL
+           FROM mine WHERE e.id = mine.endpoint_id AND ($10 OR e.in_flight_max < 64 OR e.failures_in_row > 0)
+         )
+         SELECT true AS recorded, NULL AS "disabledBecause" FROM mine`,
+};
+
+/**
+ * The breaker opens at 5 failures in a row and then lets one probe through after 5 s, 10 s, 20 s … at most 5 minutes:
+ * long enough to leave a dead host alone, short enough for one that comes back.
+ * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule.
+ */
+const recordFailure: Statement = {
+  name: "record_delivery_failure",
+  text: `WITH mine AS (
+           UPDATE delivery
+           SET status = CASE WHEN $10::float8 IS NULL THEN 'EXHAUSTED' ELSE 'PENDING' END, tries = tries + 1,
+               next_at = app.clock() + $10::float8 * interval '1 millisecond', lease_token = NULL,
+               ended_at = CASE WHEN $10::float8 IS NULL THEN app.clock() END
+           WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
+           RETURNING event_id, endpoint_id
+         ), ${logTry}, verdict AS (
+           SELECT e.id, CASE WHEN e.status = 'DISABLED' THEN NULL WHEN $11 THEN 'GONE'
+             WHEN e.failing_since < app.clock() - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING'
+             END AS because
+           FROM mine JOIN endpoint e ON e.id = mine.endpoint_id FOR NO KEY UPDATE OF e
+         ), health AS (
+           UPDATE endpoint e
+           SET in_flight_max = greatest(1, e.in_flight_max / 2),
+               failures_in_row = e.failures_in_row + 1,
+               failing_since = coalesce(e.failing_since, app.clock()),
+               probe_at = CASE WHEN e.failures_in_row >= 4 THEN app.clock() +
+                 least(300, 5 * 2 ^ least(e.failures_in_row - 4, 10)) * interval '1 second' END,
+               status = CASE WHEN v.because IS NULL THEN e.status ELSE 'DISABLED' END,
+               disabled_at = CASE WHEN v.because IS NULL THEN e.disabled_at ELSE app.clock() END,
+               disabled_because = coalesce(v.because, e.disabled_because)
+           FROM verdict v WHERE e.id = v.id
+         )
+         SELECT true AS recorded, because AS "disabledBecause" FROM verdict`,
+};
+
+/**
+ * Records a try under its lease: log line, delivery and endpoint together or, when the lease was lost, not at all.
+ */
+export async function recordTry(
+  database: Database,
+  claimed: { event_id: string; endpoint_id: string; lease_token: string },
+  tried: Try & { readonly id: string },
+  verdict: TryVerdict,
+): Promise<RecordedTry> {
+  const values = [claimed.event_id, tried.id, claimed.endpoint_id, ...tryColumns(tried), claimed.lease_token];
+  const rows =
+    verdict.kind === "succeeded"
+      ? await database.query<RecordedTry>(recordSuccess, [...values, verdict.slow])
+      : await database.query<RecordedTry>(recordFailure, [
+          ...values,
+          verdict.next.kind === "retry" ? verdict.next.pauseMs : null,
+          verdict.gone,
+        ]);
+  return rows[0] ?? { recorded: false, disabledBecause: null };
+}
