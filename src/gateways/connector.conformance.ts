@@ -5,7 +5,9 @@ import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isoExponent } from "../platform/money.ts";
 import {
+  approvedCard,
   type BenchSubject,
+  declinedCard,
   type GatewayBench,
   holdPayment,
   noticePath,
@@ -85,6 +87,17 @@ function describeDistrust(bench: () => GatewayBench): void {
       expect((await bench().connector.lookUp(bench().call(""), hold)).type).toBe("cannotTell");
     });
   }
+
+  it("takes a decline of another payment as unknown", async () => {
+    bench().forwarder.useCard(declinedCard);
+    for (const spoil of [broken["another reference"]!, ...Object.values(otherMoney)]) {
+      bench().spoilWith(spoil);
+      const payment = bench().newPayment();
+      const { outcome } = await bench().connector.authorize(bench().call(payment.attemptReference), payment);
+      expect(outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
+    }
+    bench().forwarder.useCard(approvedCard);
+  });
 
   for (const [name, spoil] of Object.entries(broken)) {
     it(`takes ${name} to a void as unknown`, async () => {

@@ -9,6 +9,7 @@ import { type Answer, Receiver } from "./receiver.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 
 export const approvedCard = "4242424242424242";
+export const declinedCard = "4000000000009995";
 
 /** Where the man in the middle takes notices; read them from `middle.requests`. */
 export const noticePath = "/notices";
@@ -33,12 +34,15 @@ export async function startGatewayBench({ connect, credentials }: BenchSubject) 
   middle.answerWith(async ({ method, path, headers, body }) => {
     if (path === noticePath) return { status: 200 };
     const named = ["authorization", "x-api-key", "idempotency-key", "content-type"];
-    const response = await fetch(sandbox.origin + path, {
-      method,
-      headers: named.flatMap((name): [string, string][] => (headers[name] ? [[name, String(headers[name])]] : [])),
-      ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
+    const reply = await http.send({
+      method: method === "GET" ? "GET" : "POST",
+      url: sandbox.origin + path,
+      headers: Object.fromEntries(named.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))),
+      body: method === "GET" ? undefined : body.toString(),
+      timeoutMs: 20_000,
     });
-    return spoil({ status: response.status, body: await response.text() });
+    if (reply.type !== "answer") return "reset";
+    return spoil({ status: reply.status, body: Buffer.from(reply.body).toString() });
   });
   let counted = 0;
   return {

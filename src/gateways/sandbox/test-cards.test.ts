@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { declines as declinesOfA } from "./a/declines.ts";
+import { declines as declinesOfB } from "./b/declines.ts";
+import { testCards } from "./test-cards.ts";
+
+describe("testCards", () => {
+  it.each(testCards)("$number passes the Luhn check", ({ number }) => {
+    expect(luhnSum(number) % 10).toBe(0);
+  });
+
+  it("names every number once", () => {
+    expect(new Set(testCards.map((card) => card.number)).size).toBe(testCards.length);
+  });
+
+  it("declines only with codes that a table classifies, but for the unclassified card", () => {
+    const unclassified = testCards.filter(
+      ({ onA, onB }) =>
+        (onA.act === "decline" && !Object.hasOwn(declinesOfA, onA.code)) ||
+        (onB.act === "decline" && !Object.hasOwn(declinesOfB, onB.code)),
+    );
+    expect(unclassified.map((card) => card.name)).toEqual(["Unclassified decline"]);
+  });
+});
+
+function luhnSum(number: string): number {
+  return [...number].reverse().reduce((sum, digit, index) => {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2);
+    return sum + (value > 9 ? value - 9 : value);
+  }, 0);
+}
