@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../../platform/secrets.ts";
+import { type SignedFields, signNotice } from "./notice-signature.ts";
+import { readNotification } from "./read-notification.ts";
+
+// The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
+const hmacKey = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
+const sample: SignedFields = {
+  pspReference: "7914073381342284",
+  originalReference: "",
+  merchantAccountCode: "TestMerchant",
+  merchantReference: "TestPayment-1407325143704",
+  value: 1130,
+  currency: "EUR",
+  eventCode: "AUTHORISATION",
+  success: "true",
+};
+
+const credentials = { merchantAccount: new Secret("TestMerchant"), notificationHmacKey: new Secret(hmacKey) };
+
+describe("signNotice()", () => {
+  it("signs Adyen's published sample as Adyen does", () => {
+    expect(signNotice(hmacKey, sample)).toBe("coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=");
+  });
+});
+
+describe("readNotification()", () => {
+  const read = (body: string, environment: "test" | "live" = "test", asked: typeof credentials = credentials) =>
+    readNotification(asked, { headers: {}, body: Buffer.from(body) }, environment);
+
+  it("believes an item that is signed", () => {
+    expect(read(bodyOf(sample))).toMatchObject({
+      type: "authentic",
+      notices: [{ kind: "held", gatewayReference: "7914073381342284", amount: { amountMinor: 1130, currency: "EUR" } }],
+    });
+  });
+
+  it.each([
+    ["pspReference", "7914073381342285"],
+    ["originalReference", "7914073381342284"],
+    ["merchantReference", "TestPayment-2"],
+    ["value", 1],
+    ["currency", "USD"],
+    ["eventCode", "CAPTURE"],
+    ["success", "false"],
+  ])("refuses an item whose %s was changed", (field, value) => {
+    const changed = { ...sample, [field]: value };
+    expect(read(bodyOf(changed, signNotice(hmacKey, sample)))).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses all items when one of them is not signed", () => {
+    const [signed, unsigned] = [JSON.parse(bodyOf(sample)), JSON.parse(bodyOf(sample, "coqCmt"))];
+    const both = { live: "false", notificationItems: [...signed.notificationItems, ...unsigned.notificationItems] };
+    expect(read(JSON.stringify(both))).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses a signed item of another merchant account", () => {
+    const merchantAccount = new Secret("OtherMerchant");
+    expect(read(bodyOf(sample), "test", { ...credentials, merchantAccount })).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses a notification of the other environment", () => {
+    expect(read(bodyOf(sample), "live")).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses everything while the connection has no key", () => {
+    const notificationHmacKey = new Secret("");
+    const body = bodyOf(sample, signNotice("", sample));
+    expect(read(body, "test", { ...credentials, notificationHmacKey })).toMatchObject({ type: "refused" });
+  });
+
+  it.each(["", "{", "[]", "{}", '{"live":"false","notificationItems":[]}', '{"live":"false","notificationItems":[1]}'])(
+    "refuses %j",
+    (body) => {
+      expect(read(body)).toMatchObject({ type: "refused" });
+    },
+  );
+
+  it("gives an event that it does not know the kind other", () => {
+    expect(read(bodyOf({ ...sample, eventCode: "REPORT_AVAILABLE" }))).toMatchObject({ notices: [{ kind: "other" }] });
+  });
+
+  it("names no amount where the gateway's makes no sense to us", () => {
+    const reading = read(bodyOf({ ...sample, currency: "XXX" }));
+    expect(reading.type === "authentic" && reading.notices[0]).not.toHaveProperty("amount");
+  });
+});
+
+function bodyOf(fields: SignedFields, hmacSignature = signNotice(hmacKey, fields)): string {
+  const { value, currency, ...named } = fields;
+  const item = { ...named, amount: { value, currency }, additionalData: { hmacSignature } };
+  return JSON.stringify({ live: "false", notificationItems: [{ NotificationRequestItem: item }] });
+}
