@@ -1,0 +1,87 @@
+/** One environment's events for a test file: a migrated database, a loopback egress, sessions to tell of, a clock to move. */
+import { Pool } from "pg";
+import { Database, type Statement } from "../../platform/database.ts";
+import { systemEntropy } from "../../platform/entropy.ts";
+import { createLogger } from "../../platform/log.ts";
+import { createTestDatabase } from "../../testing/postgres.ts";
+import { Egress } from "../egress.ts";
+import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../endpoints.ts";
+import { type EventType, type OutboxContext, recordEvent, writeEventBody } from "../outbox.ts";
+
+const insertSession: Statement = {
+  name: "insert_session",
+  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, clock_timestamp() + interval '30 minutes')`,
+};
+
+export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;
+
+/** A post to loopback is allowed, over any port and without TLS. */
+export const loopback = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32", "::1/128"] };
+
+/** Opens a bed; close it when the file's tests are done. */
+export async function openEventsBed() {
+  const testDatabase = await createTestDatabase("environment");
+  const pool = new Pool({ connectionString: testDatabase.url, max: 8 });
+  const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
+  const context: EndpointContext & Omit<OutboxContext, "hintRelay"> = {
+    database: new Database(pool),
+    entropy: systemEntropy,
+    egress: new Egress(loopback),
+    log: createLogger({ name: "test", level: "silent" }),
+    sealing: { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } },
+    environmentName: "test",
+    signingSecretPrefix: "switchyard_test_whsec_",
+  };
+
+  async function openSession(merchantId: string): Promise<string> {
+    const sessionId = context.entropy.uuid();
+    await context.database.query(insertSession, [sessionId, merchantId]);
+    return sessionId;
+  }
+
+  return {
+    context,
+    /** The rows of any statement, as the owner sees them. */
+    rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
+    openSession,
+    /** Records one event of a session, of a new one if none is given. */
+    async tell(
+      event: { merchantId: string; sessionId?: string; type?: EventType },
+      hintRelay: () => void = () => {},
+    ): Promise<{ eventId: string; sessionId: string }> {
+      const sessionId = event.sessionId ?? (await openSession(event.merchantId));
+      const { eventId } = await context.database.transaction((tx) =>
+        recordEvent(
+          tx,
+          { ...context, hintRelay },
+          {
+            sessionId,
+            merchantId: event.merchantId,
+            type: event.type ?? "payment_session.succeeded",
+            body: (envelope, sequence) => writeEventBody(envelope, { sequence, orderRef: "order-1042" }),
+          },
+        ),
+      );
+      return { eventId, sessionId };
+    },
+    /** A verified endpoint at a receiver that answers 2xx now. */
+    async addEndpoint(endpoint: { merchantId: string; url: string; eventTypes?: EventType[] }) {
+      const registered = await registerEndpoint(context, endpoint);
+      const key = { merchantId: endpoint.merchantId, endpointId: registered.endpoint.id };
+      const { verified } = await verifyEndpoint(context, key);
+      if (!verified) throw new Error("the receiver did not take the verification");
+      return { ...key, signingSecret: registered.signingSecret };
+    },
+    /** Moves the database's clock ahead of the real one by an interval such as `11 seconds`; from zero each time. */
+    async setClockAhead(interval: string): Promise<void> {
+      await owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+        AS 'SELECT clock_timestamp() + interval ''${interval}'''`);
+    },
+    async close(): Promise<void> {
+      await context.egress.close();
+      await Promise.all([pool.end(), owner.end()]);
+      await testDatabase.drop();
+    },
+  };
+}
