@@ -32,6 +32,19 @@ export const submissionBudgetMs = 45 * second;
 /** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
 export const leaseMs = 20 * second;
 
+/** How long a submit call waits for the outcome before the widget polls: under the 30 s after which proxies give up. */
+export const submitWaitMs = 20 * second;
+/** How often a waiting submit call looks at a session that another process works on. */
+export const submitPollMs = 250;
+/** First and longest pause between two tries of the same capture or void; they double in between, and never end. */
+export const repeatFirstMs = second;
+export const repeatLongestMs = 5 * minute;
+/** What one capture, void or look-up may take. */
+export const settlingTimeoutMs = 10 * second;
+
+/** Submissions that one process works on at once before recovery leaves the rest to others; each holds a few KiB. */
+export const submissionsInFlightMax = 256;
+
 /** List pages. */
 export const pageSizeMax = 100;
 export const pageSizeDefault = 20;
@@ -44,6 +57,7 @@ export const databaseConnectionsMax = 16;
 export const statementTimeoutMs = 15 * second;
 
 assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
+assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
 assert(statementTimeoutMs > idempotencyWaitMs, "a waiting repeat is answered before its statement is stopped");
 

@@ -1,8 +1,12 @@
 /** What the payment core of one environment is given: its database, its keys, and where time and randomness come from. */
+import type { OutboxContext } from "../events/outbox.ts";
+import type { Connector, Credentials } from "../gateways/connector.ts";
 import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
+import type { Logger } from "../platform/log.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
+import type { SessionWithTrail } from "./session-trail.ts";
 
 /** JSON as the vault object holds it. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -17,12 +21,28 @@ export type DescribeVault = (session: {
   expiresAt: Date;
 }) => Promise<JsonObject>;
 
+/** A connection's connector and the credentials of one version: what an attempt is bound to. */
+export type BoundConnector = { readonly connector: Connector; readonly credentials: Credentials };
+
 /** One environment's core. Nothing in it tells which environment it is: the other side is not reachable from here. */
 export type Core = {
   readonly database: Database;
   readonly entropy: Entropy;
+  readonly log: Logger;
   readonly clientSecretKeys: ClientSecretKeys;
   readonly sealing: KeyRing;
   readonly pageTokenKey: Secret;
   readonly describeVault: DescribeVault;
+  /** Has the vault delete every card of a session. Must not throw: the vault forgets by itself after 15 minutes. */
+  readonly forgetCards: (sessionId: string) => void;
+  /** The connector of a gateway, or undefined when this environment has none. */
+  readonly connectorOf: (gateway: string) => Connector | undefined;
+  readonly bind: (connectionId: string, gateway: string, credentialVersion: number) => Promise<BoundConnector>;
+  readonly outbox: OutboxContext;
+  /** A session as events and GET show it, without the customer's email. */
+  readonly describeSession: (trail: SessionWithTrail) => object;
+  /** Submissions that this process works on; an orderly stop waits for them. */
+  readonly inFlight: Set<Promise<void>>;
+  /** Resolves after so many milliseconds, or when the signal fires. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 };

@@ -22,6 +22,9 @@ export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT",
 /** Why an attempt did not hold. */
 export type FailureKind = (typeof failureKinds)[number];
 
+/** Why no further gateway may be asked, whatever the rule says. */
+export type Stop = "fraud" | "scheme_rule" | "same_card_fails" | "authentication_required" | "unclassified";
+
 /** The kinds a merchant can let a payment fail over on; a soft decline goes with HARD_DECLINE. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 
@@ -53,6 +56,7 @@ export const PaymentSessionEntity = defineEntity({
     leaseUntil: p.datetime().nullable(),
     submitDeadline: p.datetime().nullable(),
     vaultToken: p.text().nullable(),
+    tokenHash: p.blob().nullable(),
     cardBrand: p.text().nullable(),
     cardLast4: p.text().nullable(),
     ruleVersion: p.integer().nullable(),
@@ -65,6 +69,7 @@ export const PaymentSessionEntity = defineEntity({
     captureConfirmed: p.boolean().nullable(),
     failover: p.boolean(),
     declineCode: p.text().nullable(),
+    pendingToldAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),
     submittedAt: p.datetime().nullable(),
@@ -88,7 +93,7 @@ export const AttemptEntity = defineEntity({
     currency: p.text(),
     status: p.text().$type<AttemptStatus>(),
     failureKind: p.text().$type<FailureKind>().nullable(),
-    stop: p.text().nullable(),
+    stop: p.text().$type<Stop>().nullable(),
     declineCode: p.text().nullable(),
     gatewayCode: p.text().nullable(),
     gatewayReference: p.text().nullable(),
@@ -97,6 +102,7 @@ export const AttemptEntity = defineEntity({
     captureStartedAt: p.datetime().nullable(),
     captureRefused: p.text().nullable(),
     voidKind: p.text().$type<"VOIDED" | "NEVER_EXISTED">().nullable(),
+    lookedUpAt: p.datetime().nullable(),
     voidAskedAt: p.datetime().nullable(),
     horizonAt: p.datetime(),
     tries: p.integer(),

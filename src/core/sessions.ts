@@ -3,32 +3,12 @@ import { pageSizeDefault } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import {
-  type Attempt,
-  AttemptEntity,
-  type PaymentSession,
-  PaymentSessionEntity,
-  type SessionStatus,
-} from "./entities.ts";
+import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
 import { signPageToken, verifyPageToken } from "./page-token.ts";
-
-/** A session and its attempts, oldest first, as they stood at one moment. */
-export type SessionWithTrail = { readonly session: PaymentSession; readonly attempts: readonly Attempt[] };
-
-type TrailRow = PaymentSession & { overdue: boolean; attempts: Record<string, unknown>[] };
+import { type SessionWithTrail, selectTrail, type TrailRow, trailOf } from "./session-trail.ts";
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
-
-// One statement, so that status and trail belong to the same moment.
-const selectSession: Statement = {
-  name: "select_session_with_trail",
-  text: `
-    SELECT ${sessionColumns}, (s.phase = 'IDLE' AND s.expires_at <= app.clock()) AS overdue,
-      coalesce((SELECT json_agg(t ORDER BY t.sequence)
-                FROM (SELECT ${columnsOf(AttemptEntity, "a")} FROM attempt a WHERE a.session_id = s.id) t), '[]') AS attempts
-    FROM payment_session s WHERE s.id = $1 AND ($2::uuid IS NULL OR s.merchant_id = $2)`,
-};
 
 /**
  * The session with this id, or undefined; with a merchant given, only that merchant's.
@@ -39,24 +19,12 @@ export async function findSession(
   options: { sessionId: string; merchantId?: string },
 ): Promise<SessionWithTrail | undefined> {
   const values = [options.sessionId, options.merchantId ?? null];
-  let [row] = await core.database.query<TrailRow>(selectSession, values);
+  let [row] = await core.database.query<TrailRow>(selectTrail, values);
   if (row?.overdue) {
     await expireSession(core, row.id);
-    [row] = await core.database.query<TrailRow>(selectSession, values);
+    [row] = await core.database.query<TrailRow>(selectTrail, values);
   }
-  if (row === undefined) return undefined;
-  const { attempts, overdue: _, ...session } = row;
-  return { session, attempts: attempts.map(attemptOfJson) };
-}
-
-const moments = ["captureStartedAt", "voidAskedAt", "horizonAt", "nextTryAt", "startedAt", "answeredAt", "completedAt"];
-
-function attemptOfJson(json: Record<string, unknown>): Attempt {
-  const attempt = { ...json };
-  for (const moment of moments) {
-    if (typeof attempt[moment] === "string") attempt[moment] = new Date(attempt[moment]);
-  }
-  return attempt as Attempt;
+  return row && trailOf(row);
 }
 
 /** What a list may be narrowed to. */

@@ -39,8 +39,6 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       const ended = await submitPayment(environment.core, {
         sessionId: session.id,
         vaultToken: new Secret(request.vaultToken),
-        shopperIp: context.requestHeader.get("x-forwarded-for") ?? undefined,
-        shopperUserAgent: context.requestHeader.get("user-agent") ?? undefined,
         signal: context.signal,
       });
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, ended) });

@@ -12,7 +12,7 @@ import {
   PaymentSessionSummarySchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
-import type { SessionWithTrail } from "../core/sessions.ts";
+import type { SessionWithTrail } from "../core/session-trail.ts";
 import { encodeId } from "../platform/ids.ts";
 
 /** A session with its trail, as GET shows it. */

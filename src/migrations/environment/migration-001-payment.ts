@@ -25,6 +25,8 @@ CREATE TABLE payment_session (
   lease_until         timestamptz,
   submit_deadline     timestamptz,
   vault_token         text,
+  -- SHA-256 of the token that was submitted: tells a repeat from another card after the token itself is gone.
+  token_hash          bytea,
   card_brand          text,
   card_last4          text CHECK (card_last4 ~ '^[0-9]{4}$'),
   rule_version        int,
@@ -38,6 +40,8 @@ CREATE TABLE payment_session (
   capture_confirmed   boolean,
   failover            boolean NOT NULL DEFAULT false,
   decline_code        text,
+  -- When the merchant was told that the outcome takes longer than the budget.
+  pending_told_at     timestamptz,
   created_at          timestamptz NOT NULL DEFAULT app.clock(),
   expires_at          timestamptz NOT NULL,
   submitted_at        timestamptz,
@@ -88,6 +92,8 @@ CREATE TABLE attempt (
   -- The gateway's definitive refusal of the capture.
   capture_refused    text,
   void_kind          text CHECK (void_kind IN ('VOIDED','NEVER_EXISTED')),
+  -- When the gateway was asked, after the plan had ended, whether it holds the amount.
+  looked_up_at       timestamptz,
   -- When the void was sent whose answer is recorded.
   void_asked_at      timestamptz,
   -- From here on the gateway can no longer execute the authorize.

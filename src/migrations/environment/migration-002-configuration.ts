@@ -28,7 +28,6 @@ CREATE TABLE connection (
   merchant_id        uuid NOT NULL,
   gateway            text NOT NULL CHECK (gateway ~ '^[A-Z][A-Z0-9_]*$'),
   account            text NOT NULL,
-  origin             text NOT NULL,
   -- The version that new attempts use; null until one was verified.
   credential_version int,
   paused             boolean NOT NULL DEFAULT false,
@@ -54,6 +53,23 @@ CREATE TABLE routing_rule (
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   PRIMARY KEY (merchant_id, version)
 );
+
+-- Signed messages of gateways, kept as they were understood; a repeat of one is the same row.
+CREATE TABLE gateway_notice (
+  connection_id     uuid NOT NULL REFERENCES connection (id),
+  notice_id         text NOT NULL,
+  kind              text NOT NULL,
+  attempt_reference text NOT NULL,
+  gateway_reference text NOT NULL,
+  amount_minor      bigint,
+  currency          text,
+  declined          jsonb,
+  received_at       timestamptz NOT NULL DEFAULT app.clock(),
+  processed_at      timestamptz,
+  PRIMARY KEY (connection_id, notice_id)
+);
+CREATE INDEX gateway_notice_of_attempt ON gateway_notice (connection_id, attempt_reference);
+CREATE INDEX gateway_notice_to_process ON gateway_notice (received_at) WHERE processed_at IS NULL;
 
 CREATE TABLE audit_entry (
   id          uuid PRIMARY KEY,

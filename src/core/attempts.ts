@@ -1,0 +1,185 @@
+/** The transitions of an attempt, each one conditional update under the session's lock. Which one comes when is the flow's business. */
+import type { Declined } from "../gateways/declines.ts";
+import { attemptTimeoutMs } from "../limits.ts";
+import { columnName } from "../platform/columns.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { sha256 } from "../platform/secrets.ts";
+import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
+import type { NextStep } from "./failover.ts";
+import { LeaseLost, nameWinner } from "./lease.ts";
+
+const insertAttempt: Statement = {
+  name: "insert_attempt",
+  text: `
+    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
+                         amount_minor, currency, started_at, horizon_at)
+    SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
+           now + $10 * interval '1 ms'
+    FROM app.clock() AS now`,
+};
+
+/**
+ * Opens an attempt; it is committed before a byte goes to the gateway, so a crash is always visible.
+ * `executionLimitMs` is how long the gateway may still execute a request that reached it; zero where a voided reference
+ * is refused for ever. The horizon lies beyond twice our own timeout and that limit.
+ */
+export async function openAttempt(
+  tx: Tx,
+  attempt: {
+    id: string;
+    session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
+    to: PlannedConnection;
+    because: string;
+    refusesVoidedReference: boolean;
+    executionLimitMs: number;
+  },
+): Promise<void> {
+  const { session, to } = attempt;
+  const horizonMs = attempt.refusesVoidedReference ? 0 : 2 * attemptTimeoutMs + attempt.executionLimitMs;
+  await tx.query(insertAttempt, [
+    session.id,
+    attempt.id,
+    to.gateway,
+    to.connectionId,
+    to.credentialVersion,
+    to.priority,
+    attempt.because,
+    session.amountMinor,
+    session.currency,
+    horizonMs,
+  ]);
+}
+
+type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "holds" | "captured">>;
+
+/** Moments that the database's clock fills in. */
+type Stamps = readonly ("captureStartedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
+
+/**
+ * Moves an attempt from exactly this status, or throws LeaseLost: then the rows are not what the caller saw.
+ * The guards of the migration refuse what is no legal transition.
+ */
+async function move(
+  tx: Tx,
+  attempt: Pick<Attempt, "sessionId" | "id">,
+  from: AttemptStatus,
+  change: { set: Changes; stamp?: Stamps },
+): Promise<void> {
+  const names = Object.keys(change.set);
+  const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
+  const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
+  const text = `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`;
+  // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
+  const name = `move_attempt_${sha256(text).toString("hex").slice(0, 16)}`;
+  const rows = await tx.query({ name, text }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
+  if (rows.length === 0) throw new LeaseLost("the attempt has moved on");
+}
+
+/** The gateway holds the amount: the attempt becomes the session's winner, and every unknown one is given back. */
+export async function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<void> {
+  await move(tx, attempt, attempt.status, {
+    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
+    ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
+  });
+  await nameWinner(tx, attempt);
+  await voidUnknown(tx, attempt.sessionId);
+}
+
+const setVoiding: Statement = {
+  name: "void_unknown_attempts",
+  text: `UPDATE attempt SET status = 'VOIDING', tries = 0, next_try_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
+};
+
+/** Every attempt that may hold money goes through the one-way door to being given back. */
+export async function voidUnknown(tx: Tx, sessionId: string): Promise<void> {
+  await tx.query(setVoiding, [sessionId]);
+}
+
+const nextColumns = (next: NextStep): Changes => ({ nextAction: next.action, nextBecause: next.because });
+
+/** The gateway said no. */
+export async function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: NextStep): Promise<void> {
+  await move(tx, attempt, attempt.status, {
+    set: {
+      status: "DECLINED",
+      failureKind: declined.kind,
+      stop: declined.stop === "none" ? null : declined.stop,
+      declineCode: declined.declineCode,
+      gatewayCode: declined.gatewayCode,
+      ...(next && nextColumns(next)),
+    },
+    stamp: attempt.answeredAt ? ["completedAt"] : ["answeredAt", "completedAt"],
+  });
+}
+
+/** Provably nothing happened at the gateway. */
+export async function recordFailed(tx: Tx, attempt: Attempt, next: NextStep): Promise<void> {
+  await move(tx, attempt, "AUTHORIZING", {
+    set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...nextColumns(next) },
+    stamp: ["answeredAt", "completedAt"],
+  });
+}
+
+/** The gateway may or may not hold the amount. */
+export async function recordUnknown(
+  tx: Tx,
+  attempt: Attempt,
+  kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
+  next: NextStep,
+): Promise<void> {
+  await move(tx, attempt, "AUTHORIZING", {
+    set: { status: "UNKNOWN", failureKind: kind, ...nextColumns(next) },
+    stamp: ["answeredAt"],
+  });
+}
+
+/** The look-up at the plan's end told nothing that could be adopted. */
+export async function recordLookedUp(tx: Tx, attempt: Attempt): Promise<void> {
+  await move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
+}
+
+/** From here on the capture may reach the gateway, so it is never given up before the gateway has answered it. */
+export async function recordCaptureOrdered(tx: Tx, attempt: Attempt): Promise<void> {
+  await move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureStartedAt"] });
+}
+
+/** The gateway acknowledged the capture. */
+export async function recordCaptured(tx: Tx, attempt: Attempt): Promise<void> {
+  await move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
+}
+
+const clearWinner: Statement = {
+  name: "clear_winner",
+  text: "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $1",
+};
+
+/** The gateway refused the capture for good: the winner is cleared and its hold given back. */
+export async function recordCaptureRefused(
+  tx: Tx,
+  attempt: Attempt,
+  gatewayCode: string,
+  next: NextStep,
+): Promise<void> {
+  await tx.query(clearWinner, [attempt.sessionId]);
+  await move(tx, attempt, "AUTHORIZED", {
+    set: { status: "VOIDING", captureRefused: gatewayCode, tries: 0, nextTryAt: null, ...nextColumns(next) },
+  });
+}
+
+/** The hold is gone, or provably never was. */
+export async function recordVoided(
+  tx: Tx,
+  attempt: Attempt,
+  options: { voidKind: "VOIDED" | "NEVER_EXISTED"; askedAt: Date },
+): Promise<void> {
+  await move(tx, attempt, "VOIDING", {
+    set: { status: "VOIDED", voidKind: options.voidKind, voidAskedAt: options.askedAt },
+    stamp: ["completedAt"],
+  });
+}
+
+/** The same request has to be repeated at a later moment. */
+export async function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date): Promise<void> {
+  await move(tx, attempt, attempt.status, { set: { tries: attempt.tries + 1, nextTryAt } });
+}

@@ -1,0 +1,67 @@
+/** Decides what follows an attempt that did not hold: the next gateway, or the end of the plan. PURE. */
+import type { FailoverSwitch, FailureKind, PlannedConnection, Stop } from "./entities.ts";
+
+/** What the flow does next, with the sentence that the trail shows. */
+export type NextStep =
+  | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
+  | { readonly action: "stop"; readonly because: string };
+
+/** An attempt's failure as far as failover is concerned. */
+export type Failure = { readonly gateway: string; readonly kind: FailureKind; readonly stop?: Stop | undefined };
+
+/** What the merchant has set for failover. */
+export type FailoverRule = { readonly version: number; readonly failoverOn: readonly FailoverSwitch[] };
+
+const kindInWords: Record<FailureKind, string> = {
+  HARD_DECLINE: "a hard decline",
+  SOFT_DECLINE: "a soft decline",
+  FRAUD: "a fraud-class decline",
+  TIMEOUT: "a timeout",
+  GATEWAY_ERROR: "a gateway error",
+};
+
+const stopInWords: Record<Stop, string> = {
+  fraud: "a fraud-class decline is never retried on another gateway",
+  scheme_rule: "the card scheme forbids trying this card again",
+  same_card_fails: "the same card fails at every gateway",
+  authentication_required: "the customer has to authenticate, which another gateway does not change",
+  unclassified: "a decline that is not classified is never retried",
+};
+
+// A soft decline has no switch of its own: it is a decline, and follows the one for declines.
+const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
+  HARD_DECLINE: "HARD_DECLINE",
+  SOFT_DECLINE: "HARD_DECLINE",
+  TIMEOUT: "TIMEOUT",
+  GATEWAY_ERROR: "GATEWAY_ERROR",
+};
+
+/** The next connection of the plan, unless a stop, the rule, the budget or the plan's end forbids it: in this order. */
+export function decideNext(
+  failure: Failure,
+  rule: FailoverRule,
+  left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
+): NextStep {
+  const named = `rule version ${rule.version}`;
+  const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop;
+  if (stop !== undefined)
+    return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
+  const happened = `${kindInWords[failure.kind]} at ${failure.gateway}`;
+  const [to] = left.plan;
+  if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
+    return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };
+  }
+  if (to === undefined)
+    return { action: "stop", because: `The plan of ${named} has no gateway left after ${happened}.` };
+  if (!left.withinBudget) {
+    return {
+      action: "stop",
+      because: `The time for this payment was over after ${happened}; ${named} is not followed further.`,
+    };
+  }
+  return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

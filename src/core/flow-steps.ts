@@ -1,0 +1,216 @@
+/** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
+import type { CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
+import {
+  openAttempt,
+  recordCaptured,
+  recordCaptureOrdered,
+  recordCaptureRefused,
+  recordDeclined,
+  recordFailed,
+  recordHeld,
+  recordLookedUp,
+  recordRepeat,
+  recordUnknown,
+  recordVoided,
+} from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, FailureKind, PaymentSession, PlannedConnection, Stop } from "./entities.ts";
+import type { NextStep } from "./failover.ts";
+import * as gateway from "./gateway-steps.ts";
+import { type Lease, lockSession, nameWinner } from "./lease.ts";
+import { loadFailoverRule } from "./load-route.ts";
+import { nextAfter } from "./next-step.ts";
+import type { SessionWithTrail } from "./session-trail.ts";
+import { settleSession, tellMerchant } from "./settle.ts";
+
+/** A claimed session in one worker's hands. */
+export type Work = { readonly core: Core; readonly lease: Lease; readonly trail: SessionWithTrail };
+
+const setCard: Statement = {
+  name: "record_card_shown",
+  text: "UPDATE payment_session SET card_brand = $2, card_last4 = $3 WHERE id = $1",
+};
+
+/**
+ * Asks a gateway for the hold and records what it said. When the rule fails over, the next attempt is opened in the same
+ * transaction; its id is returned, and it is the caller's to go on with.
+ */
+export async function tryGateway(work: Work, attempt: Attempt): Promise<string | undefined> {
+  const { core, lease, trail } = work;
+  const { outcome, card } = await gateway.authorize(core, trail.session, attempt);
+  return core.database.transaction(async (tx) => {
+    const { session, now } = await lockSession(tx, lease);
+    if (card !== undefined) await tx.query(setCard, [session.id, card.brand, card.last4]);
+    if (outcome.type === "held") {
+      await recordHeld(tx, attempt, outcome.gatewayReference);
+      await recordCaptureOrdered(tx, attempt);
+      return undefined;
+    }
+    const next = await decide(tx, { session, attempts: trail.attempts, readAt: now }, attempt, failureOf(outcome));
+    await recordFailure(tx, attempt, outcome, next);
+    return next.action === "failover" ? openNext(tx, core, session, next) : undefined;
+  });
+}
+
+type Failed = Exclude<GatewayOutcome, { type: "held" }>;
+
+function failureOf(outcome: Failed): { kind: FailureKind; stop?: Stop | undefined } {
+  switch (outcome.type) {
+    case "declined":
+      return { kind: outcome.kind, stop: outcome.stop === "none" ? undefined : outcome.stop };
+    case "notProcessed":
+      return { kind: "GATEWAY_ERROR" };
+    case "unknown":
+      return { kind: outcome.kind };
+    default:
+      return unreachable(outcome);
+  }
+}
+
+async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: NextStep): Promise<void> {
+  switch (outcome.type) {
+    case "declined":
+      return recordDeclined(tx, attempt, outcome, next);
+    case "notProcessed":
+      return recordFailed(tx, attempt, next);
+    case "unknown":
+      return recordUnknown(tx, attempt, outcome.kind, next);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+async function decide(
+  tx: Tx,
+  trail: SessionWithTrail,
+  attempt: Attempt,
+  failure: { kind: FailureKind; stop?: Stop | undefined },
+): Promise<NextStep> {
+  const { merchantId, ruleVersion } = trail.session;
+  const rule = await loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 });
+  return nextAfter(trail, { gateway: attempt.gateway, ...failure }, rule);
+}
+
+/** Opens an attempt at the next connection and returns its id. */
+export async function openNext(
+  tx: Tx,
+  core: Core,
+  session: PaymentSession,
+  next: { to: PlannedConnection; because: string },
+): Promise<string> {
+  const connector = core.connectorOf(next.to.gateway);
+  if (connector === undefined) throw new Error(`no connector for ${next.to.gateway}`);
+  const { refusesVoidedReference, executionLimitMs } = connector;
+  const id = core.entropy.uuid();
+  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs });
+  return id;
+}
+
+/** An attempt that a worker left behind in mid-call: nobody will ever tell us what it was answered. */
+export async function giveUpWaiting({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockSession(tx, lease);
+    const next = await decide(tx, { ...trail, session, readAt: now }, attempt, { kind: "TIMEOUT" });
+    await recordUnknown(tx, attempt, "TIMEOUT", next);
+  });
+}
+
+/** At the end of the plan: was there a hold after all? Then it becomes the winner. */
+export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.lookUp(core, attempt);
+  if (answer.type === "captured") core.log.error({ attemptId: attempt.id }, "a capture that was never ordered");
+  await core.database.transaction(async (tx) => {
+    await lockSession(tx, lease);
+    await recordLookUp(tx, attempt, answer);
+  });
+}
+
+async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Promise<void> {
+  switch (answer.type) {
+    case "held":
+      return recordHeld(tx, attempt, answer.gatewayReference);
+    case "declined":
+      return recordDeclined(tx, attempt, answer);
+    case "captured":
+    case "voided":
+    case "absent":
+    case "cannotTell":
+      return recordLookedUp(tx, attempt);
+    default:
+      return unreachable(answer);
+  }
+}
+
+/** Sends the ordered capture and settles on its acknowledgement; without one it is repeated, for as long as it takes. */
+export async function captureWinner({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.capture(core, attempt);
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockSession(tx, lease);
+    await recordCapture(tx, { core, lease, trail: { ...trail, session, readAt: now } }, attempt, answer);
+  });
+}
+
+async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
+  switch (answer.type) {
+    case "done":
+    case "accepted":
+      await recordCaptured(tx, attempt);
+      return settleSession(tx, core, trail.session, {
+        status: "SUCCEEDED",
+        winner: attempt,
+        captureConfirmed: answer.type === "done",
+      });
+    case "refused": {
+      if (!answer.definitive) return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
+      const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR" });
+      return recordCaptureRefused(tx, attempt, answer.gatewayCode, next);
+    }
+    case "unknown":
+      return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
+    default:
+      return unreachable(answer);
+  }
+}
+
+/** Asks for the hold back; an attempt leaves VOIDING only by the gateway's word. */
+export async function giveBack({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.giveBack(core, attempt);
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockSession(tx, lease);
+    await recordGivenBack(tx, { core, lease, trail: { ...trail, session } }, { attempt, answer, now });
+  });
+}
+
+async function recordGivenBack(
+  tx: Tx,
+  { core, trail }: Work,
+  given: { attempt: Attempt; answer: VoidAnswer; now: Date },
+): Promise<void> {
+  const { attempt, answer, now } = given;
+  // The rows were read before the void was sent, so that moment is never later than the sending.
+  const askedAt = trail.readAt;
+  const late = askedAt >= attempt.horizonAt;
+  if (answer.type === "done" || (answer.type === "absent" && late && !attempt.captureStartedAt)) {
+    const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
+    await recordVoided(tx, attempt, { voidKind, askedAt });
+    if (trail.session.status !== "CREATED") await tellMerchant(tx, core, trail.session, "payment_attempt.voided");
+    return;
+  }
+  if (answer.type === "alreadyCaptured" && attempt.captureStartedAt && trail.session.status === "CREATED") {
+    await recordCaptured(tx, attempt);
+    await nameWinner(tx, attempt);
+    return settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
+  }
+  if (answer.type === "alreadyCaptured") {
+    core.log.error({ attemptId: attempt.id }, "a capture that was never ordered");
+  }
+  await recordRepeat(tx, attempt, repeatAt(now, attempt.tries));
+}
+
+/** When a capture or void is sent again: after 1 s, 2 s, 4 s … at most 5 minutes. */
+function repeatAt(now: Date, tries: number): Date {
+  return new Date(now.getTime() + Math.min(repeatFirstMs * 2 ** tries, repeatLongestMs));
+}

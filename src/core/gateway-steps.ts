@@ -1,0 +1,66 @@
+/** The flow's calls to gateways: each bound to its attempt's connection, credentials, deadline and idempotency key. */
+import type { AuthorizeAnswer, CaptureAnswer, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import { attemptTimeoutMs, settlingTimeoutMs } from "../limits.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import { lookUpInNotices } from "./stored-notices.ts";
+
+/** Asks the gateway for the hold. */
+export async function authorize(core: Core, session: PaymentSession, attempt: Attempt): Promise<AuthorizeAnswer> {
+  const { connector, credentials } = await bound(core, attempt);
+  const reference = encodeId("att", attempt.id);
+  return connector.authorize(
+    { credentials, timeoutMs: attemptTimeoutMs, idempotencyKey: reference },
+    {
+      amountMinor: session.amountMinor,
+      currency: session.currency,
+      attemptReference: reference,
+      sessionId: encodeId("ps", session.id),
+      vaultToken: new Secret(session.vaultToken ?? ""),
+      orderRef: session.orderRef,
+      customerEmail: session.customerEmail ?? undefined,
+    },
+  );
+}
+
+/** Asks the gateway to take the money: always with the same key, so a repeat takes nothing again. */
+export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnswer> {
+  const { connector, credentials } = await bound(core, attempt);
+  const key = `${encodeId("att", attempt.id)}_cap`;
+  return connector.capture(
+    { credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key },
+    { ...atGateway(attempt), gatewayReference: attempt.gatewayReference ?? "" },
+  );
+}
+
+/** Asks the gateway to give the hold back. A new key each time: a gateway may repeat its first answer to a known one. */
+export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer> {
+  const { connector, credentials } = await bound(core, attempt);
+  const known = connector.canRead ? undefined : await lookUpInNotices(core.database, attempt);
+  if (known?.type === "voided") return { type: "done" };
+  if (known?.type === "captured") return { type: "alreadyCaptured" };
+  const key = `${encodeId("att", attempt.id)}_void${attempt.tries + 1}`;
+  return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
+}
+
+/** Asks whether the gateway holds the amount; where it cannot be asked, its stored notices are the answer. */
+export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
+  const { connector, credentials } = await bound(core, attempt);
+  if (!connector.canRead) return lookUpInNotices(core.database, attempt);
+  return connector.lookUp({ credentials, timeoutMs: settlingTimeoutMs }, atGateway(attempt));
+}
+
+function bound(core: Core, attempt: Attempt) {
+  return core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
+}
+
+function atGateway(attempt: Attempt) {
+  return {
+    attemptReference: encodeId("att", attempt.id),
+    gatewayReference: attempt.gatewayReference ?? undefined,
+    amountMinor: attempt.amountMinor,
+    currency: attempt.currency,
+  };
+}

@@ -1,0 +1,107 @@
+/** Who may work on a submitted session: one worker at a time, by a lease whose epoch every write repeats. */
+import { leaseMs, submissionBudgetMs } from "../limits.ts";
+import { columnsOf } from "../platform/columns.ts";
+import type { Database, Statement, Tx } from "../platform/database.ts";
+import { type Secret, sha256 } from "../platform/secrets.ts";
+import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import type { Plan } from "./routing.ts";
+
+/** The right to change a session, until somebody takes it over with a higher epoch. */
+export type Lease = { readonly sessionId: string; readonly epoch: number };
+
+/** Somebody else works on the session now: whatever the holder of the old lease learnt is dropped. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+const sessionColumns = columnsOf(PaymentSessionEntity, "s");
+
+const claim: Statement = {
+  name: "claim_session",
+  text: `
+    UPDATE payment_session s
+    SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
+        submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
+        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8
+    WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
+    RETURNING s.lease_epoch AS epoch`,
+};
+
+/** Claims a session for its one submission; undefined when it was submitted, expired or ended before. */
+export async function claimSession(
+  tx: Tx,
+  submission: { sessionId: string; vaultToken: Secret; ruleVersion: number; plan: Plan },
+): Promise<Lease | undefined> {
+  const { sessionId, vaultToken, ruleVersion, plan } = submission;
+  const [row] = await tx.query<{ epoch: number }>(claim, [
+    sessionId,
+    leaseMs,
+    submissionBudgetMs,
+    vaultToken.expose(),
+    sha256(vaultToken.expose()),
+    ruleVersion,
+    JSON.stringify(plan.plan),
+    JSON.stringify(plan.skipped),
+  ]);
+  return row && { sessionId, epoch: row.epoch };
+}
+
+const lock: Statement = {
+  name: "lock_session",
+  text: `
+    UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
+    RETURNING ${sessionColumns}, app.clock() AS now`,
+};
+
+/**
+ * Locks the session row and renews the lease: the first statement of every transaction that changes a session or its
+ * attempts, in this order always, so that two of them cannot deadlock. Throws LeaseLost when the lease was taken over.
+ */
+export async function lockSession(tx: Tx, lease: Lease): Promise<{ session: PaymentSession; now: Date }> {
+  const [row] = await tx.query<PaymentSession & { now: Date }>(lock, [lease.sessionId, lease.epoch, leaseMs]);
+  if (row === undefined) throw new LeaseLost("the lease was taken over");
+  const { now, ...session } = row;
+  return { session, now };
+}
+
+const park: Statement = {
+  name: "park_session",
+  text: `
+    UPDATE payment_session SET lease_until = $3
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+};
+
+/** Lets the lease lapse at a chosen moment: recovery then takes the session up again. */
+export async function parkSession(database: Database, lease: Lease, until: Date): Promise<void> {
+  await database.query(park, [lease.sessionId, lease.epoch, until]);
+}
+
+const takeOver: Statement = {
+  name: "take_over_session",
+  text: `
+    UPDATE payment_session s
+    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $1 * interval '1 ms'
+    WHERE id = (
+      SELECT id FROM payment_session
+      WHERE phase = 'PROCESSING' AND lease_until < app.clock()
+      ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+};
+
+/** Takes over the session whose lease lapsed first, or undefined when none has. Durable on return. */
+export async function takeOverSession(database: Database): Promise<Lease | undefined> {
+  const [lease] = await database.query<Lease>(takeOver, [leaseMs]);
+  return lease;
+}
+
+const setWinner: Statement = {
+  name: "name_winner",
+  text: `UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id`,
+};
+
+/** Makes an attempt the session's winner, by compare-and-set from none: the wall against a second capture. */
+export async function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): Promise<void> {
+  const rows = await tx.query(setWinner, [attempt.sessionId, attempt.id]);
+  if (rows.length === 0) throw new LeaseLost("the session has a winner");
+}

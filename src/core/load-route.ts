@@ -1,0 +1,61 @@
+/** Reads what a payment can be routed over: the merchant's newest rule with its connections. */
+import type { Queryable, Statement } from "../platform/database.ts";
+import type { Core } from "./core.ts";
+import type { FailoverSwitch } from "./entities.ts";
+import type { FailoverRule } from "./failover.ts";
+import type { Candidate, Route } from "./routing.ts";
+
+const selectRoute: Statement = {
+  name: "select_route",
+  text: `
+    SELECT r.version, r.failover_on AS "failoverOn", c.id AS "connectionId", c.gateway,
+      c.credential_version AS "credentialVersion", c.paused
+    FROM (SELECT * FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r
+    CROSS JOIN LATERAL unnest(r.connection_ids) WITH ORDINALITY AS planned (connection_id, priority)
+    JOIN connection c ON c.id = planned.connection_id AND c.merchant_id = $1
+    ORDER BY planned.priority`,
+};
+
+type RouteRow = {
+  version: number;
+  failoverOn: FailoverSwitch[];
+  connectionId: string;
+  gateway: string;
+  credentialVersion: number | null;
+  paused: boolean;
+};
+
+/** The merchant's newest rule; version 0 without candidates when it has none, which can route nothing. */
+export async function loadRoute(
+  core: Core,
+  payment: { merchantId: string; amountMinor: number; currency: string },
+): Promise<Route> {
+  const rows = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
+  const [first] = rows;
+  if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
+  const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused }): Candidate => {
+    const connector = core.connectorOf(gateway);
+    return {
+      connectionId,
+      gateway,
+      credentialVersion: credentialVersion ?? undefined,
+      paused,
+      notPayable: connector ? connector.whyNotPayable(payment) : `This installation has no connector for ${gateway}.`,
+    };
+  });
+  return { version: first.version, failoverOn: first.failoverOn, candidates };
+}
+
+const selectRule: Statement = {
+  name: "select_failover_rule",
+  text: `SELECT version, failover_on AS "failoverOn" FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
+};
+
+/** The rule that a session was planned by, which may not be the newest any more. */
+export async function loadFailoverRule(
+  queryable: Queryable,
+  options: { merchantId: string; version: number },
+): Promise<FailoverRule> {
+  const [rule] = await queryable.query<FailoverRule>(selectRule, [options.merchantId, options.version]);
+  return rule ?? { version: options.version, failoverOn: [] };
+}

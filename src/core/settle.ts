@@ -1,0 +1,83 @@
+/** Ends a session: its final status and its event, together or not at all. */
+import { type EventType, recordEvent, writeEventBody } from "../events/outbox.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import { loadSession } from "./session-trail.ts";
+
+const settleStatement: Statement = {
+  name: "settle_session",
+  text: `
+    UPDATE payment_session s
+    SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL,
+        settled_at = app.clock(),
+        phase = CASE WHEN EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND completed_at IS NULL)
+                     THEN 'PROCESSING' ELSE 'DONE' END
+    WHERE id = $1 AND status = 'CREATED'
+    RETURNING s.id`,
+};
+
+/** How a session ended. */
+export type Ending =
+  | { readonly status: "SUCCEEDED"; readonly winner: Attempt; readonly captureConfirmed: boolean }
+  | { readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string };
+
+/**
+ * Settles a locked session, whose unknown attempts the caller has sent to VOIDING in the same transaction.
+ * The vault is asked to forget the card once the end is durable.
+ */
+export async function settleSession(tx: Tx, core: Core, session: PaymentSession, ending: Ending): Promise<void> {
+  const values =
+    ending.status === "SUCCEEDED"
+      ? [ending.winner.gateway, ending.captureConfirmed, ending.winner.sequence > 1, null]
+      : [null, null, false, ending.declineCode];
+  const rows = await tx.query(settleStatement, [session.id, ending.status, ...values]);
+  if (rows.length === 0) throw new Error("a session settles once, from CREATED");
+  await tellMerchant(tx, core, session, eventOf[ending.status]);
+  tx.afterCommit(() => core.forgetCards(session.id));
+}
+
+const eventOf: Record<Ending["status"], EventType> = {
+  SUCCEEDED: "payment_session.succeeded",
+  DECLINED: "payment_session.declined",
+  DEGRADED: "payment_session.degraded",
+};
+
+/** Writes an event about a locked session as it stands in this transaction. */
+export async function tellMerchant(
+  tx: Tx,
+  core: Core,
+  session: Pick<PaymentSession, "id" | "merchantId">,
+  type: EventType,
+): Promise<void> {
+  const data = core.describeSession(await loadSession(tx, session.id));
+  await recordEvent(tx, core.outbox, {
+    sessionId: session.id,
+    merchantId: session.merchantId,
+    type,
+    body: (envelope, sequence) => writeEventBody(envelope, { sequence, ...data }),
+  });
+}
+
+const pendingTold: Statement = {
+  name: "record_pending_told",
+  text: "UPDATE payment_session SET pending_told_at = app.clock() WHERE id = $1 AND pending_told_at IS NULL RETURNING id",
+};
+
+/** Tells the merchant, once, that the outcome takes longer than the budget. */
+export async function tellPending(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
+  const rows = await tx.query(pendingTold, [session.id]);
+  if (rows.length > 0) await tellMerchant(tx, core, session, "payment_session.pending");
+}
+
+const close: Statement = {
+  name: "close_session",
+  text: `
+    UPDATE payment_session SET phase = 'DONE'
+    WHERE id = $1 AND phase = 'PROCESSING' AND status <> 'CREATED'`,
+};
+
+/** Nothing is left to do: the status is final and so is every attempt. */
+export async function closeSession(tx: Tx, sessionId: string): Promise<void> {
+  await tx.query(close, [sessionId]);
+}

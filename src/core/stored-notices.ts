@@ -1,0 +1,49 @@
+/** What a gateway without a read has told us: its stored, signed notices, read as a look-up. */
+import type { LookUpAnswer } from "../gateways/connector.ts";
+import type { Database, Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Attempt } from "./entities.ts";
+
+const selectNotices: Statement = {
+  name: "select_notices_of_attempt",
+  text: `
+    SELECT kind, gateway_reference AS "gatewayReference", declined
+    FROM gateway_notice
+    WHERE connection_id = $1 AND attempt_reference = $2 AND amount_minor = $3 AND currency = $4
+    ORDER BY received_at`,
+};
+
+type NoticeRow = {
+  kind: string;
+  gatewayReference: string;
+  declined: Extract<LookUpAnswer, { type: "declined" }> | null;
+};
+
+// The furthest state that any notice reports; their order of arrival means nothing.
+const byWeight = ["captured", "already_captured", "voided", "absent", "held", "declined"];
+
+/** Only a notice with our reference, our amount and our currency counts; without one we cannot tell. */
+export async function lookUpInNotices(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
+  const rows = await database.query<NoticeRow>(selectNotices, [
+    attempt.connectionId,
+    encodeId("att", attempt.id),
+    attempt.amountMinor,
+    attempt.currency,
+  ]);
+  const notice = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
+  switch (notice?.kind) {
+    case "captured":
+    case "already_captured":
+      return { type: "captured", gatewayReference: notice.gatewayReference };
+    case "voided":
+      return { type: "voided" };
+    case "absent":
+      return { type: "absent" };
+    case "held":
+      return { type: "held", gatewayReference: notice.gatewayReference };
+    case "declined":
+      return notice.declined ?? { type: "cannotTell", reason: "a declined notice without its code" };
+    default:
+      return { type: "cannotTell", reason: "no notice about this attempt has arrived" };
+  }
+}

@@ -1,0 +1,145 @@
+/** THE FLOW: a submitted payment from its claim to its end. Read this first; every branch of a payment is in `processSession`. */
+import { submitPollMs, submitWaitMs } from "../limits.ts";
+import type { Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { type Secret, sha256 } from "../platform/secrets.ts";
+import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { PaymentSession } from "./entities.ts";
+import { adoptIfHeld, captureWinner, giveBack, giveUpWaiting, openNext, tryGateway, type Work } from "./flow-steps.ts";
+import { claimSession, type Lease, LeaseLost, lockSession, parkSession } from "./lease.ts";
+import { loadRoute } from "./load-route.ts";
+import { becauseFirst, nextStep } from "./next-step.ts";
+import { planRoute } from "./routing.ts";
+import { loadSession } from "./session-trail.ts";
+import { closeSession, settleSession, tellPending } from "./settle.ts";
+
+/** A customer's card for a session, and how long its page is there to hear of it. */
+export type Submission = { readonly sessionId: string; readonly vaultToken: Secret; readonly signal: AbortSignal };
+
+/**
+ * Submits a payment and waits up to 20 s for its end; the payment goes on whether or not anybody waits. A repeat with
+ * the same token joins. Returns the session as it then stands. Throws `already_submitted` for another token,
+ * `session_expired` and `session_ended` when it is too late.
+ */
+export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
+  const { session } = await loadSession(core.database, submission.sessionId);
+  if (session.phase === "IDLE") {
+    const claimed = await claim(core, session, submission.vaultToken);
+    if (claimed) startProcessing(core, claimed.lease, claimed.inHand);
+  }
+  const { session: submitted } = await loadSession(core.database, submission.sessionId);
+  requireSameToken(submitted, submission.vaultToken);
+  return waitForEnd(core, submitted, submission.signal);
+}
+
+/** Claims the session and opens its first attempt, in one transaction; undefined when somebody else was first. */
+async function claim(
+  core: Core,
+  session: PaymentSession,
+  vaultToken: Secret,
+): Promise<{ lease: Lease; inHand: string | undefined } | undefined> {
+  const route = await loadRoute(core, session);
+  const plan = planRoute(route);
+  return core.database.transaction(async (tx) => {
+    const lease = await claimSession(tx, { sessionId: session.id, vaultToken, ruleVersion: route.version, plan });
+    if (lease === undefined) return undefined;
+    const [to] = plan.plan;
+    const because = becauseFirst({ ruleVersion: route.version });
+    return { lease, inHand: to && (await openNext(tx, core, session, { to, because })) };
+  });
+}
+
+function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
+  if (session.tokenHash && sha256(vaultToken.expose()).equals(session.tokenHash)) return;
+  if (session.status === "EXPIRED" || session.phase === "IDLE") {
+    throw new DomainError("session_expired", "The session expired before it was submitted; create a new one.");
+  }
+  if (session.status === "CREATED") {
+    throw new DomainError("already_submitted", "The session is being paid with another card; wait for its outcome.");
+  }
+  throw new DomainError("session_ended", "The session has ended; create a new one to pay with another card.");
+}
+
+async function waitForEnd(core: Core, submitted: PaymentSession, signal: AbortSignal): Promise<PaymentSession> {
+  let session = submitted;
+  for (let waitedMs = 0; session.status === "CREATED" && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
+    if (signal.aborted) break;
+    await Promise.race([core.sleep(submitPollMs, signal), ...core.inFlight]);
+    ({ session } = await loadSession(core.database, session.id));
+  }
+  return session;
+}
+
+/** Works on a session in the background. An error leaves it to recovery, once the lease has lapsed. */
+export function startProcessing(core: Core, lease: Lease, inHand?: string): Promise<void> {
+  const run = processSession(core, lease, inHand)
+    .catch((error: unknown) => {
+      if (error instanceof LeaseLost) return;
+      core.log.error({ err: error, sessionId: lease.sessionId }, "processing stopped; recovery will take it up");
+    })
+    .finally(() => core.inFlight.delete(run));
+  core.inFlight.add(run);
+  return run;
+}
+
+function inTransaction(
+  { core, lease }: Work,
+  change: (tx: Tx, session: PaymentSession) => Promise<void>,
+): Promise<void> {
+  return core.database.transaction(async (tx) => change(tx, (await lockSession(tx, lease)).session));
+}
+
+/**
+ * Takes a session from wherever its rows say it is to its end, or to a moment at which it has to wait; then the lease is
+ * left to lapse at that moment. `inHand` is an attempt that the caller opened under this lease and nobody has called for.
+ */
+export async function processSession(core: Core, lease: Lease, inHand?: string): Promise<void> {
+  let opened = inHand;
+  for (;;) {
+    const trail = await loadSession(core.database, lease.sessionId);
+    if (trail.session.leaseEpoch !== lease.epoch || trail.session.phase === "DONE") return;
+    const work: Work = { core, lease, trail };
+    const step = nextStep(trail, opened);
+    opened = undefined;
+    switch (step.type) {
+      case "open":
+        opened = await core.database.transaction(async (tx) => {
+          const { session } = await lockSession(tx, lease);
+          return openNext(tx, core, session, step);
+        });
+        break;
+      case "authorize":
+        opened = await tryGateway(work, step.attempt);
+        break;
+      case "giveUpWaiting":
+        await giveUpWaiting(work, step.attempt);
+        break;
+      case "lookUp":
+        await adoptIfHeld(work, step.attempt);
+        break;
+      case "orderCapture":
+        await inTransaction(work, (tx) => recordCaptureOrdered(tx, step.attempt));
+        break;
+      case "capture":
+        await captureWinner(work, step.attempt);
+        break;
+      case "void":
+        await giveBack(work, step.attempt);
+        break;
+      case "tellPending":
+        await inTransaction(work, (tx, session) => tellPending(tx, core, session));
+        break;
+      case "end":
+        await inTransaction(work, async (tx, session) => {
+          await voidUnknown(tx, session.id);
+          await settleSession(tx, core, session, step);
+        });
+        break;
+      case "wait":
+        return parkSession(core.database, lease, step.until);
+      case "close":
+        return inTransaction(work, (tx, session) => closeSession(tx, session.id));
+    }
+  }
+}

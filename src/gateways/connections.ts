@@ -1,0 +1,130 @@
+/** A merchant's accounts at gateways: their sealed, versioned credentials, and how an attempt is bound to one version. */
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
+import type { Connector, Credentials } from "./connector.ts";
+
+/** One account of a merchant at a gateway. */
+export type Connection = {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly gateway: string;
+  /** What the merchant calls the account. */
+  readonly account: string;
+  /** The version that new attempts use; null until one was verified. */
+  readonly credentialVersion: number | null;
+  readonly paused: boolean;
+};
+
+const insertConnection: Statement = {
+  name: "insert_connection",
+  text: "INSERT INTO connection (id, merchant_id, gateway, account) VALUES ($1, $2, $3, $4)",
+};
+const insertCredential: Statement = {
+  name: "insert_credential",
+  text: `
+    INSERT INTO connection_credential (connection_id, version, sealed)
+    SELECT $1, coalesce(max(version), 0) + 1, $2 FROM connection_credential WHERE connection_id = $1
+    RETURNING version`,
+};
+
+/** Records an account; it cannot be routed to before its credentials were verified. */
+export async function recordConnection(
+  tx: Tx,
+  connection: Pick<Connection, "id" | "merchantId" | "gateway" | "account">,
+): Promise<void> {
+  await tx.query(insertConnection, [connection.id, connection.merchantId, connection.gateway, connection.account]);
+}
+
+/** Stages credentials beside those in use, sealed. Returns their version. */
+export async function stageCredentials(
+  tx: Tx,
+  ring: KeyRing,
+  staged: { connectionId: string; credentials: Readonly<Record<string, string>> },
+): Promise<number> {
+  const sealed = seal(ring, placeOf(staged.connectionId), JSON.stringify(staged.credentials));
+  const [row] = await tx.query<{ version: number }>(insertCredential, [staged.connectionId, sealed]);
+  return row!.version;
+}
+
+const swapCredentials: Statement = {
+  name: "swap_credentials",
+  text: `
+    WITH verified AS (
+      UPDATE connection_credential SET verified_at = app.clock() WHERE connection_id = $1 AND version = $2
+      RETURNING connection_id, version)
+    UPDATE connection c SET credential_version = v.version FROM verified v WHERE c.id = v.connection_id`,
+};
+
+/** Puts verified credentials to use for new attempts; those under way keep the version that they began with. */
+export async function recordVerified(
+  tx: Tx,
+  verified: { connectionId: string; credentialVersion: number },
+): Promise<void> {
+  await tx.query(swapCredentials, [verified.connectionId, verified.credentialVersion]);
+}
+
+const selectCredential: Statement = {
+  name: "select_credential",
+  text: "SELECT sealed FROM connection_credential WHERE connection_id = $1 AND version = $2",
+};
+
+/** The clear credentials of one version. */
+export async function loadCredentials(
+  queryable: Queryable,
+  ring: KeyRing,
+  wanted: { connectionId: string; credentialVersion: number },
+): Promise<Credentials> {
+  const [row] = await queryable.query<{ sealed: string }>(selectCredential, [
+    wanted.connectionId,
+    wanted.credentialVersion,
+  ]);
+  if (row === undefined) throw new Error("the credentials of an attempt are kept while it is open");
+  const clear = JSON.parse(unseal(ring, placeOf(wanted.connectionId), row.sealed).expose()) as Record<string, string>;
+  return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
+}
+
+const selectConnections: Statement = {
+  name: "select_connections",
+  text: `
+    SELECT id, merchant_id AS "merchantId", gateway, account, credential_version AS "credentialVersion", paused
+    FROM connection WHERE ($1::uuid IS NULL OR merchant_id = $1) AND ($2::uuid IS NULL OR id = $2) ORDER BY id`,
+};
+
+/** A merchant's accounts, oldest first. */
+export async function listConnections(database: Database, merchantId: string): Promise<Connection[]> {
+  return database.query<Connection>(selectConnections, [merchantId, null]);
+}
+
+/** One account by its id, whoever's it is: for the notification intake, which knows only the address it was called at. */
+export async function findConnection(database: Database, id: string): Promise<Connection | undefined> {
+  const [connection] = await database.query<Connection>(selectConnections, [null, id]);
+  return connection;
+}
+
+function placeOf(connectionId: string): string {
+  return `connection_credential/${connectionId}`;
+}
+
+// A version never changes, so what was opened once stays right; the bound is far above a process's working set.
+const boundMax = 1_000;
+
+/** Binds attempts to connectors with credentials, opening each sealed version once. */
+export function createBinder(options: {
+  database: Database;
+  ring: KeyRing;
+  connectorOf: (gateway: string) => Connector | undefined;
+}) {
+  const opened = new Map<string, Credentials>();
+  return async (connectionId: string, gateway: string, credentialVersion: number) => {
+    const connector = options.connectorOf(gateway);
+    if (connector === undefined) throw new Error(`no connector for ${gateway}`);
+    const key = `${connectionId}/${credentialVersion}`;
+    let credentials = opened.get(key);
+    if (credentials === undefined) {
+      credentials = await loadCredentials(options.database, options.ring, { connectionId, credentialVersion });
+      if (opened.size >= boundMax) opened.clear();
+      opened.set(key, credentials);
+    }
+    return { connector, credentials };
+  };
+}
