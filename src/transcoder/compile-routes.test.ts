@@ -21,6 +21,7 @@ describe("compileRoutes()", () => {
     ["a map in the path", get("/v1/{sales}"), {}, "{sales} names a repeated field"],
     ["a field inside a repeated one", get("/v1/{chapters.heading}"), {}, "{chapters.heading} names no field"],
     ["a message in the path", get("/v1/{preface}"), {}, "{preface} names a message"],
+    ["a field inside a time", get("/v1/{published_at.seconds}"), {}, "{published_at.seconds} names no field"],
     ["a variable that stands twice", get("/v1/{name}/{name}"), {}, "{name} stands in the path twice"],
     ["an unknown body field", post("/v1/x", { body: "isbn" }), {}, 'body "isbn" names no top-level field'],
     ["a body field that is not at the top", post("/v1/x", { body: "preface.heading" }), {}, "no top-level field"],
@@ -44,7 +45,7 @@ describe("compileRoutes()", () => {
       { output: "library.v1.Parcel" },
       "google.protobuf.Any has no fixed",
     ],
-    ["a request that is no object", post("/v1/x"), { input: "google.protobuf.Timestamp" }, "cannot be the request"],
+    ["a request that is no object", post("/v1/x"), { input: "google.protobuf.Struct" }, "cannot be the whole request"],
     [
       "nested additional bindings",
       post("/v1/x", { additionalBindings: [post("/v1/y", { additionalBindings: [post("/v1/z")] })] }),

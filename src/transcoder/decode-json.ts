@@ -12,7 +12,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { Finding, JsonPath, ProblemCode } from "./problem.ts";
-import type { Reading } from "./reading.ts";
+import { type Reading, refused } from "./reading.ts";
 import { isSingleValue, readEnum, readScalar, readScalarText, readSingleValue, readString } from "./scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject } from "./strict-json.ts";
 
@@ -124,7 +124,7 @@ class Decoder {
   #freeForm(node: JsonNode, path: JsonPath): JsonValue | undefined {
     if (node === null || typeof node === "boolean") return node;
     if (typeof node === "string") return this.#keep(readString(node), path);
-    if (node instanceof JsonNumber) return this.#keep(readScalar(ScalarType.DOUBLE, node), path);
+    if (node instanceof JsonNumber) return this.#keep(readFreeNumber(node), path);
     if (node instanceof JsonObject)
       return this.#entries(node, path, (value, entryPath) => this.#freeForm(value, entryPath));
     return node.map((item, position) => this.#freeForm(item, [...path, position]) ?? null);
@@ -165,6 +165,13 @@ class Decoder {
   #report(path: JsonPath, code: ProblemCode, detail: string): void {
     this.#findings.push({ path, code, detail });
   }
+}
+
+/** These types keep numbers as doubles; a whole number that a double would change was meant to its last digit. */
+function readFreeNumber(node: JsonNumber): Reading {
+  const value = Number(node.source);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return refused("is too large a whole number");
+  return readScalar(ScalarType.DOUBLE, node);
 }
 
 const fieldTables = new WeakMap<DescMessage, Map<string, DescField>>();

@@ -1,9 +1,13 @@
 /** Dotted paths to fields of a message, as path variables and query parameters name them. PURE. */
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
+import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import type { JsonPath } from "./problem.ts";
 
 /** The fields from a message down to one inside it; never empty. */
 export type FieldPath = readonly DescField[];
+
+// A type that contains itself has paths without end; nobody means one deeper than a body may be.
+const stepsMax = 32;
 
 /** Follows names from field to field; every field but the last must be a single message. Undefined when one is not. */
 export function findFieldPath(
@@ -11,15 +15,21 @@ export function findFieldPath(
   names: readonly string[],
   naming: "name" | "jsonName",
 ): FieldPath | undefined {
+  if (names.length > stepsMax) return undefined;
   const fields: DescField[] = [];
   let parent: DescMessage | undefined = desc;
   for (const name of names) {
     const field: DescField | undefined = parent?.fields.find((each) => each[naming] === name);
     if (field === undefined) return undefined;
     fields.push(field);
-    parent = field.fieldKind === "message" ? field.message : undefined;
+    parent = field.fieldKind === "message" && hasMembers(field.message) ? field.message : undefined;
   }
   return fields;
+}
+
+/** Whether JSON writes a message as an object of its fields; a Timestamp, a Struct and their like have another form. */
+export function hasMembers(desc: DescMessage): boolean {
+  return !hasCustomJsonRepresentation(desc);
 }
 
 /** The same path in JSON names. */

@@ -18,7 +18,7 @@ export type JsonPath = readonly (string | number)[];
 export type Finding = { readonly path: JsonPath; readonly code: ProblemCode; readonly detail: string };
 
 // Keys of objects are the caller's too. What reads like a field name is safe to repeat, a card number used as a key is not.
-const showableName = /^(?!.*\d{9})[A-Za-z_][\w-]{0,63}$/;
+const showableName = /^(?:(?!.*\d{9})[A-Za-z_]\w{0,63}|\d{1,8})$/;
 
 /**
  * Words a finding for the caller. With `bodyField` the body is that one field of the message, and body pointers begin

@@ -11,6 +11,8 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 
+import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
+
 /** Changes a ProtoJSON value into a public one. */
 type FixUp = (json: JsonValue) => JsonValue;
 
@@ -56,12 +58,10 @@ function compile(desc: DescMessage): void {
     case "google.protobuf.UInt64Value":
       compiled.set(desc, longAsNumber);
       return;
-    case "google.protobuf.Struct":
-    case "google.protobuf.Value":
-    case "google.protobuf.ListValue":
-    case "google.protobuf.Duration":
-      compiled.set(desc, undefined);
-      return;
+  }
+  if (hasCustomJsonRepresentation(desc)) {
+    compiled.set(desc, undefined);
+    return;
   }
   const members: { name: string; fixUp: FixUp }[] = [];
   // Kept before its members are known: a type may contain itself.

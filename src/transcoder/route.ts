@@ -1,7 +1,7 @@
 /** One HTTP binding resolved against the descriptors: which field every part of a request fills. */
 import type { DescField, DescMessage, DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import type { MethodImplSpec } from "@connectrpc/connect";
-import { type FieldPath, findFieldPath } from "./field-path.ts";
+import { type FieldPath, findFieldPath, hasMembers } from "./field-path.ts";
 import { type HttpBinding, HttpRuleError } from "./http-rule.ts";
 import { type PathTemplate, type PathVariable, parsePathTemplate } from "./path-template.ts";
 import { isSingleValue } from "./scalar-value.ts";
@@ -107,9 +107,8 @@ function resolveResponseField(name: string, method: DescMethodUnary): DescField 
 
 /** Path and query fill members, so the request as a whole must have some; one field of it may be of any type. */
 function refuseValueAsRequest(method: DescMethodUnary): void {
-  const { typeName } = method.input;
-  if (isSingleValue(method.input) || typeName === "google.protobuf.Value" || typeName === "google.protobuf.ListValue") {
-    throw new HttpRuleError(method, `${typeName} is not written as a JSON object and cannot be the request`);
+  if (!hasMembers(method.input)) {
+    throw new HttpRuleError(method, `${method.input.typeName} has no members in JSON and cannot be the whole request`);
   }
 }
 

@@ -98,7 +98,7 @@ export function readString(text: string): Reading {
   return text.includes("\0") ? refused("must not contain the NUL character") : accepted(text);
 }
 
-const plainInteger = /^-?(?:0|[1-9][0-9]{0,19})$/;
+const plainInteger = /^(?:0|-?[1-9][0-9]{0,19})$/;
 const plainNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const notFinite = new Set(["NaN", "Infinity", "-Infinity"]);
 const base64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2}(?:==)?|[\w+/-]{3}=?)?$/;
@@ -120,7 +120,7 @@ function readInteger({ min, max }: IntegerRange, source: string | undefined): Re
 function readFloat(scalar: ScalarType, source: string): Reading {
   const value = Number(source);
   const kept = scalar === ScalarType.FLOAT ? Math.fround(value) : value;
-  return Number.isFinite(kept) ? accepted(value) : refused("is too large a number");
+  return Number.isFinite(kept) ? accepted(kept) : refused("is too large a number");
 }
 
 function readBytes(text: string): Reading {

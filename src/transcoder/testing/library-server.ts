@@ -1,7 +1,9 @@
 /** A real HTTP server around a transcoder, and a client that sends targets exactly as they are written. */
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, request as sendRequest } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
+import { afterEach } from "vitest";
 import type { Answer } from "../send-answer.ts";
 import { createTranscoder, type TranscoderOptions } from "../transcoder.ts";
 import { TranscodingError, type TranscodingErrorKind } from "../transcoding-error.ts";
@@ -70,6 +72,19 @@ export async function startLibrary(
   };
 }
 
+/** Starts servers for the tests of a file, and stops each when its test is over. */
+export function libraryStarter(): typeof startLibrary {
+  const servers: LibraryServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+  return async (options) => {
+    const server = await startLibrary(options);
+    servers.push(server);
+    return server;
+  };
+}
+
 function send(port: number, requestLine: string, body: unknown, headers: OutgoingHttpHeaders = {}): Promise<Received> {
   const [method, path] = requestLine.split(" ") as [string, string];
   const bytes = body === undefined || typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -87,4 +102,16 @@ function send(port: number, requestLine: string, body: unknown, headers: Outgoin
     });
     request.on("error", reject).end(bytes);
   });
+}
+
+/** Sends bytes as they are and resolves with all that comes back until the server closes. */
+export async function sendRaw(port: number, text: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk;
+  });
+  socket.write(text);
+  await once(socket, "close");
+  return received;
 }
