@@ -70,10 +70,10 @@ export async function startPrivateNats(options: { stateFolder: string; dataName?
   };
 }
 
-/** The nats-server to run: of the PATH, of Debian's folder for daemons, or the one that set-up fetched. */
+/** The nats-server to run: the one of the PATH, else the one that set-up fetched. */
 async function findNatsServer(): Promise<string> {
   const fetched = join(import.meta.dirname, "..", "..", ".switchyard", "bin", "nats-server");
-  for (const command of ["nats-server", "/usr/sbin/nats-server", fetched]) {
+  for (const command of ["nats-server", fetched]) {
     const isThere = await run(command, ["--version"]).catch(() => undefined);
     if (isThere !== undefined) return command;
   }
