@@ -12,6 +12,7 @@ export type ForwardRequest = {
   /** Origin of the gateway; the vault's destination table must allow its host. */
   readonly origin: string;
   readonly pathVariables: Readonly<Record<string, string>>;
+  /** Credentials and idempotency key. The content type is fixed by the vault's destination. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly timeoutMs: number;

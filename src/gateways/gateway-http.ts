@@ -40,8 +40,10 @@ export class GatewayHttp {
   readonly #whileConnecting = new WeakSet<object>();
 
   constructor() {
-    const connect = buildConnector({ timeout: connectTimeoutMs });
+    // HTTP/1.1 only: one request at a time on a connection, so what broke is never another request's fault.
+    const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false });
     this.#agent = new Agent({
+      allowH2: false,
       maxResponseSize: answerBytesMax,
       connect: (options, callback) =>
         connect(options, (...[error, socket]) => {

@@ -3,9 +3,9 @@ import type { CardForwarder, ForwardReply, ForwardRequest } from "../gateways/ca
 import type { GatewayHttp } from "../gateways/gateway-http.ts";
 
 // What the vault's destination table says of these operations.
-const paths: Readonly<Record<string, string>> = {
-  "SANDBOX_A authorize": "/a/v1/authorizations",
-  "SANDBOX_B authorize": "/b/payments",
+const destinations: Readonly<Record<string, { path: string; contentType: string }>> = {
+  "SANDBOX_A authorize": { path: "/a/v1/authorizations", contentType: "application/x-www-form-urlencoded" },
+  "SANDBOX_B authorize": { path: "/b/payments", contentType: "application/json" },
 };
 
 export class TestForwarder implements CardForwarder {
@@ -26,15 +26,25 @@ export class TestForwarder implements CardForwarder {
 
   async forward(request: ForwardRequest): Promise<ForwardReply> {
     this.requests.push(request);
-    const path = paths[`${request.connector} ${request.operation}`];
-    if (path === undefined) throw new Error(`no path for ${request.connector} ${request.operation}`);
-    const { headers, timeoutMs, signal } = request;
-    const url = request.origin + path;
-    const reply = await this.#http.send({ method: "POST", url, headers, body: this.#fill(request), timeoutMs, signal });
+    const destination = destinations[`${request.connector} ${request.operation}`];
+    if (destination === undefined) throw new Error(`no destination for ${request.connector} ${request.operation}`);
+    if (Object.keys(request.headers).some((name) => name.startsWith("content-"))) {
+      throw new Error("the vault fixes the content type and refuses a request that names one");
+    }
+    const { path, contentType } = destination;
+    const { timeoutMs, signal } = request;
+    const reply = await this.#http.send({
+      method: "POST",
+      url: request.origin + path,
+      headers: { ...request.headers, "content-type": contentType },
+      body: this.#fill(request.body, contentType),
+      timeoutMs,
+      signal,
+    });
     return { reply, card: { brand: "visa", last4: this.#number.slice(-4) } };
   }
 
-  #fill({ headers, body }: ForwardRequest): string {
+  #fill(body: string, contentType: string): string {
     const values: Readonly<Record<string, string>> = {
       "card.number": this.#number,
       "card.expMonth": "03",
@@ -43,7 +53,7 @@ export class TestForwarder implements CardForwarder {
       "card.holder": "Ada Lovelace",
     };
     const filled = (text: string) => text.replace(/\{\{([\w.]+)\}\}/g, (_, name: string) => values[name] ?? "");
-    if (headers["content-type"] === "application/json") return filled(body);
+    if (contentType === "application/json") return filled(body);
     return new URLSearchParams([...new URLSearchParams(body)].map(([name, value]) => [name, filled(value)])).toString();
   }
 }

@@ -48,7 +48,6 @@ export async function startGatewayBench({ connect, credentials }: BenchSubject) 
   return {
     connector: connect({ http, forwarder, origin: middle.url, environment: "test" }),
     forwarder,
-    http,
     sandbox: new SandboxControl(sandbox.origin),
     middle,
     connectTo: (origin: string, environment: "test" | "live" = "test") =>

@@ -5,6 +5,9 @@ type Pause = { readonly operation: string; readonly reference: string; readonly 
 /** Which pauses are meant; what is left out matches everything. */
 export type PauseFilter = { readonly operation?: string | undefined; readonly reference?: string | undefined };
 
+// The longest delay a Node timer keeps (2^31 − 1 ms, 24 days); a longer one fires at once.
+const longestMs = 2_147_483_647;
+
 export class Pauses {
   readonly #waiting = new Set<Pause>();
   readonly #heldOperations = new Set<string>();
@@ -68,6 +71,3 @@ export class Pauses {
     );
   }
 }
-
-// The longest delay a Node timer keeps (2^31 − 1 ms, 24 days); a longer one fires at once.
-const longestMs = 2_147_483_647;

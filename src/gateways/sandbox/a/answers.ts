@@ -1,4 +1,4 @@
-/** What SANDBOX_A's answers mean. An answer counts only when it is documented and about this very payment. Pure. */
+/** What SANDBOX_A's answers mean. An answer counts only when it is documented and about this very payment. */
 import { isSameAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,

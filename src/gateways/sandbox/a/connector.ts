@@ -62,7 +62,7 @@ export class SandboxAConnector implements Connector {
       sessionId: request.sessionId,
       origin: this.#origin,
       pathVariables: {},
-      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      headers: changingHeaders(call),
       body: authorizeForm(request, amount.value),
       timeoutMs: call.timeoutMs,
       signal: call.signal,
@@ -108,7 +108,7 @@ export class SandboxAConnector implements Connector {
     return this.#http.send({
       method: "POST",
       url: this.#origin + path,
-      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      headers: { ...changingHeaders(call), "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams(fields).toString(),
       timeoutMs,
       signal,
@@ -117,10 +117,11 @@ export class SandboxAConnector implements Connector {
 }
 
 function headersOf(call: GatewayCall): Record<string, string> {
-  return {
-    authorization: `Bearer ${call.credentials.apiKey?.expose() ?? ""}`,
-    "content-type": "application/x-www-form-urlencoded",
-  };
+  return { authorization: `Bearer ${call.credentials.apiKey?.expose() ?? ""}` };
+}
+
+function changingHeaders(call: ChangingCall): Record<string, string> {
+  return { ...headersOf(call), "idempotency-key": call.idempotencyKey };
 }
 
 function pathOf(gatewayReference: string): string {

@@ -78,7 +78,7 @@ export class SandboxBConnector implements Connector {
       sessionId: request.sessionId,
       origin: this.#origin,
       pathVariables: {},
-      headers: { ...headersOf(call), "idempotency-key": call.idempotencyKey },
+      headers: headersOf(call),
       body: authorizeBody(call.credentials, request, amount.value),
       timeoutMs: call.timeoutMs,
       signal: call.signal,
@@ -119,12 +119,12 @@ export class SandboxBConnector implements Connector {
     return readNotification(credentials, notification, this.#environment);
   }
 
-  #post(call: GatewayCall & { idempotencyKey?: string }, path: string, fields: object): Promise<GatewayReply> {
-    const { timeoutMs, signal, idempotencyKey } = call;
+  #post(call: GatewayCall | ChangingCall, path: string, fields: object): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
     return this.#http.send({
       method: "POST",
       url: this.#origin + path,
-      headers: { ...headersOf(call), ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }) },
+      headers: { ...headersOf(call), "content-type": "application/json" },
       body: JSON.stringify({ merchantAccount: merchantAccountOf(call.credentials), ...fields }),
       timeoutMs,
       signal,
@@ -132,8 +132,11 @@ export class SandboxBConnector implements Connector {
   }
 }
 
-function headersOf(call: GatewayCall): Record<string, string> {
-  return { "x-api-key": call.credentials.apiKey?.expose() ?? "", "content-type": "application/json" };
+function headersOf(call: GatewayCall | ChangingCall): Record<string, string> {
+  return {
+    "x-api-key": call.credentials.apiKey?.expose() ?? "",
+    ...("idempotencyKey" in call ? { "idempotency-key": call.idempotencyKey } : {}),
+  };
 }
 
 function merchantAccountOf(credentials: Credentials): string {

@@ -1,4 +1,4 @@
-/** SANDBOX_B's notifications in our words: every item's signature is checked before anything else of it is believed. Pure. */
+/** SANDBOX_B's notifications in our words: every item's signature is checked before anything else of it is believed. */
 import { equalInConstantTime } from "../../../platform/secrets.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
 import type { Credentials, Notice, NoticeKind, NotificationReading, RawNotification } from "../../connector.ts";
