@@ -63,21 +63,13 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const iframe = createIframe(options, vaultOrigin);
   const { port1: port, port2: framePort } = new MessageChannel();
   const ready = Promise.withResolvers<void>();
-  let tokenizing: { request: number; answer: PromiseWithResolvers<TokenizedCard> } | undefined;
-  let requests = 0;
+  const say = (message: ToFrame) => port.postMessage(message);
+  const calls = new TokenizeCalls(say);
 
   const timer = setTimeout(() => ready.reject(unavailable()), readyTimeoutMs);
   // Who never asks for `ready` must not get an unhandled rejection for it.
   ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
 
-  const say = (message: ToFrame) => port.postMessage(message);
-  const handleAnswer = (message: Extract<FromFrame, { request: number }>) => {
-    if (tokenizing?.request !== message.request) return;
-    const { answer } = tokenizing;
-    tokenizing = undefined;
-    if (message.type === "failed") return answer.reject(new CardFrameError(message.code, message.detail));
-    answer.resolve({ token: message.token, brand: message.brand, last4: message.last4 });
-  };
   port.onmessage = ({ data }) => {
     const message = parseFromFrame(data);
     switch (message?.type) {
@@ -92,29 +84,16 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         return options.onSubmitRequest?.();
       case "tokenized":
       case "failed":
-        return handleAnswer(message);
+        return calls.settle(message);
     }
   };
-
-  const greet = () => {
-    const { locale = "en", appearance = {} } = options;
-    const { theme = "auto", variables = {} } = appearance;
-    const init: InitMessage = { type: "switchyard-card-frame", locale, theme, variables };
-    iframe.contentWindow?.postMessage(init, vaultOrigin, [framePort]);
-  };
+  const greet = () => iframe.contentWindow?.postMessage(initOf(options), vaultOrigin, [framePort]);
   iframe.addEventListener("load", greet, { once: true });
   options.container.append(iframe);
 
   return {
     ready: ready.promise,
-    tokenize(sdkAuthorization) {
-      if (tokenizing === undefined) {
-        requests += 1;
-        tokenizing = { request: requests, answer: Promise.withResolvers() };
-        say({ type: "tokenize", request: requests, sdkAuthorization });
-      }
-      return tokenizing.answer.promise;
-    },
+    tokenize: (sdkAuthorization) => calls.start(sdkAuthorization),
     focus() {
       iframe.focus();
       say({ type: "focus" });
@@ -123,12 +102,51 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     destroy() {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
       ready.reject(destroyed);
-      tokenizing?.answer.reject(destroyed);
-      tokenizing = undefined;
+      calls.fail(destroyed);
       port.close();
       iframe.remove();
     },
   };
+}
+
+/** The frame's answers, matched to the one call that waits. */
+class TokenizeCalls {
+  readonly #say: (message: ToFrame) => void;
+  #requests = 0;
+  #open: { readonly request: number; readonly answer: PromiseWithResolvers<TokenizedCard> } | undefined;
+
+  constructor(say: (message: ToFrame) => void) {
+    this.#say = say;
+  }
+
+  start(sdkAuthorization: string): Promise<TokenizedCard> {
+    if (this.#open === undefined) {
+      this.#requests += 1;
+      this.#open = { request: this.#requests, answer: Promise.withResolvers() };
+      this.#say({ type: "tokenize", request: this.#requests, sdkAuthorization });
+    }
+    return this.#open.answer.promise;
+  }
+
+  settle(message: Extract<FromFrame, { request: number }>): void {
+    if (this.#open?.request !== message.request) return;
+    if (message.type === "failed") {
+      this.#open.answer.reject(new CardFrameError(message.code, message.detail));
+    } else {
+      this.#open.answer.resolve({ token: message.token, brand: message.brand, last4: message.last4 });
+    }
+    this.#open = undefined;
+  }
+
+  fail(error: CardFrameError): void {
+    this.#open?.answer.reject(error);
+    this.#open = undefined;
+  }
+}
+
+function initOf({ locale = "en", appearance = {} }: CardFrameOptions): InitMessage {
+  const { theme = "auto", variables = {} } = appearance;
+  return { type: "switchyard-card-frame", locale, theme, variables };
 }
 
 function createIframe({ framePolicy = "" }: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { brandOf, type Card, findCardProblems, passesLuhn } from "./card.ts";
+
+const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2030, cvc: "123" };
+const now = new Date("2030-04-15T12:00:00Z");
+const fieldsOf = (change: Partial<Card>, at = now) =>
+  findCardProblems({ ...card, ...change }, at).map(({ field }) => field);
+
+describe("brandOf()", () => {
+  // Test numbers that the networks and gateways publish.
+  it.each([
+    ["4242424242424242", "visa"],
+    ["5555555555554444", "mastercard"],
+    ["2223003122003222", "mastercard"],
+    ["378282246310005", "amex"],
+    ["6011111111111117", "discover"],
+    ["3056930009020004", "diners"],
+    ["36227206271667", "diners"],
+    ["3566002020360505", "jcb"],
+    ["6200000000000005", "unionpay"],
+    ["6759649826438453", "maestro"],
+    ["9999999999999995", "unknown"],
+  ])("knows %s as %s", (number, brand) => {
+    expect(brandOf(number)).toBe(brand);
+    expect(passesLuhn(number)).toBe(true);
+  });
+});
+
+describe("findCardProblems()", () => {
+  it("finds nothing wrong with a plausible card", () => {
+    expect(fieldsOf({ holder: "Ada Lovelace" })).toEqual([]);
+  });
+
+  it("finds a wrong check digit, a wrong length and letters", () => {
+    for (const number of ["4242424242424241", "424242424242424", "4242 4242 4242 4242", ""]) {
+      expect(fieldsOf({ number })).toEqual(["number"]);
+    }
+  });
+
+  it("lets a card go through the last hour of its month everywhere on earth", () => {
+    expect(fieldsOf({}, new Date("2030-05-01T11:59:59Z"))).toEqual([]);
+    expect(fieldsOf({}, new Date("2030-05-01T12:00:00Z"))).toEqual(["expYear"]);
+  });
+
+  it("finds a month outside the year and a year outside reason", () => {
+    expect(fieldsOf({ expMonth: 0 })).toEqual(["expMonth"]);
+    expect(fieldsOf({ expMonth: 13 })).toEqual(["expMonth"]);
+    expect(fieldsOf({ expYear: 30 })).toEqual(["expYear"]);
+    expect(fieldsOf({ expYear: 2051 })).toEqual(["expYear"]);
+  });
+
+  it("asks for as many security digits as the network prints", () => {
+    expect(fieldsOf({ cvc: "1234" })).toEqual(["cvc"]);
+    expect(fieldsOf({ number: "378282246310005", cvc: "1234" })).toEqual([]);
+    expect(fieldsOf({ number: "378282246310005", cvc: "123" })).toEqual(["cvc"]);
+  });
+
+  it("takes no card number for a name", () => {
+    expect(fieldsOf({ holder: "4242 4242 4242 4242" })).toEqual(["holder"]);
+    expect(fieldsOf({ holder: " " })).toEqual(["holder"]);
+    expect(fieldsOf({ holder: "Ada\nLovelace" })).toEqual(["holder"]);
+  });
+
+  it("repeats no value", () => {
+    const problems = findCardProblems({ number: "1111", expMonth: 77, expYear: 1, cvc: "9", holder: "\u0000x" }, now);
+    expect(JSON.stringify(problems)).not.toMatch(/1111|77|\bx\b/);
+  });
+});

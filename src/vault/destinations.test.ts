@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { addressOf, type Destination, destinations, findDestination } from "./destinations.ts";
+import { planFill } from "./fill-body.ts";
+
+const sandbox = findDestination(destinations, { connector: "SANDBOX_A", operation: "authorize" });
+const real: Destination = {
+  connector: "STRIPE",
+  operation: "confirm",
+  method: "POST",
+  hosts: { live: /^api\.stripe\.com$/ },
+  path: "/v1/payment_intents/{id}/confirm",
+  contentType: "application/x-www-form-urlencoded",
+  fields: {},
+};
+const asked = {
+  environment: "live",
+  origin: "https://api.stripe.com",
+  pathVariables: { id: "pi_1" },
+  sandboxHosts: [],
+} as const;
+const refused = expect.objectContaining({ code: "invalid_field" });
+
+describe("findDestination()", () => {
+  it("knows no operation outside the table", () => {
+    expect(() => findDestination(destinations, { connector: "SANDBOX_A", operation: "refund" })).toThrow(refused);
+    expect(() => findDestination(destinations, { connector: "__proto__", operation: "authorize" })).toThrow(refused);
+  });
+
+  it("names only placeholders that can be filled", () => {
+    const card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada" };
+    for (const row of destinations) {
+      for (const [place, template] of Object.entries(row.fields)) {
+        const body =
+          row.contentType === "application/json"
+            ? JSON.stringify(
+                place
+                  .split("/")
+                  .slice(1)
+                  .reduceRight<unknown>((inner, name) => ({ [name]: inner }), template),
+              )
+            : new URLSearchParams({ [place]: template }).toString();
+        expect(planFill(row, Buffer.from(body))(card)).not.toContain("{{");
+      }
+    }
+  });
+});
+
+describe("addressOf()", () => {
+  it("fills the path of the row", () => {
+    expect(addressOf(real, asked)).toBe("https://api.stripe.com/v1/payment_intents/pi_1/confirm");
+  });
+
+  it.each([
+    ["plain HTTP in live", { origin: "http://api.stripe.com" }],
+    ["another host", { origin: "https://api.stripe.com.example" }],
+    ["another port", { origin: "https://api.stripe.com:8443" }],
+    ["an origin with a path", { origin: "https://api.stripe.com/x" }],
+    ["an origin with a user", { origin: "https://a@api.stripe.com" }],
+    ["the environment the row does not name", { environment: "test" as const }],
+    ["a sandbox host in live", { origin: "http://10.0.0.1:9000", sandboxHosts: ["10.0.0.1:9000"] }],
+    ["a path variable that leaves its segment", { pathVariables: { id: "../../v1/charges" } }],
+    ["a path variable that holds a placeholder", { pathVariables: { id: "{{card.number}}" } }],
+    ["a missing path variable", { pathVariables: {} }],
+  ])("refuses %s", (_, change) => {
+    expect(() => addressOf(real, { ...asked, ...change })).toThrow(refused);
+  });
+
+  it("sends sandbox requests to loopback or a listed host, and only in test", () => {
+    const test = { ...asked, environment: "test" } as const;
+    expect(addressOf(sandbox, { ...test, origin: "http://127.0.0.1:9000" })).toBe(
+      "http://127.0.0.1:9000/a/v1/authorizations",
+    );
+    expect(() => addressOf(sandbox, { ...test, origin: "http://10.0.0.1:9000" })).toThrow(refused);
+    expect(addressOf(sandbox, { ...test, origin: "http://10.0.0.1:9000", sandboxHosts: ["10.0.0.1:9000"] })).toContain(
+      "10.0.0.1",
+    );
+    expect(() => addressOf(sandbox, { ...asked, origin: "http://127.0.0.1:9000" })).toThrow(refused);
+  });
+});

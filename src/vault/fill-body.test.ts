@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { Card } from "./card.ts";
+import { destinations, findDestination } from "./destinations.ts";
+import { planFill } from "./fill-body.ts";
+
+const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: 'Zoë "Z" & Söhne' };
+const form = findDestination(destinations, { connector: "SANDBOX_A", operation: "authorize" });
+const json = findDestination(destinations, { connector: "SANDBOX_B", operation: "authorize" });
+const filled = (destination: Parameters<typeof planFill>[0], body: string, of: Card = card) =>
+  planFill(destination, Buffer.from(body))(of);
+
+describe("planFill() of a form", () => {
+  it("fills each part into its own field, encoded, and leaves the rest as it was meant", () => {
+    const body = "amount=4900&metadata[order]=a+b%26c&card[number]={{card.number}}&card%5Bcvc%5D=%7B%7Bcard.cvc%7D%7D";
+    const sent = new URLSearchParams(
+      filled(form, `${body}&card[exp_month]={{card.expMonth}}&card[holder]={{card.holder}}`),
+    );
+    expect(Object.fromEntries(sent)).toEqual({
+      amount: "4900",
+      "metadata[order]": "a b&c",
+      "card[number]": "4242424242424242",
+      "card[cvc]": "123",
+      "card[exp_month]": "04",
+      "card[holder]": 'Zoë "Z" & Söhne',
+    });
+  });
+
+  it("leaves the name out when the customer gave none", () => {
+    expect(filled(form, "card[holder]={{card.holder}}&a=1", { ...card, holder: undefined })).toBe("a=1");
+  });
+
+  it.each([
+    ["another field", "metadata[note]={{card.number}}"],
+    ["another field, escaped", "metadata[note]=%7b%7bcard.number%7d%7d"],
+    ["the wrong part's field", "card[holder]={{card.number}}"],
+    ["part of a value", "card[number]=x{{card.number}}"],
+    ["two in one value", "card[number]={{card.number}}{{card.number}}"],
+    ["a field's name", "{{card.number}}=1"],
+    ["a field named like an object's own", "constructor={{card.number}}"],
+    ["a misspelt placeholder", "card[number]={{card.nmber}}"],
+    ["a broken encoding", "card[number]=%zz"],
+  ])("refuses %s", (_, body) => {
+    expect(() => filled(form, body)).toThrow(expect.objectContaining({ code: "invalid_field", field: "body" }));
+  });
+});
+
+describe("planFill() of JSON", () => {
+  it("fills each part at its own pointer, escaped", () => {
+    const body = {
+      amount: { value: 4900 },
+      paymentMethod: { number: "{{card.number}}", expiryYear: "{{card.expYear}}", holderName: "{{card.holder}}" },
+    };
+    expect(JSON.parse(filled(json, JSON.stringify(body)))).toEqual({
+      amount: { value: 4900 },
+      paymentMethod: { number: "4242424242424242", expiryYear: "2031", holderName: 'Zoë "Z" & Söhne' },
+    });
+  });
+
+  it("leaves the name out when the customer gave none", () => {
+    const body = { paymentMethod: { holderName: "{{card.holder}}", cvc: "{{card.cvc}}" } };
+    expect(filled(json, JSON.stringify(body), { ...card, holder: undefined })).toBe('{"paymentMethod":{"cvc":"123"}}');
+  });
+
+  it.each([
+    ["another member", '{"reference":"{{card.number}}"}'],
+    ["another member, escaped", '{"reference":"\\u007b\\u007bcard.number}}"}'],
+    ["a member's name", '{"{{card.number}}":1}'],
+    ["a list at the place", '{"paymentMethod":{"number":["{{card.number}}"]}}'],
+    ["a name that spells the pointer", '{"paymentMethod/number":"{{card.number}}"}'],
+    ["a whole string", '"{{card.number}}"'],
+    ["part of a value", '{"paymentMethod":{"number":"{{card.number}} "}}'],
+    ["no JSON", "{"],
+    ["a bottomless nest", "[".repeat(5_000) + "]".repeat(5_000)],
+  ])("refuses %s", (_, body) => {
+    expect(() => filled(json, body)).toThrow(expect.objectContaining({ code: "invalid_field", field: "body" }));
+  });
+
+  it("sends what it checked when a member occurs twice", () => {
+    const body = '{"paymentMethod":{"number":"{{card.number}}","number":"0"}}';
+    expect(filled(json, body)).toBe('{"paymentMethod":{"number":"0"}}');
+  });
+
+  it("fills dates that a gateway takes in one field", () => {
+    const row = {
+      contentType: "application/json",
+      fields: { "/expiry": "{{card.expYear}}-{{card.expMonth}}" },
+    } as const;
+    expect(filled(row, '{"expiry":"{{card.expYear}}-{{card.expMonth}}"}')).toBe('{"expiry":"2031-04"}');
+  });
+});
