@@ -54,9 +54,12 @@ export function messageFor(result: CheckoutResult, texts: Texts): Message | unde
   }
 }
 
+// The card frame shows these at the field they are about.
+const shownByCardForm = ["invalid_card", "invalid_field", "test_card_required"];
+
 function failureMessage(code: string, texts: Texts): Message | undefined {
-  if (code === "card_incomplete") return undefined;
-  if (code === "unreachable") return { kind: "error", text: texts.unreachable };
-  if (code === "vault_unavailable") return { kind: "error", text: texts.formUnavailable };
-  return { kind: "error", text: texts.notAccepted };
+  if (shownByCardForm.includes(code)) return undefined;
+  if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
+  const retryable = code === "unreachable" || code === "vault_unavailable";
+  return { kind: "error", text: retryable ? texts.unreachable : texts.notAccepted };
 }

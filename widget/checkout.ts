@@ -77,7 +77,7 @@ const pollLongestMs = 5_000;
 
 /** PURE. The pause before asking again: 1 s growing to 5 s, a fifth more or less so that pages do not ask in step. */
 export function pollDelayMs(tries: number, random: () => number): number {
-  return Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random());
+  return Math.round(Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random()));
 }
 
 /** PURE. The result that a settled session has for its customer, or undefined while it is open. */
@@ -96,7 +96,8 @@ export function resultOf(view: CheckoutView): CheckoutResult | undefined {
   }
 }
 
-const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+/** No answer that says anything came within the time that a customer waits. */
+export const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
 const vaultOriginMismatch: WidgetError = {
   code: "vault_origin_mismatch",
   message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",

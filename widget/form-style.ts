@@ -1,4 +1,4 @@
-/** The form's style sheet. Custom properties without a value here are the appearance's variables. */
+/** The form's style sheet. The custom properties of two words and --radius are the appearance's variables. */
 
 export const formStyle = `
 :host {
@@ -29,7 +29,8 @@ export const formStyle = `
 }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
-.card { min-height: 9.5rem; }
+/* The height that the card frame begins with: nothing below it moves when it comes. */
+.card:empty { min-height: 17rem; }
 .pay {
   position: relative;
   width: 100%;

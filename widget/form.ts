@@ -86,7 +86,7 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
 function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: Appearance): void {
   host.dataset.theme = theme;
   for (const [name, value] of Object.entries(variables)) {
-    host.style.setProperty(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value);
+    host.style.setProperty(`--${name}`, value);
   }
 }
 

@@ -15,12 +15,25 @@ export type SessionOptions = {
 export type Appearance = {
   /** `auto`, the default, follows the customer's system. */
   readonly theme?: "auto" | "light" | "dark";
-  /** Design values such as `colorPrimary: "#0a7"`; docs/integration.md lists them. */
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Partial<Record<AppearanceVariable, string>>>;
 };
 
-/** What the card form tells while the customer types; never a digit of the card. */
-export type CardChange = Readonly<Record<string, unknown>>;
+/** What a page may restyle, in the form and in the card frame. */
+const appearanceVariables = [
+  "color-primary",
+  "color-on-primary",
+  "color-text",
+  "color-danger",
+  "color-background",
+  "radius",
+  "font-size",
+  "font-family",
+] as const;
+
+export type AppearanceVariable = (typeof appearanceVariables)[number];
+
+/** What the card form tells while the customer types; of the card no more than its network. */
+export type CardChange = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
 
 export type MountOptions = SessionOptions & {
   /** A selector that matches one element, or the element. */
@@ -95,9 +108,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     throw new WrongOptionError(name, "must be a function.");
   }
   checkLocale(options.locale);
-  const { theme = "auto" } = options.appearance ?? {};
-  if (!["auto", "light", "dark"].includes(theme))
-    throw new WrongOptionError("appearance.theme", "must be auto, light or dark.");
+  checkAppearance(options.appearance);
   const apiBase = checkOrigin(options.apiBase);
   return { session: checkSession(options), apiBase, container: checkContainer(options.container) };
 }
@@ -172,6 +183,18 @@ function checkLocale(locale: unknown): void {
     // The same mistake as a locale that is no string.
   }
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
+}
+
+function checkAppearance({ theme = "auto", variables = {} }: Appearance = {}): void {
+  if (!["auto", "light", "dark"].includes(theme)) {
+    throw new WrongOptionError("appearance.theme", "must be auto, light or dark.");
+  }
+  for (const [name, value] of Object.entries(variables)) {
+    if (!(appearanceVariables as readonly string[]).includes(name)) {
+      throw new WrongOptionError(`appearance.variables.${name}`, `is not one of ${appearanceVariables.join(", ")}.`);
+    }
+    if (typeof value !== "string") throw new WrongOptionError(`appearance.variables.${name}`, "must be a string.");
+  }
 }
 
 function checkContainer(container: unknown): Element {

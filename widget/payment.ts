@@ -8,6 +8,7 @@ import {
   type CheckoutResult,
   type CheckoutState,
   type CheckoutView,
+  unreachable,
   type WidgetError,
 } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
@@ -15,7 +16,8 @@ import type { Form, Message } from "./form.ts";
 import { type LazyParts, lateSessionApi } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
-import { type CardFrame, loadVaultSdk } from "./vault-loader.ts";
+import { loadVaultSdk } from "./vault-loader.ts";
+import type { CardFrame } from "./vault-sdk/sdk.ts";
 
 export type PaymentParts = {
   readonly session: CheckedSession;
@@ -28,8 +30,7 @@ export type PaymentParts = {
   readonly lazyParts: LazyParts;
 };
 
-const vaultUnavailable: WidgetError = { code: "vault_unavailable", message: "The vault's card form cannot be loaded." };
-const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
+const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", message: "The card form cannot be loaded." };
 
 export class Payment {
   readonly #parts: PaymentParts;
@@ -88,7 +89,7 @@ export class Payment {
     if (this.#closing.signal.aborted) return;
     if (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle"))
       return tell(this.#parts.options.onReady);
-    const error = looked.kind === "refused" ? looked.error : frame ? unreachable : vaultUnavailable;
+    const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
     this.#tell({ kind: "failed", error });
     throw Object.assign(new Error(error.message), { code: error.code });
   }
@@ -101,7 +102,6 @@ export class Payment {
       if (this.#closing.signal.aborted) return undefined;
       const frame = sdk.mountCardFrame({
         container: form.cardContainer,
-        vaultOrigin: sdkUrl.origin,
         sdkUrl: sdkUrl.href,
         framePolicy,
         locale,
@@ -119,7 +119,7 @@ export class Payment {
 
   async #tokenize(): Promise<CardAnswer> {
     const frame = await this.#frame;
-    if (!frame) return { kind: "refused", error: vaultUnavailable };
+    if (!frame) return { kind: "refused", error: cardFormUnavailable };
     try {
       const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
       return { kind: "token", token };

@@ -67,7 +67,10 @@ function viewOf(checkout: Checkout): CheckoutView {
     amountMinor: Number(checkout.amountMinor),
     currency: checkout.currency,
     vaultOrigin: checkout.vaultOrigin,
-    success: outcome?.case === "success" ? outcome.value : undefined,
+    success:
+      outcome?.case === "success"
+        ? { capturedVia: outcome.value.capturedVia, failoverUsed: outcome.value.failoverUsed }
+        : undefined,
     declineCode: outcome?.case === "decline" ? outcome.value.declineCode : undefined,
   };
 }

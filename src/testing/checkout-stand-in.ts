@@ -1,0 +1,114 @@
+/** A CheckoutService over real HTTP whose answers a test decides. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Checkout, CheckoutSchema, CheckoutService, OutcomeSchema } from "../../gen/payments/v1/checkout_pb.ts";
+import { PaymentSession_Status as Status } from "../../gen/payments/v1/payment_session_pb.ts";
+
+export const standInSession = "ps_01k0standin";
+export const standInClientSecret = `${standInSession}_secret_t1_abcdef`;
+
+/** One open session of 49.00 EUR. Its fields change as the test goes on. */
+export class CheckoutStandIn {
+  /** What GetCheckout answers. */
+  readonly checkout: Checkout;
+  /** Tokens of all SubmitPayment calls, in order. */
+  readonly submitted: string[] = [];
+  looks = 0;
+  /** Decides each submit; by default it is taken up and `processing` from then on. */
+  onSubmit: (vaultToken: string) => Checkout | Promise<Checkout> = () => this.takeUp();
+  readonly #server: Server;
+  /** Cross-origin access for browsers, as the edge grants it. */
+  readonly #cors = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "authorization, content-type, connect-protocol-version, connect-timeout-ms",
+  };
+
+  private constructor(vaultOrigin: string) {
+    this.checkout = create(CheckoutSchema, {
+      sessionId: standInSession,
+      amountMinor: 4900n,
+      currency: "EUR",
+      merchantName: "Demo shop",
+      status: Status.CREATED,
+      vaultOrigin,
+    });
+    const handle = connectNodeAdapter({
+      routes: (router) =>
+        router.service(CheckoutService, {
+          getCheckout: (_request, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            this.looks += 1;
+            return { checkout: this.checkout };
+          },
+          submitPayment: async ({ vaultToken }, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            this.submitted.push(vaultToken);
+            return { checkout: await this.onSubmit(vaultToken) };
+          },
+        }),
+    });
+    this.#server = createServer((request, response) => {
+      for (const [name, value] of Object.entries(this.#cors)) response.setHeader(name, value);
+      if (request.method === "OPTIONS") response.writeHead(204).end();
+      else handle(request, response);
+    });
+  }
+
+  static async start({ vaultOrigin }: { vaultOrigin: string }): Promise<CheckoutStandIn> {
+    const standIn = new CheckoutStandIn(vaultOrigin);
+    await new Promise<void>((resolve) => standIn.#server.listen(0, "127.0.0.1", resolve));
+    return standIn;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  takeUp(): Checkout {
+    this.checkout.processing = true;
+    return this.checkout;
+  }
+
+  succeed(): Checkout {
+    const value = { capturedVia: "SANDBOX_B", failoverUsed: true };
+    this.checkout.outcome = create(OutcomeSchema, { outcome: { case: "success", value } });
+    return this.#end(Status.SUCCEEDED);
+  }
+
+  decline(declineCode: string): Checkout {
+    this.checkout.outcome = create(OutcomeSchema, { outcome: { case: "decline", value: { declineCode } } });
+    return this.#end(Status.DECLINED);
+  }
+
+  degrade(): Checkout {
+    return this.#end(Status.DEGRADED);
+  }
+
+  expire(): Checkout {
+    return this.#end(Status.EXPIRED);
+  }
+
+  /** Cuts every connection, so that callers get no answer at all. */
+  cut(): void {
+    this.#server.closeAllConnections();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #end(status: Status): Checkout {
+    this.checkout.status = status;
+    this.checkout.processing = false;
+    return this.checkout;
+  }
+
+  #authenticate(headers: Headers): void {
+    if (headers.get("Authorization") === `Bearer ${standInClientSecret}`) return;
+    throw new ConnectError("client secret not valid", Code.Unauthenticated);
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { messageFor } from "./callbacks.ts";
+import { isRightToLeft, translationFor, translations } from "./locale.ts";
+import { texts as english } from "./locales/en.ts";
+import { declineText, type Texts } from "./texts.ts";
+
+const all = await Promise.all(
+  translations.map(async (locale) => [locale, (await import(`./locales/${locale}.ts`)).texts as Texts] as const),
+);
+
+describe("locales", () => {
+  it.each(all)("%s says everything that English says, with a place for the amount", (_locale, texts) => {
+    expect(Object.keys(texts)).toEqual(Object.keys(english));
+    expect(Object.keys(texts.declines)).toEqual(Object.keys(english.declines));
+    expect(texts.pay).toContain("{amount}");
+    expect([...Object.values(texts), ...Object.values(texts.declines)]).not.toContain("");
+  });
+});
+
+describe("translationFor()", () => {
+  it("finds the language of a regional tag, and leaves the rest to English", () => {
+    expect(translationFor("pt-BR")).toBe("pt");
+    expect(translationFor("AR-eg")).toBe("ar");
+    expect(translationFor("en-GB")).toBeUndefined();
+    expect(translationFor("nl")).toBeUndefined();
+  });
+});
+
+describe("isRightToLeft()", () => {
+  it("knows Arabic and Hebrew from the languages that begin like them", () => {
+    expect(["ar", "ar-EG", "he"].every(isRightToLeft)).toBe(true);
+    expect(["arn", "hes", "en", "de"].some(isRightToLeft)).toBe(false);
+  });
+});
+
+describe("declineText()", () => {
+  it("says card_declined for codes that it does not know", () => {
+    for (const code of ["fraud_suspected", "later_code", "constructor", ""]) {
+      expect(declineText(english, code)).toBe(english.declines.card_declined);
+    }
+  });
+});
+
+describe("messageFor()", () => {
+  it("leaves to the card form what the card form shows", () => {
+    const error = { code: "invalid_card", message: "incomplete" };
+    expect(messageFor({ kind: "failed", error }, english)).toBeUndefined();
+  });
+
+  it("asks for another try only where another try can help", () => {
+    const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english)?.text;
+    expect(failed("unreachable")).toBe(english.unreachable);
+    expect(failed("invalid_client_secret")).toBe(english.notAccepted);
+  });
+});
