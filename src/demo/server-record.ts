@@ -65,6 +65,7 @@ export async function discardServer(recordFile: string, signal: NodeJS.Signals):
   const record = loadRecord(recordFile);
   if (record === undefined) return;
   if (record.server !== undefined) await stopServer(record.server, signal);
-  rmSync(record.dataFolder, { recursive: true, force: true });
-  rmSync(recordFile, { force: true });
+  // What is beside the data folder was on its way to become one when its maker died.
+  const remains = ["", ".new", ".password"].map((ending) => record.dataFolder + ending);
+  for (const path of [...remains, recordFile]) rmSync(path, { recursive: true, force: true });
 }

@@ -10,10 +10,10 @@ const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", 
 const outputLinesShown = 12;
 
 /**
- * Runs a command to its end. Throws StepFailed with the last lines of its output; `mayFail` leaves the failure unsaid.
- * @param {{ what: string, command: string, args: string[], cwd: string, env?: NodeJS.ProcessEnv, mayFail?: boolean }} step
+ * Runs a command to its end. Throws StepFailed with the last lines of its output; `otherwise` says what a failure means.
+ * @param {{ what: string, command: string, args: string[], cwd: string, env?: NodeJS.ProcessEnv, otherwise?: string }} step
  */
-export async function runStep({ what, command, args, cwd, env = process.env, mayFail = false }) {
+export async function runStep({ what, command, args, cwd, env = process.env, otherwise = "failed" }) {
   const stopShowing = showProgress(what);
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -27,7 +27,7 @@ export async function runStep({ what, command, args, cwd, env = process.env, may
     child.once("close", (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)));
   });
   if (how === undefined) return stopShowing("done");
-  stopShowing(mayFail ? "not yet" : "failed");
+  stopShowing(otherwise);
   const lines = withoutAddresses(output).trim().split("\n").slice(-outputLinesShown);
   throw new StepFailed(
     `"${command} ${args.join(" ")}" failed (${how}):\n${lines.map((line) => `  ${line}`).join("\n")}`,

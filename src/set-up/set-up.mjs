@@ -69,7 +69,9 @@ const natsServer = {
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  nextStep: "Install nats-server 2.9 or newer so that it is on the PATH, or use your own: npm start -- --nats URL.",
+  nextStep:
+    "Put nats-server 2.9 or newer on the PATH (Debian, as root: apt-get install nats-server), " +
+    "or use a server of your own: npm start -- --nats URL.",
 };
 
 /** @type {Need} */
@@ -117,7 +119,7 @@ async function runApt(step) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const apt = { ...step, command: "apt-get", args: ["-qq", ...step.args], env };
   try {
-    await runStep({ ...apt, mayFail: true });
+    await runStep({ ...apt, otherwise: "needs the package lists" });
   } catch {
     await runStep({ ...apt, what: "Fetching Debian's package lists", args: ["-qq", "update"] });
     await runStep(apt);

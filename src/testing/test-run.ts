@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { isAlive, markOf, type ProcessMark } from "../demo/process-mark.ts";
-import { discardServer } from "../demo/server-record.ts";
+import { discardServer, loadRecord } from "../demo/server-record.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,7 +15,9 @@ declare module "vitest" {
 /** Where the tests keep their servers: the same folder as the demo, under names of their own. */
 export const testStateFolder = join(import.meta.dirname, "..", "..", ".switchyard");
 
-const runNamePattern = /^(test-run-\d+)$/;
+const runNamePattern = /^test-run-\d+$/;
+// PostgreSQL's fast shutdown; nats-server takes it as it takes SIGTERM.
+const stopSignal = "SIGINT";
 
 /** Vitest's globalSetup: clears what a killed run left behind, and returns what ends this one. */
 export default async function beginTestRun(project: TestProject): Promise<() => Promise<void>> {
@@ -27,15 +29,27 @@ export default async function beginTestRun(project: TestProject): Promise<() => 
   mkdirSync(join(testStateFolder, runName), { mode: 0o700 });
   writeFileSync(ownerFileOf(runName), JSON.stringify(markOf(process.pid)));
   project.provide("testRunName", runName);
+  // Ctrl-C ends Vitest at once, without what is returned here: no server outlives it, its data waits for the next run.
+  process.once("exit", () => tellServersToStop(runName));
   return () => endTestRun(runName);
 }
 
 async function endTestRun(runName: string): Promise<void> {
-  const ours = readdirSync(testStateFolder).filter((name) => name.startsWith(`${runName}-`));
-  const records = ours.filter((name) => name.endsWith(".json"));
-  // SIGINT: PostgreSQL's fast shutdown; nats-server takes it as it takes SIGTERM.
-  await Promise.all(records.map((name) => discardServer(join(testStateFolder, name), "SIGINT")));
-  for (const name of [...ours, runName]) rmSync(join(testStateFolder, name), { recursive: true, force: true });
+  await Promise.all(recordsOf(runName).map((file) => discardServer(file, stopSignal)));
+  const ours = readdirSync(testStateFolder).filter((name) => name.startsWith(`${runName}-`) || name === runName);
+  for (const name of ours) rmSync(join(testStateFolder, name), { recursive: true, force: true });
+}
+
+function tellServersToStop(runName: string): void {
+  for (const file of recordsOf(runName)) {
+    const server = loadRecord(file)?.server;
+    if (server !== undefined && isAlive(server)) process.kill(server.pid, stopSignal);
+  }
+}
+
+function recordsOf(runName: string): string[] {
+  const names = readdirSync(testStateFolder).filter((name) => name.startsWith(`${runName}-`) && name.endsWith(".json"));
+  return names.map((name) => join(testStateFolder, name));
 }
 
 function ownerFileOf(runName: string): string {
