@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../platform/database.ts";
+import { createTestDatabase } from "../testing/postgres.ts";
+import type { Card } from "./card.ts";
+import { keepCard, takeCard } from "./card-store.ts";
+import { expireOnce } from "./expire.ts";
+import type { VaultEnvironment } from "./vault-config.ts";
+
+const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123" };
+const ring = { current: "1", keys: { 1: randomBytes(32) } };
+const test: VaultEnvironment = { environment: "test", ring };
+const live: VaultEnvironment = { environment: "live", ring };
+
+let database: Database;
+beforeAll(async () => {
+  const { url } = await createTestDatabase("vault");
+  database = new Database(new Pool({ connectionString: url }));
+});
+afterAll(() => database.pool.end());
+
+describe("takeCard()", () => {
+  it("opens the card again", async () => {
+    const { token } = await keepCard(database, test, "ps_1", card);
+    expect(await takeCard(database, test, "ps_1", token.expose())).toEqual({ type: "card", card });
+  });
+
+  it("knows the token in its own environment and session only", async () => {
+    const { token } = await keepCard(database, test, "ps_1", card);
+    expect(await takeCard(database, live, "ps_1", token.expose())).toEqual({ type: "not_found" });
+    expect(await takeCard(database, test, "ps_2", token.expose())).toEqual({ type: "not_found" });
+    expect(await takeCard(database, test, "ps_1", "tok_x")).toEqual({ type: "not_found" });
+  });
+
+  it("does not open a row that was moved to another session or environment", async () => {
+    const { token } = await keepCard(database, test, "ps_moved", card);
+    await database.pool.query("UPDATE card SET session_id = 'ps_thief' WHERE session_id = 'ps_moved'");
+    await expect(takeCard(database, test, "ps_thief", token.expose())).rejects.toThrow();
+    await database.pool.query(
+      "UPDATE card SET session_id = 'ps_moved', environment = 'live' WHERE session_id = 'ps_thief'",
+    );
+    await expect(takeCard(database, live, "ps_moved", token.expose())).rejects.toThrow();
+  });
+
+  it("does not open a row with another card's token, nor with another ring", async () => {
+    const first = await keepCard(database, test, "ps_swap", card);
+    const second = await keepCard(database, test, "ps_swap", card);
+    const { rows } = await database.pool.query("SELECT sealed FROM card WHERE session_id = 'ps_swap' LIMIT 1");
+    await database.pool.query("UPDATE card SET sealed = $1 WHERE session_id = 'ps_swap'", [rows[0].sealed]);
+    const tries = [first, second].map(({ token }) => takeCard(database, test, "ps_swap", token.expose()));
+    expect((await Promise.allSettled(tries)).map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const otherRing = { ...test, ring: { current: "1", keys: { 1: randomBytes(32) } } };
+    await expect(takeCard(database, otherRing, "ps_swap", first.token.expose())).rejects.toThrow();
+  });
+
+  it("opens cards of the last key after the ring has turned", async () => {
+    const { token } = await keepCard(database, test, "ps_turn", card);
+    const turned = { ...test, ring: { current: "2", keys: { ...ring.keys, 2: randomBytes(32) } } };
+    expect(await takeCard(database, turned, "ps_turn", token.expose())).toMatchObject({ type: "card" });
+  });
+});
+
+describe("expireOnce()", () => {
+  it("deletes what is over and nothing else", async () => {
+    const { token } = await keepCard(database, test, "ps_stays", card);
+    await keepCard(database, test, "ps_goes", card);
+    for (const table of ["card", "card_session"]) {
+      await database.pool.query(`UPDATE ${table} SET expires_at = clock_timestamp() WHERE session_id = 'ps_goes'`);
+    }
+    await database.pool.query(
+      "INSERT INTO tokenize_count VALUES ('test', 'address', '192.0.2.1', clock_timestamp(), 3)",
+    );
+    expect(await expireOnce(database)).toBe(3);
+    expect(await expireOnce(database)).toBe(0);
+    expect(await takeCard(database, test, "ps_stays", token.expose())).toMatchObject({ type: "card" });
+  });
+});
+
+describe("the vault's database", () => {
+  it("keeps its tables out of the write-ahead log, so out of replicas and backups", async () => {
+    const { rows } = await database.pool.query(
+      "SELECT relname, relpersistence FROM pg_class WHERE relname IN ('card', 'card_session', 'tokenize_count')",
+    );
+    expect(rows.map(({ relpersistence }) => relpersistence)).toEqual(["u", "u", "u"]);
+  });
+
+  it("is not its role's own: no table can be dropped or logged by the vault", async () => {
+    await expect(database.pool.query("ALTER TABLE card SET LOGGED")).rejects.toMatchObject({ code: "42501" });
+  });
+});

@@ -1,0 +1,235 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
+import { answerBytesMax, usesPerToken } from "./vault-limits.ts";
+
+type Received = { path: string; headers: IncomingMessage["headers"]; body: string };
+type Change = MessageInitShape<typeof ForwardRequestSchema>;
+type Answer = (request: Received, response: ServerResponse) => void;
+
+const approve: Answer = (_, response) => response.writeHead(200, { "content-type": "application/json" }).end("{}");
+
+let fixture: VaultFixture;
+let client: Client<typeof VaultService>;
+let gateway: Server;
+let gatewayOrigin: string;
+let received: Received[] = [];
+let answer: Answer = approve;
+
+beforeAll(async () => {
+  fixture = await startVaultFixture();
+  client = createClient(VaultService, createGrpcTransport({ baseUrl: fixture.vault.origins.grpc }));
+  gateway = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const arrived = { path: request.url ?? "", headers: request.headers, body };
+    received.push(arrived);
+    answer(arrived, response);
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  gatewayOrigin = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  received = [];
+  answer = approve;
+});
+afterAll(async () => {
+  await fixture.close();
+  gateway.closeAllConnections();
+  gateway.close();
+});
+
+async function tokenFor(session: string): Promise<string> {
+  const answered = (await (await fixture.tokenize(session, testCard)).json()) as { token: string };
+  return answered.token;
+}
+
+async function forward(change: Change, environment: "test" | "live" = "test") {
+  const request = {
+    connector: "SANDBOX_A",
+    operation: "authorize",
+    sessionId: "ps_1",
+    origin: gatewayOrigin,
+    headers: { authorization: "Bearer key_a", "idempotency-key": "att_1" },
+    body: Buffer.from("amount=4900&card[number]={{card.number}}&card[cvc]={{card.cvc}}"),
+    timeoutMs: 5_000,
+    ...change,
+  };
+  return client.forward(request, {
+    headers: { authorization: `Bearer ${await fixture.serviceToken(environment)}` },
+  });
+}
+
+describe("Forward", () => {
+  it("sends the card to the gateway once and gives the answer back with the number masked", async () => {
+    answer = (_, response) => {
+      response.writeHead(402, { "x-echo": "4242-4242-4242-4242", "content-type": "application/json" });
+      response.end('{"card":"4242 4242 4242 4242"}');
+    };
+    const { result, brand, last4 } = await forward({ token: await tokenFor("ps_1") });
+    expect(received).toEqual([
+      expect.objectContaining({
+        path: "/a/v1/authorizations",
+        body: "amount=4900&card%5Bnumber%5D=4242424242424242&card%5Bcvc%5D=123",
+      }),
+    ]);
+    expect(received[0]?.headers).toMatchObject({
+      authorization: "Bearer key_a",
+      "idempotency-key": "att_1",
+      "content-type": "application/x-www-form-urlencoded",
+    });
+    expect({ brand, last4 }).toEqual({ brand: "visa", last4: "4242" });
+    if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
+    expect(result.value.status).toBe(402);
+    expect(result.value.headers["x-echo"]).toBe("****-****-****-4242");
+    expect(Buffer.from(result.value.body).toString()).toBe('{"card":"**** **** **** 4242"}');
+  });
+
+  it("writes JSON for a gateway that takes JSON", async () => {
+    const body = Buffer.from('{"paymentMethod":{"number":"{{card.number}}","holderName":"{{card.holder}}"}}');
+    await forward({ connector: "SANDBOX_B", body, token: await tokenFor("ps_1") });
+    expect(received[0]?.path).toBe("/b/payments");
+    expect(JSON.parse(received[0]?.body ?? "")).toEqual({
+      paymentMethod: { number: "4242424242424242", holderName: "Ada Lovelace" },
+    });
+  });
+
+  it.each([
+    ["a placeholder in another field", { body: Buffer.from("description={{card.number}}") }],
+    ["a placeholder in a header", { headers: { "x-note": "{{card.number}}" } }],
+    ["a header of the transport", { headers: { host: "example.com" } }],
+    ["a header that splits in two", { headers: { "x-note": "a\r\nx-b: c" } }],
+    ["another host", { origin: "http://192.0.2.1" }],
+    ["another operation", { operation: "capture" }],
+    ["no deadline", { timeoutMs: 0 }],
+  ])("refuses %s before a card is touched", async (_, change) => {
+    const token = await tokenFor("ps_refused");
+    const call = forward({ sessionId: "ps_refused", token, ...change });
+    await expect(call).rejects.toMatchObject({ code: Code.InvalidArgument });
+    expect(received).toEqual([]);
+    const { rows } = await fixture.database.pool.query(
+      "SELECT min(uses_left) FROM card WHERE session_id = 'ps_refused'",
+    );
+    expect(rows).toEqual([{ min: usesPerToken }]);
+    await fixture.database.pool.query("DELETE FROM card_session WHERE session_id = 'ps_refused'");
+  });
+
+  const reasonOf = async (change: Change, environment: "test" | "live" = "test") => {
+    const { result } = await forward(change, environment);
+    expect(received).toEqual([]);
+    return result.case === "neverSent" ? result.value.reason : undefined;
+  };
+
+  it("does not know a foreign session's token", async () => {
+    const token = await tokenFor("ps_mine");
+    expect(await reasonOf({ token, sessionId: "ps_yours" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
+  });
+
+  it("does not reach a test card with a live service token", async () => {
+    const token = await tokenFor("ps_test");
+    await expect(forward({ token, sessionId: "ps_test" }, "live")).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    expect(received).toEqual([]);
+  });
+
+  it("does not fill in a card that has expired", async () => {
+    const token = await tokenFor("ps_old");
+    await fixture.database.pool.query("UPDATE card SET expires_at = clock_timestamp() WHERE session_id = 'ps_old'");
+    expect(await reasonOf({ token, sessionId: "ps_old" })).toBe(NeverSent_Reason.TOKEN_EXPIRED);
+  });
+
+  it("fills a card in five times and no more, also when asked at once", async () => {
+    const token = await tokenFor("ps_used");
+    const calls = Array.from({ length: 8 }, () => forward({ token, sessionId: "ps_used" }));
+    const cases = (await Promise.all(calls)).map(({ result }) => result.case);
+    expect(cases.filter((name) => name === "answer")).toHaveLength(usesPerToken);
+    expect(received).toHaveLength(usesPerToken);
+    received = [];
+    expect(await reasonOf({ token, sessionId: "ps_used" })).toBe(NeverSent_Reason.TOKEN_USED_UP);
+  });
+
+  it("tells a connection refused from a request that got no answer", async () => {
+    const token = await tokenFor("ps_gone");
+    const refused = await forward({ token, sessionId: "ps_gone", origin: "http://127.0.0.1:1" });
+    expect(refused.result).toMatchObject({ case: "neverSent", value: { reason: NeverSent_Reason.CONNECTION_REFUSED } });
+    answer = (_, response) => response.destroy();
+    const broken = await forward({ token, sessionId: "ps_gone" });
+    expect(broken.result).toMatchObject({ case: "noAnswer", value: { timedOut: false } });
+    answer = () => {};
+    const silent = await forward({ token, sessionId: "ps_gone", timeoutMs: 50 });
+    expect(silent.result).toMatchObject({ case: "noAnswer", value: { timedOut: true } });
+    expect(silent.last4).toBe("4242");
+    expect(received).toHaveLength(2);
+  });
+
+  it("gives no answer back that is larger than a megabyte, or compressed", async () => {
+    const token = await tokenFor("ps_huge");
+    answer = (_, response) => response.end("x".repeat(answerBytesMax + 1));
+    expect((await forward({ token, sessionId: "ps_huge" })).result.case).toBe("noAnswer");
+    answer = (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x");
+    expect((await forward({ token, sessionId: "ps_huge" })).result.case).toBe("noAnswer");
+  });
+
+  it("follows no redirect", async () => {
+    answer = (_, response) => response.writeHead(307, { location: `${gatewayOrigin}/elsewhere` }).end();
+    const { result } = await forward({ token: await tokenFor("ps_1") });
+    expect(result).toMatchObject({ case: "answer", value: { status: 307 } });
+    expect(received).toHaveLength(1);
+  });
+
+  it("asks for a service token of an environment that it serves", async () => {
+    const token = await tokenFor("ps_1");
+    const grant = await fixture.grant("ps_1");
+    for (const headers of [undefined, { authorization: `Bearer ${grant}` }]) {
+      const call = client.forward({ connector: "SANDBOX_A", token }, headers === undefined ? {} : { headers });
+      await expect(call).rejects.toMatchObject({ code: Code.Unauthenticated });
+    }
+  });
+});
+
+describe("Forget", () => {
+  const forget = async (sessionId: string, environment: "test" | "live" = "test") =>
+    client.forget({ sessionId }, { headers: { authorization: `Bearer ${await fixture.serviceToken(environment)}` } });
+
+  it("deletes the session's cards, takes no more for it, and can be repeated", async () => {
+    const token = await tokenFor("ps_settled");
+    await forget("ps_settled");
+    await forget("ps_settled");
+    const { rows } = await fixture.database.pool.query("SELECT 1 FROM card WHERE session_id = 'ps_settled'");
+    expect(rows).toEqual([]);
+    const { result } = await forward({ token, sessionId: "ps_settled" });
+    expect(result).toMatchObject({ case: "neverSent", value: { reason: NeverSent_Reason.TOKEN_NOT_FOUND } });
+    const late = await fixture.tokenize("ps_settled", testCard);
+    expect(late.status).toBe(409);
+    expect(await late.json()).toMatchObject({ code: "session_ended" });
+  });
+
+  it("leaves no card behind when it meets a card that is just being kept", async () => {
+    for (let round = 0; round < 10; round++) {
+      const session = `ps_race_${round}`;
+      await Promise.all([fixture.tokenize(session, testCard), forget(session)]);
+    }
+    const { rows } = await fixture.database.pool.query("SELECT 1 FROM card WHERE session_id LIKE 'ps_race_%'");
+    expect(rows).toEqual([]);
+  });
+
+  it("leaves the other environment's session of the same name alone", async () => {
+    const grant = await fixture.grant("ps_twin", { environment: "live" });
+    await fixture.tokenize("ps_twin", liveCard, { grant });
+    await forget("ps_twin", "test");
+    const { rows } = await fixture.database.pool.query("SELECT environment FROM card WHERE session_id = 'ps_twin'");
+    expect(rows).toEqual([{ environment: "live" }]);
+  });
+
+  it("names the mistake when the session is missing", async () => {
+    const error = await forget("").catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(ConnectError);
+    expect(error).toMatchObject({ code: Code.InvalidArgument });
+  });
+});
