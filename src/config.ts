@@ -1,21 +1,23 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import { Secret } from "./platform/secrets.ts";
-import { parseKeyFile, type ServerKeys } from "./server-keys.ts";
+import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
 export type EnvironmentName = "test" | "live";
+
+/** How one environment enters its NATS account. */
+export type NatsLogin = { readonly servers: string; readonly user: string; readonly pass: string };
 
 /** What one environment's Environment object is built from. */
 export type EnvironmentConfig = {
   readonly name: EnvironmentName;
   readonly databaseUrl: Secret;
+  readonly nats: NatsLogin;
   readonly keys: ServerKeys;
 };
 
-export type Config = {
-  /** One neutral word: opens every key and names the service. */
-  readonly brand: string;
-  readonly logLevel: string;
+/** Edge and worker. */
+export type ServiceConfig = {
   readonly environments: readonly EnvironmentConfig[];
   readonly accountsDatabaseUrl: Secret;
   readonly host: string;
@@ -25,8 +27,37 @@ export type Config = {
   readonly apiOrigin: string;
   /** Origin of the vault as browsers see it. */
   readonly vaultOrigin: string;
+  /** `host:port` of the vault's gRPC. */
+  readonly vaultGrpcAddress: string;
+  /** Where the pretend acquirers listen; without it there are no sandbox connectors. */
+  readonly sandboxOrigin: string | undefined;
+  /** Webhook URLs may lead to loopback: for the demo and for tests. */
+  readonly loopbackWebhooks: boolean;
+  /** Copies of each event stream: 1, or 3 on a NATS cluster. */
+  readonly streamReplicas: number;
+};
+
+/** The vault, on its own. */
+export type VaultRoleConfig = {
+  readonly databaseUrl: Secret;
+  readonly host: string;
+  readonly publicPort: number;
+  readonly grpcPort: number;
+  readonly publicOrigin: string;
+  readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
+};
+
+export type Role = "edge" | "worker" | "vault" | "sandbox";
+
+export type Config = {
+  /** One neutral word: opens every key and names the service. */
+  readonly brand: string;
+  readonly logLevel: string;
   /** Where `type` of an error leads. */
   readonly errorDocsUrl: string;
+  readonly service: ServiceConfig | undefined;
+  readonly vault: VaultRoleConfig | undefined;
+  readonly sandbox: { readonly host: string; readonly port: number } | undefined;
 };
 
 /** Everything that is wrong with the configuration, a line each, with what to set. */
@@ -34,34 +65,63 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Reads and checks the configuration of the edge and the worker. Throws ConfigError with all problems at once. */
-export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+/** Reads and checks what these roles need. Throws ConfigError with all problems at once. */
+export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
   const reader = new Reader(variables, problems);
-  const brand = reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", "switchyard");
-  const apiOrigin = reader.origin("SWITCHYARD_API_ORIGIN");
-  const names = reader.text("SWITCHYARD_ENVIRONMENTS", /^(test|live|test,live)$/, "test, live or test,live", "test");
   const config: Config = {
-    brand,
+    brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", "switchyard"),
     logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
-    environments: names.split(",").map((name) => reader.environment(name as EnvironmentName)),
-    accountsDatabaseUrl: reader.databaseUrl("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
-    host: reader.text("SWITCHYARD_HOST", /^[\w.:-]+$/, "an address to listen on", "127.0.0.1"),
-    publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
-    grpcPort: reader.port("SWITCHYARD_GRPC_PORT"),
-    apiOrigin,
-    vaultOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
     errorDocsUrl: reader.text(
       "SWITCHYARD_ERROR_DOCS_URL",
       /^https?:/,
       "an http(s) address",
-      `${apiOrigin}/docs/errors`,
+      "https://switchyard.dev/errors",
     ),
+    service: roles.includes("edge") || roles.includes("worker") ? readService(reader) : undefined,
+    vault: roles.includes("vault") ? readVault(reader) : undefined,
+    sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
   if (problems.length > 0) {
     throw new ConfigError(`The configuration has ${problems.length} problem(s):\n${problems.join("\n")}`);
   }
   return Object.freeze(config);
+}
+
+function readService(reader: Reader): ServiceConfig {
+  const sandboxOrigin = reader.origin("SWITCHYARD_SANDBOX_ORIGIN", "http://none");
+  return {
+    environments: reader.environmentNames().map((name) => reader.environment(name)),
+    accountsDatabaseUrl: reader.databaseUrl("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
+    host: reader.host(),
+    publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
+    grpcPort: reader.port("SWITCHYARD_GRPC_PORT"),
+    apiOrigin: reader.origin("SWITCHYARD_API_ORIGIN"),
+    vaultOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
+    vaultGrpcAddress: reader.text(
+      "SWITCHYARD_VAULT_GRPC_ADDRESS",
+      /^[\w.[\]:-]+:\d+$/,
+      "host:port of the vault's gRPC",
+    ),
+    sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
+    loopbackWebhooks: reader.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes",
+    streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
+  };
+}
+
+function readVault(reader: Reader): VaultRoleConfig {
+  return {
+    databaseUrl: reader.databaseUrl("SWITCHYARD_VAULT_DATABASE_URL"),
+    host: reader.host(),
+    publicPort: reader.port("SWITCHYARD_VAULT_PORT"),
+    grpcPort: reader.port("SWITCHYARD_VAULT_GRPC_PORT"),
+    publicOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
+    environments: reader.environmentNames().map((name) => ({ name, ...reader.keyFile(name, parseVaultKeys) })),
+  };
+}
+
+function readSandbox(reader: Reader): { host: string; port: number } {
+  return { host: reader.host(), port: reader.port("SWITCHYARD_SANDBOX_PORT") };
 }
 
 /** Reads one variable after another and keeps going, so that a person mends all mistakes in one round. */
@@ -87,8 +147,17 @@ class Reader {
     return port;
   }
 
-  origin(name: string): string {
-    return this.text(name, /^https?:\/\/[\w.:[\]-]+$/, "an origin such as https://pay.example.com, without a path");
+  host(): string {
+    return this.text("SWITCHYARD_HOST", /^[\w.:-]+$/, "an address to listen on", "127.0.0.1");
+  }
+
+  origin(name: string, fallback?: string): string {
+    return this.text(
+      name,
+      /^https?:\/\/[\w.:[\]-]+$/,
+      "an origin such as https://pay.example.com, without a path",
+      fallback,
+    );
   }
 
   databaseUrl(name: string): Secret {
@@ -97,16 +166,34 @@ class Reader {
     );
   }
 
-  environment(name: EnvironmentName): EnvironmentConfig {
-    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
-    const databaseUrl = this.databaseUrl(`${prefix}_DATABASE_URL`);
-    const keysFile = this.text(`${prefix}_KEYS_FILE`, /./, "the key file that `switchyard keys generate` wrote");
-    return { name, databaseUrl, keys: this.#keys(`${prefix}_KEYS_FILE`, keysFile, name) };
+  environmentNames(): EnvironmentName[] {
+    const names = this.text("SWITCHYARD_ENVIRONMENTS", /^(test|live|test,live)$/, "test, live or test,live", "test");
+    return names.split(",") as EnvironmentName[];
   }
 
-  #keys(variable: string, file: string, name: EnvironmentName): ServerKeys {
+  environment(name: EnvironmentName): EnvironmentConfig {
+    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
+    return {
+      name,
+      databaseUrl: this.databaseUrl(`${prefix}_DATABASE_URL`),
+      nats: {
+        servers: this.text(
+          `${prefix}_NATS_SERVERS`,
+          /^[\w.:,/[\]-]+$/,
+          "host:port of NATS, with commas between several",
+        ),
+        user: this.text(`${prefix}_NATS_USER`, /./, "the user of this environment's NATS account"),
+        pass: this.text(`${prefix}_NATS_PASSWORD`, /./, "the password of this environment's NATS account"),
+      },
+      keys: this.keyFile(name, parseKeyFile),
+    };
+  }
+
+  keyFile<Keys>(name: EnvironmentName, parse: (text: string, name: EnvironmentName) => Keys): Keys {
+    const variable = `SWITCHYARD_${name.toUpperCase()}_KEYS_FILE`;
+    const file = this.text(variable, /./, "the key file that `switchyard keys generate` wrote");
     try {
-      return parseKeyFile(readFileSync(file, "utf8"), name);
+      return parse(readFileSync(file, "utf8"), name);
     } catch (error) {
       this.#problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
       return undefined as never;

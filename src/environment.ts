@@ -1,55 +1,130 @@
-/** Builds one environment, test or live: its database, its keys, its core. The only place that knows which is which. */
+/** Builds one environment, test or live: its database, its stream, its vault client, its connectors. The only `if live`. */
+import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
-import type { EnvironmentConfig } from "./config.ts";
+import { VaultClient } from "./client/vault-rpc.ts";
+import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
+import type { Core } from "./core/core.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./core/entities.ts";
 import type { EdgeEnvironment } from "./edge/caller.ts";
+import { describeForEvent } from "./edge/session-messages.ts";
+import { Egress, type EgressRule } from "./events/egress.ts";
+import type { EndpointContext } from "./events/endpoints.ts";
+import { notifyOutboxListeners } from "./events/outbox-notices.ts";
+import { type EventStream, eventStreamOf } from "./events/streams.ts";
+import { createBinder } from "./gateways/connections.ts";
+import type { Connector } from "./gateways/connector.ts";
+import { GatewayHttp } from "./gateways/gateway-http.ts";
+import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
+import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
 import { selfHostedVault } from "./gateways/vault-description.ts";
 import { databaseConnectionsMax, idempotencyWaitMs, statementTimeoutMs } from "./limits.ts";
+import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
+import type { Logger } from "./platform/log.ts";
 import type { Secret } from "./platform/secrets.ts";
 
 /** One environment, as edge and worker use it. */
 export type Environment = EdgeEnvironment & {
-  readonly orm: MikroORM;
-  /** Closes its connections; requests in flight must have ended. */
+  readonly config: EnvironmentConfig;
+  readonly stream: EventStream;
+  readonly endpoints: EndpointContext;
+  /** Closes its connections; requests and submissions in flight must have ended. */
   close(): Promise<void>;
 };
 
-/** Opens one environment. No connection is made before the first query. */
+/** Opens one environment. No connection is made before it is used. */
 export async function buildEnvironment(
   config: EnvironmentConfig,
-  shared: { readonly vaultOrigin: string },
+  shared: ServiceConfig & { readonly brand: string; readonly log: Logger },
 ): Promise<Environment> {
+  const log = shared.log.child({ environment: config.name });
   const { orm, database } = await openDatabase(config.databaseUrl, [
     PaymentSessionEntity,
     AttemptEntity,
     RoutingRuleEntity,
   ]);
   const signing = { ...config.keys.signing, environment: config.name };
+  const vault = new VaultClient({ address: shared.vaultGrpcAddress, signing, log });
+  const http = new GatewayHttp();
+  const connectors = buildConnectors(config, shared, { http, vault });
+  const connectorOf = (gateway: string) => connectors.get(gateway);
+  const egress = new Egress(egressRule(config, shared));
+  const core: Core = {
+    database,
+    entropy: systemEntropy,
+    log,
+    clientSecretKeys: config.keys.clientSecret,
+    sealing: config.keys.sealing,
+    pageTokenKey: config.keys.pageToken,
+    describeVault: selfHostedVault({ signing, vaultOrigin: shared.vaultOrigin }),
+    forgetCards: (sessionId) => vault.forget(sessionId),
+    connectorOf,
+    bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
+    outbox: {
+      entropy: systemEntropy,
+      environmentName: config.name,
+      hintRelay: () => notifyOutboxListeners(database),
+    },
+    describeSession: describeForEvent,
+    inFlight: new Set(),
+    sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
+  };
   return {
+    config,
     name: config.name,
-    orm,
+    core,
     database,
     anyOriginWhenNoneRegistered: config.name === "test",
-    core: {
+    takeNotification: (connectionId, notification) =>
+      takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, notification),
+    stream: eventStreamOf(config.name, shared.streamReplicas),
+    endpoints: {
       database,
       entropy: systemEntropy,
-      clientSecretKeys: config.keys.clientSecret,
+      log,
+      egress,
       sealing: config.keys.sealing,
-      pageTokenKey: config.keys.pageToken,
-      describeVault: selfHostedVault({ signing, vaultOrigin: shared.vaultOrigin }),
+      environmentName: config.name,
+      signingSecretPrefix: `${shared.brand}_${config.name}_whsec_`,
     },
-    close: () => orm.close(true),
+    async close() {
+      await Promise.all(core.inFlight);
+      vault.close();
+      await Promise.all([http.close(), egress.close(), orm.close(true)]);
+    },
   };
 }
+
+/** Every gateway that this installation can reach, by its identifier. */
+function buildConnectors(
+  config: EnvironmentConfig,
+  shared: ServiceConfig,
+  ways: { http: GatewayHttp; vault: VaultClient },
+): ReadonlyMap<string, Connector> {
+  if (shared.sandboxOrigin === undefined) return new Map();
+  const parts = { http: ways.http, forwarder: ways.vault, origin: shared.sandboxOrigin, environment: config.name };
+  const connectors = [new SandboxAConnector(parts), new SandboxBConnector(parts)];
+  return new Map(connectors.map((connector) => [connector.gateway, connector]));
+}
+
+// TLS ports only, as firewalls of merchants expect it (webhook guide).
+const livePorts = [443, 8443];
+
+function egressRule(config: EnvironmentConfig, shared: ServiceConfig): EgressRule {
+  const openings = shared.loopbackWebhooks ? ["127.0.0.0/8", "::1/128"] : [];
+  const strict = config.name === "live" && !shared.loopbackWebhooks;
+  return { httpsOnly: strict, ports: strict ? livePorts : undefined, openings };
+}
+
+type Entity = typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity;
 
 /** The ORM on one database, and the payment path's Database on the ORM's own pool. */
 export async function openDatabase(
   url: Secret,
-  entities: readonly (typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity)[],
+  entities: readonly Entity[],
 ): Promise<{ orm: MikroORM; database: Database }> {
   let pool: Pool | undefined;
   const orm = await MikroORM.init({

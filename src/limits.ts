@@ -6,6 +6,8 @@ const hour = 60 * minute;
 
 /** Longest body of a request: a session is under 1 KiB, so 64 KiB leaves room and stops floods. */
 export const bodyBytesMax = 64 * 1024;
+/** Longest notification of a gateway: Adyen batches a few KiB each, and a batch that is refused comes again. */
+export const notificationBytesMax = 256 * 1024;
 /** Node's own default for all headers together, stated so that it is ours. */
 export const headerBytesMax = 16 * 1024;
 /** Headers come in one packet from an honest client; ten seconds ends a slowloris. */

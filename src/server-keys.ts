@@ -12,6 +12,12 @@ export type ServerKeys = {
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
 };
 
+/** Keys that the vault holds. */
+export type VaultKeys = {
+  readonly ring: KeyRing;
+  readonly verification: { readonly kid: string; readonly publicKey: KeyObject };
+};
+
 /** A key file as JSON. Every key is 32 bytes in base64, but for the Ed25519 pair in PEM. */
 type KeyFile = {
   environment: string;
@@ -64,10 +70,7 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
 }
 
 /** What the vault needs of a key file: its ring, and the public half of the signing key. */
-export function parseVaultKeys(
-  text: string,
-  environment: "test" | "live",
-): { ring: KeyRing; verification: { kid: string; publicKey: KeyObject } } {
+export function parseVaultKeys(text: string, environment: "test" | "live"): VaultKeys {
   const file = readKeyFile(text, environment);
   return {
     ring: ringOf(file.vaultRing, "vaultRing"),

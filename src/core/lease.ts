@@ -105,3 +105,28 @@ export async function nameWinner(tx: Tx, attempt: { sessionId: string; id: strin
   const rows = await tx.query(setWinner, [attempt.sessionId, attempt.id]);
   if (rows.length === 0) throw new LeaseLost("the session has a winner");
 }
+
+const wake: Statement = {
+  name: "wake_session",
+  text: `
+    UPDATE payment_session s SET lease_until = app.clock()
+    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until > app.clock()
+      AND EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND next_try_at > app.clock())
+      AND NOT EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND status = 'AUTHORIZING')
+    RETURNING id`,
+};
+const dueNow: Statement = {
+  name: "make_attempts_due",
+  text: "UPDATE attempt SET next_try_at = app.clock() WHERE session_id = $1 AND next_try_at > app.clock()",
+};
+
+/**
+ * Makes a session that waits for a gateway due at once, because something was heard from it. One whose worker is in the
+ * middle of an authorize is left alone: taking it over would throw its answer away.
+ */
+export async function wakeSession(database: Database, sessionId: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    const woken = await tx.query(wake, [sessionId]);
+    if (woken.length > 0) await tx.query(dueNow, [sessionId]);
+  });
+}

@@ -9,7 +9,8 @@ const selectNotices: Statement = {
   text: `
     SELECT kind, gateway_reference AS "gatewayReference", declined
     FROM gateway_notice
-    WHERE connection_id = $1 AND attempt_reference = $2 AND amount_minor = $3 AND currency = $4
+    WHERE connection_id = $1 AND attempt_reference = $2
+      AND (kind = 'absent' OR amount_minor = $3 AND currency = $4)
     ORDER BY received_at`,
 };
 
@@ -22,7 +23,7 @@ type NoticeRow = {
 // The furthest state that any notice reports; their order of arrival means nothing.
 const byWeight = ["captured", "already_captured", "voided", "absent", "held", "declined"];
 
-/** Only a notice with our reference, our amount and our currency counts; without one we cannot tell. */
+/** Only a notice with our reference, our amount and our currency counts (what never existed has no amount); without one we cannot tell. */
 export async function lookUpInNotices(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
   const rows = await database.query<NoticeRow>(selectNotices, [
     attempt.connectionId,

@@ -2,6 +2,7 @@
 import { createContextKey } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
+import type { RawNotification } from "../gateways/connector.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 
@@ -12,6 +13,8 @@ export type EdgeEnvironment = {
   readonly database: Database;
   /** In test a merchant may start before it registers its checkout pages. */
   readonly anyOriginWhenNoneRegistered: boolean;
+  /** Takes a gateway's notification for one of this environment's connections; durable when it resolves. */
+  readonly takeNotification: (connectionId: string, notification: RawNotification) => Promise<void>;
 };
 
 /** The environments this edge serves: both in the demo, one in a live installation. */

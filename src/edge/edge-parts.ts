@@ -2,10 +2,12 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Authenticate } from "./authenticate.ts";
+import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
 import type { ReportBug } from "./rpc-guard.ts";
 
 export type EdgeParts = {
+  readonly environments: EdgeEnvironments;
   readonly entropy: Entropy;
   readonly authenticate: Authenticate;
   readonly style: ErrorStyle;
@@ -13,6 +15,8 @@ export type EdgeParts = {
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
   /** Adds CheckoutService, which is served to browsers and to internal services alike. */
   readonly routeCheckout: (router: ConnectRouter) => void;
+  /** The widget's files by path. */
+  readonly widgetFiles: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
   /** Whether the database answers; for /readyz. */
   readonly isReady: () => Promise<boolean>;
 };

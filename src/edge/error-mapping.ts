@@ -70,8 +70,7 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
   const wait = retryAfter[error.code];
   if (wait !== undefined) headers["Retry-After"] = wait;
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
-  if (error.cause instanceof TranscodingError && error.cause.allow.length > 0)
-    headers.Allow = error.cause.allow.join(", ");
+  if (error.allow.length > 0) headers.Allow = error.allow.join(", ");
   const param = error.field ?? error.problems[0]?.param;
   return {
     status,
@@ -125,6 +124,7 @@ export function toDomainError(error: unknown): DomainError {
   if (error instanceof TranscodingError) {
     return new DomainError(codeOfKind(error.kind, error.problems), error.message, {
       problems: error.problems,
+      allow: error.allow,
       cause: error,
     });
   }

@@ -12,15 +12,23 @@ import { callerKey, requestIdKey } from "./caller.ts";
 import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
+import { createNotificationIntake } from "./gateway-notifications.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { beginRequest, requestIdOf } from "./request-id.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
+import { serveWidget } from "./widget-files.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
 
 /** Makes the public server; the caller listens and closes. */
 export function createPublicServer(parts: EdgeParts): Server {
-  const handlers: Handler[] = [answerProbes(parts), createRest(parts), createCheckoutRpc(parts)];
+  const handlers: Handler[] = [
+    createRest(parts),
+    createCheckoutRpc(parts),
+    serveWidget(parts.widgetFiles),
+    createNotificationIntake(parts.environments),
+    answerProbes(parts),
+  ];
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,

@@ -14,6 +14,7 @@ import {
 import type { Attempt, PaymentSession } from "../core/entities.ts";
 import type { SessionWithTrail } from "../core/session-trail.ts";
 import { encodeId } from "../platform/ids.ts";
+import { publicJson } from "../transcoder/public-json.ts";
 
 /** A session with its trail, as GET shows it. */
 export function toSessionMessage({ session, attempts }: SessionWithTrail): PaymentSessionMessage {
@@ -23,6 +24,12 @@ export function toSessionMessage({ session, attempts }: SessionWithTrail): Payme
 /** A session without its trail, as lists show it. */
 export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary {
   return create(PaymentSessionSummarySchema, fieldsOf(session));
+}
+
+/** A session as webhook bodies hold it: what GET shows, without the customer's email. */
+export function describeForEvent(trail: SessionWithTrail): object {
+  const { customerEmail: _, ...session } = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(trail)));
+  return session;
 }
 
 function fieldsOf(session: PaymentSession) {

@@ -49,17 +49,20 @@ export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: DomainErrorCode;
   readonly field: string | undefined;
+  /** The HTTP methods that a path does have, for `method_not_allowed`. */
+  readonly allow: readonly string[];
   /** Every problem found, when the refusal is about fields. */
   readonly problems: readonly FieldProblem[];
 
   constructor(
     code: DomainErrorCode,
     message: string,
-    options: { field?: string; problems?: readonly FieldProblem[]; cause?: unknown } = {},
+    options: { field?: string; problems?: readonly FieldProblem[]; allow?: readonly string[]; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.field = options.field;
+    this.allow = options.allow ?? [];
     this.problems = options.problems ?? [];
   }
 }

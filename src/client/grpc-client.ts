@@ -1,0 +1,63 @@
+/** A typed gRPC client for internal services, made from the same descriptors as the server: no second code generator. */
+import {
+  create,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+
+/** What a call carries beside its message. A call without a deadline could wait for ever, so it has to be given. */
+export type CallOptions = {
+  readonly timeoutMs: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type UnaryMethods<Service extends DescService> = {
+  [Name in keyof Service["method"] as Service["method"][Name] extends DescMethodUnary
+    ? Name
+    : never]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
+    ? (message: MessageInitShape<Input>, options: CallOptions) => Promise<MessageShape<Output>>
+    : never;
+};
+
+/** A client of one service: a method an rpc, and `close`. Rejects with grpc-js's ServiceError. */
+export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & { close(): void };
+
+/** Connects lazily and reconnects by itself; calls are never repeated. `address` is `host:port`. */
+export function createGrpcClient<Service extends DescService>(
+  service: Service,
+  address: string,
+  channel: ChannelCredentials = credentials.createInsecure(),
+): GrpcClient<Service> {
+  // A repeated authorize would be a second hold: the transport's own retries stay off.
+  const client = new Client(address, channel, { "grpc.enable_retries": 0 });
+  const methods = service.methods
+    .filter((method): method is DescMethodUnary => method.methodKind === "unary")
+    .map((method) => [method.localName, callOf(client, method)]);
+  return { ...Object.fromEntries(methods), close: () => client.close() } as GrpcClient<Service>;
+}
+
+function callOf(client: Client, method: DescMethodUnary) {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  return (message: object, options: CallOptions) =>
+    new Promise((resolve, reject) => {
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(options.metadata ?? {})) metadata.set(name, value);
+      const call = client.makeUnaryRequest(
+        path,
+        (request: object) =>
+          Buffer.from(toBinary(method.input, create(method.input, request as Record<string, unknown>))),
+        (bytes) => fromBinary(method.output, bytes),
+        message,
+        metadata,
+        { deadline: Date.now() + options.timeoutMs },
+        (error: ServiceError | null, answer) => (error ? reject(error) : resolve(answer)),
+      );
+      options.signal?.addEventListener("abort", () => call.cancel(), { once: true });
+    });
+}

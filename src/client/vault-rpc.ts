@@ -1,0 +1,94 @@
+/** The core's client of our own vault: Forward for connectors, Forget when a session has ended. */
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { type ForwardResponse, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../gateways/card-forwarder.ts";
+import type { GatewayReply } from "../gateways/gateway-http.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Logger } from "../platform/log.ts";
+import { type SigningKey, signServiceToken } from "../platform/service-token-signing.ts";
+import { createGrpcClient, type GrpcClient } from "./grpc-client.ts";
+
+// What the vault and the way to it may take beside the gateway.
+const ownTimeMs = 2_000;
+const forgetTimeoutMs = 5_000;
+
+/** One environment's way to the vault, with a fresh service token for every call. */
+export class VaultClient implements CardForwarder {
+  readonly #client: GrpcClient<typeof VaultService>;
+  readonly #signing: SigningKey;
+  readonly #log: Logger;
+
+  constructor(options: { address: string; signing: SigningKey; log: Logger }) {
+    this.#client = createGrpcClient(VaultService, options.address);
+    this.#signing = options.signing;
+    this.#log = options.log;
+  }
+
+  async forward(request: ForwardRequest): Promise<ForwardReply> {
+    const { token, body, signal, ...rest } = request;
+    try {
+      const answer = await this.#client.forward(
+        { ...rest, token: token.expose(), body: new TextEncoder().encode(body) },
+        { timeoutMs: request.timeoutMs + ownTimeMs, metadata: await this.#metadata(), signal },
+      );
+      const card = answer.brand === "" ? undefined : { brand: answer.brand, last4: answer.last4 };
+      return { reply: replyOf(answer), card };
+    } catch (error) {
+      return { reply: replyWithoutAnswer(error as ServiceError) };
+    }
+  }
+
+  /** Has every card of a session deleted; the vault does so by itself after 15 minutes, so a failure is only logged. */
+  forget(sessionId: string): void {
+    this.#metadata()
+      .then((metadata) =>
+        this.#client.forget({ sessionId: encodeId("ps", sessionId) }, { timeoutMs: forgetTimeoutMs, metadata }),
+      )
+      .catch((error: unknown) => this.#log.warn({ err: error, sessionId }, "the vault was not told to forget a card"));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #metadata(): Promise<Record<string, string>> {
+    return { authorization: `Bearer ${await signServiceToken(this.#signing)}` };
+  }
+}
+
+function replyOf(answer: ForwardResponse): GatewayReply {
+  switch (answer.result.case) {
+    case "answer": {
+      const { status: httpStatus, headers, body } = answer.result.value;
+      return { type: "answer", status: httpStatus, headers, body };
+    }
+    case "neverSent": {
+      const { reason, detail } = answer.result.value;
+      const refused = reason === NeverSent_Reason.CONNECTION_REFUSED;
+      return { type: "neverSent", cause: refused ? "connection_refused" : "token_unusable", reason: detail };
+    }
+    case "noAnswer":
+      return { type: "noAnswer", timedOut: answer.result.value.timedOut, reason: answer.result.value.detail };
+    case undefined:
+      return { type: "noAnswer", timedOut: false, reason: "the vault's answer is not one we know" };
+  }
+}
+
+/** Without the vault's answer, only a refusal that it documents to come before sending counts as never sent. */
+function replyWithoutAnswer(error: ServiceError): GatewayReply {
+  switch (error.code) {
+    case status.UNAUTHENTICATED:
+    case status.PERMISSION_DENIED:
+      return { type: "neverSent", cause: "vault_unavailable", reason: "the vault refused our service token" };
+    case status.INVALID_ARGUMENT:
+      return {
+        type: "neverSent",
+        cause: "request_refused",
+        reason: "the vault's destination table refused the request",
+      };
+    case status.DEADLINE_EXCEEDED:
+      return { type: "noAnswer", timedOut: true, reason: "the vault did not answer in time" };
+    default:
+      return { type: "noAnswer", timedOut: false, reason: "the connection to the vault broke" };
+  }
+}

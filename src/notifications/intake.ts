@@ -1,0 +1,78 @@
+/** Takes gateways' signed notices: check, store, commit, answer. What they mean for a payment is decided later, by a worker. */
+
+import type { BoundConnector } from "../core/core.ts";
+import { findConnection, loadCredentials } from "../gateways/connections.ts";
+import type { Notice, RawNotification } from "../gateways/connector.ts";
+import type { Database, Statement } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId } from "../platform/ids.ts";
+import type { KeyRing } from "../platform/secrets.ts";
+
+/** What the intake of one environment needs. */
+export type IntakeContext = {
+  readonly database: Database;
+  readonly sealing: KeyRing;
+  readonly connectorOf: (gateway: string) => BoundConnector["connector"] | undefined;
+};
+
+const insertNotice: Statement = {
+  name: "insert_gateway_notice",
+  text: `
+    INSERT INTO gateway_notice
+      (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (connection_id, notice_id) DO NOTHING`,
+};
+
+/**
+ * Stores the notices of one notification; a repeat changes nothing. Durable on return, so the gateway may be answered.
+ * Throws `not_found` for an address that is no connection's, `invalid_key` for a signature that is not its gateway's.
+ */
+export async function takeNotification(
+  context: IntakeContext,
+  connectionId: string,
+  notification: RawNotification,
+): Promise<void> {
+  const id = decodeId("gc", connectionId);
+  const connection = id === undefined ? undefined : await findConnection(context.database, id);
+  const connector = connection && context.connectorOf(connection.gateway);
+  if (!connection || !connector?.readNotification) {
+    throw new DomainError("not_found", "No gateway connection takes notifications at this address.");
+  }
+  const versions = await newestVersions(context.database, connection.id);
+  for (const credentialVersion of versions) {
+    const wanted = { connectionId: connection.id, credentialVersion };
+    const credentials = await loadCredentials(context.database, context.sealing, wanted);
+    const reading = await connector.readNotification(credentials, notification);
+    if (reading.type === "authentic") return storeNotices(context.database, connection.id, reading.notices);
+  }
+  throw new DomainError("invalid_key", "The notification is not signed with this connection's secret.");
+}
+
+const selectVersions: Statement = {
+  name: "select_newest_credential_versions",
+  text: "SELECT version FROM connection_credential WHERE connection_id = $1 ORDER BY version DESC LIMIT 2",
+};
+
+// Two: while new credentials are being verified, the gateway may sign with either.
+async function newestVersions(database: Database, connectionId: string): Promise<number[]> {
+  const rows = await database.query<{ version: number }>(selectVersions, [connectionId]);
+  return rows.map((row) => row.version);
+}
+
+async function storeNotices(database: Database, connectionId: string, notices: readonly Notice[]): Promise<void> {
+  await database.transaction(async (tx) => {
+    for (const notice of notices) {
+      await tx.query(insertNotice, [
+        connectionId,
+        notice.noticeId,
+        notice.kind,
+        notice.attemptReference,
+        notice.gatewayReference,
+        notice.amount?.amountMinor ?? null,
+        notice.amount?.currency ?? null,
+        notice.declined ? JSON.stringify(notice.declined) : null,
+      ]);
+    }
+  });
+}
