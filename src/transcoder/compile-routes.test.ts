@@ -27,6 +27,7 @@ describe("compileRoutes()", () => {
     ["a body field that is not at the top", post("/v1/x", { body: "preface.heading" }), {}, "no top-level field"],
     ["a body field that the path fills", post("/v1/{name}", { body: "name" }), {}, "a field that the path fills"],
     ["a body on GET", { ...get("/v1/x"), body: "*" }, {}, "a GET request has no body"],
+    ["a body on HEAD", { ...custom("HEAD"), body: "*" }, {}, "a HEAD request has no body"],
     ["an unknown response field", { ...get("/v1/x"), responseBody: "isbn" }, {}, 'response_body "isbn" names no'],
     ["a method HTTP does not know", custom("FETCH"), {}, 'the method "FETCH"'],
     ["a method in lower case", custom("get"), {}, 'the method "get"'],

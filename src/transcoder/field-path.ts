@@ -1,4 +1,4 @@
-/** Dotted paths to fields of a message, as path variables and query parameters name them. PURE. */
+/** Dotted paths to fields of a message, as path variables and query parameters name them. */
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import type { JsonPath } from "./problem.ts";

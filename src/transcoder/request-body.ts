@@ -59,8 +59,7 @@ export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs
     };
     const stop = (error: TranscodingError) => {
       settle();
-      // The rest is read and dropped: closing at once would often lose the answer, and the server bounds the time.
-      request.resume();
+      // The rest flows on unread: closing at once would often lose the answer, and the server bounds the time.
       reject(error);
     };
     request.on("data", onData).on("end", onEnd).on("close", onClose);

@@ -1,4 +1,4 @@
-/** Reads single values (scalars, enums, well-known types that are one text) from JSON and from path or query text. PURE. */
+/** Reads single values (scalars, enums, well-known types that are one text) from JSON and from path or query text. */
 import { type DescEnum, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { parseInteger } from "./integer.ts";

@@ -18,8 +18,6 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
   response.statusCode = status;
   if (body === "") {
     response.removeHeader("content-type");
-    // 204 has no length by definition; everywhere else nothing is a length of zero.
-    if (status !== 204) response.setHeader("content-length", 0);
     response.end();
     return;
   }

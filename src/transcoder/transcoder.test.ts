@@ -1,8 +1,11 @@
-import { connect } from "node:net";
-import { type ContextValues, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { once } from "node:events";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, connect } from "node:net";
+import { json as readJson } from "node:stream/consumers";
+import type { HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { echo, serviceWithRule } from "./testing/library.ts";
-import { libraryStarter, sendRaw } from "./testing/library-server.ts";
+import { echo, implementLibrary, serviceWithRule } from "./testing/library.ts";
+import { libraryStarter, renderError, sendRaw } from "./testing/library-server.ts";
 import { createTranscoder, statusOverrideKey } from "./transcoder.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 
@@ -65,76 +68,6 @@ describe("an answer", () => {
   });
 });
 
-describe("the implementation's context", () => {
-  it("carries the request, and what authenticate put into it", async () => {
-    const callerKey = createContextKey("nobody");
-    const seen: unknown[] = [];
-    const library = await start({
-      authenticate: (method, request, values: ContextValues) => {
-        values.set(callerKey, `${request.headers.authorization} on ${method.name}`);
-      },
-      methods: {
-        createBook: (request: never, context: HandlerContext) => {
-          const { values, requestMethod, url, requestHeader, service, method } = context;
-          seen.push(values.get(callerKey), requestMethod, url, requestHeader.get("x-b"), service.name, method.name);
-          return echo(request);
-        },
-      },
-    });
-    await library.send("POST /v1/books?", emma, { authorization: "Bearer ann", "X-B": "c" });
-    expect(seen).toEqual(["Bearer ann on CreateBook", "POST", "/v1/books?", "c", "LibraryService", "CreateBook"]);
-  });
-
-  it("aborts its signal when the client goes away", async () => {
-    const entered = Promise.withResolvers<AbortSignal>();
-    const aborted = Promise.withResolvers<void>();
-    const searchBooks = async (_: unknown, { signal }: HandlerContext) => {
-      signal.addEventListener("abort", () => aborted.resolve());
-      entered.resolve(signal);
-      await aborted.promise;
-      return {};
-    };
-    const { port } = await start({ methods: { searchBooks } });
-    const socket = connect(port, "127.0.0.1");
-    socket.write("GET /v1/books HTTP/1.1\r\nHost: x\r\n\r\n");
-    expect((await entered.promise).aborted).toBe(false);
-    socket.destroy();
-    await aborted.promise;
-  });
-});
-
-describe("interceptors", () => {
-  it("wrap the implementation, the first outermost, and see a valid message", async () => {
-    const trail: string[] = [];
-    const named = (name: string): Interceptor => {
-      return (next) => async (request) => {
-        trail.push(
-          `${name}: ${request.method.name} ${(request as unknown as { message: { title: string } }).message.title}`,
-        );
-        const response = await next({ ...request });
-        response.header.set(`x-${name}`, "seen");
-        trail.push(`${name} done`);
-        return response;
-      };
-    };
-    const library = await start({ interceptors: [named("outer"), named("inner")] });
-    const answer = await library.send("POST /v1/books", emma);
-    expect(trail).toEqual(["outer: CreateBook Emma", "inner: CreateBook Emma", "inner done", "outer done"]);
-    expect(answer.headers).toMatchObject({ "x-outer": "seen", "x-inner": "seen" });
-    trail.length = 0;
-    await library.send("POST /v1/books", {});
-    expect(trail).toEqual([]);
-  });
-
-  it("keep calls apart that run at the same time", async () => {
-    const passOn: Interceptor = (next) => async (request) => next(request);
-    const library = await start({ interceptors: [passOn] });
-    const titles = Array.from({ length: 20 }, (_, position) => `book ${position}`);
-    const answers = await Promise.all(titles.map((title) => library.send("POST /v1/books", { title })));
-    expect(answers.map(({ json }) => json.title)).toEqual(titles);
-  });
-});
-
 describe("a refusal", () => {
   it("of an unknown path is left to the caller", async () => {
     const answer = await (await start()).send("GET /v2/books");
@@ -152,13 +85,13 @@ describe("a refusal", () => {
       methods: { createBook: () => Promise.reject(new RangeError("no shelf left")) },
       renderError: (error, method) => ({
         status: 507,
-        headers: { "x-method": method?.name ?? "none" },
+        headers: { "x-method": method?.name ?? "none", "content-type": "text/plain" },
         body: JSON.stringify(String(error)),
       }),
     });
     const answer = await library.send("POST /v1/books", emma);
     expect([answer.status, answer.headers["x-method"]]).toEqual([507, "CreateBook"]);
-    expect(answer.json).toBe("RangeError: no shelf left");
+    expect([answer.headers["content-type"], answer.text]).toEqual(["text/plain", '"RangeError: no shelf left"']);
   });
 
   it("comes from authenticate before a byte of the body is read", async () => {
@@ -210,6 +143,17 @@ describe("a refusal", () => {
     ]);
   });
 
+  it("judges the message as a whole though a field is unknown, but not when one is wrong", async () => {
+    const library = await start();
+    const details = async (body: object) => {
+      const { json } = await library.send("POST /v1/periods", body);
+      return json.problems.map(({ detail }: { detail: string }) => detail);
+    };
+    const unknown = await details({ begin: 2, end: 1, daily: true, isbn: 1 });
+    expect(unknown).toEqual(["is not a field of this request", "must begin before it ends"]);
+    expect(await details({ begin: 2, end: "3", daily: true })).toEqual(["must be a whole number"]);
+  });
+
   it("does not call a field missing that was given and is wrong", async () => {
     const { json } = await (await start()).send("POST /v1/books", { title: 7 });
     expect(json.problems).toEqual([
@@ -237,7 +181,7 @@ describe("createTranscoder()", () => {
     const library = await start({
       renderError: (error) => {
         rendered.resolve(error);
-        return { status: 400, headers: {}, body: "" };
+        return { status: 400, headers: {}, body: "for nobody" };
       },
     });
     const socket = connect(library.port, "127.0.0.1");
@@ -249,10 +193,59 @@ describe("createTranscoder()", () => {
     expect((await library.send("POST /v1/books", emma)).status).toBe(200);
   });
 
+  it("notices a client that leaves before its body is asked for", async () => {
+    const rendered = Promise.withResolvers<unknown>();
+    const entered = Promise.withResolvers<void>();
+    const { port } = await start({
+      authenticate: async (_, request) => {
+        entered.resolve();
+        await once(request.socket, "close");
+      },
+      renderError: (error) => {
+        rendered.resolve(error);
+        return { status: 400, headers: {}, body: "" };
+      },
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("POST /v1/books HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n");
+    await entered.promise;
+    socket.destroy();
+    expect(await rendered.promise).toMatchObject({ kind: "client_gone" });
+  });
+
+  it("serves HTTP/2 too", async () => {
+    const seen: (string | null)[] = [];
+    const createBook = (request: never, { requestHeader }: HandlerContext) => {
+      seen.push(requestHeader.get("x-b"));
+      return echo(request);
+    };
+    const transcode = createTranscoder({
+      services: [implementLibrary({ createBook })],
+      limits: { bodyBytesMax: 100, bodyTimeoutMs: 1000 },
+      renderError,
+    });
+    // node's compatibility layer has the same shape, though not the same type.
+    const server = createHttp2Server((request, response) => void transcode(request as never, response as never));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const headers = { ":method": "POST", ":path": "/v1/books", "content-type": "application/json", "x-b": "c" };
+    expect(await readJson(client.request(headers).end(JSON.stringify(emma)))).toMatchObject(emma);
+    expect(seen).toEqual(["c"]);
+    client.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("refuses to begin with a rule of validation that cannot work", () => {
+    const rule = { pattern: { case: "post", value: "/v1/x" }, body: "*" } as const;
+    const services = [serviceWithRule(rule, { input: "library.v1.Broken" })];
+    const limits = { bodyBytesMax: 1, bodyTimeoutMs: 1 };
+    expect(() => createTranscoder({ services, limits, renderError })).toThrow("missing");
+  });
+
   it("refuses to begin with a wrong rule", () => {
     const services = [serviceWithRule({ pattern: { case: "get", value: "no-slash" } })];
     const limits = { bodyBytesMax: 1, bodyTimeoutMs: 1 };
-    const renderError = () => ({ status: 500, headers: {}, body: "" });
     expect(() => createTranscoder({ services, limits, renderError })).toThrow("LibraryService.Try");
   });
 });

@@ -31,6 +31,12 @@ describe("validateMessage()", () => {
     ]);
   });
 
+  it("tells a wrong key at its entry", () => {
+    const [problem] = validate("Period", { begin: 1, end: 2, daily: true, chapters: { abcd: { heading: "x" } } });
+    expect(problem).toMatchObject({ pointer: "/chapters/abcd", code: "invalid_field" });
+    expect(problem?.detail).toMatch(/^has a key that is not valid: must be at most 3/);
+  });
+
   it("never repeats a value", () => {
     const [problem] = validate("Book", { title: "4242424242424242 is my card, please take it now" });
     expect(problem?.code).toBe("invalid_field");

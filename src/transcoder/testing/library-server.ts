@@ -43,7 +43,17 @@ export function renderError(error: unknown): Answer {
   return { status: statuses[kind] ?? 400, headers: {}, body: JSON.stringify({ kind, message, problems }) };
 }
 
-const echoes = ["createBook", "updateBook", "moveBook", "searchBooks", "addTags", "readFile", "getShelf", "deleteBook"];
+const echoes = [
+  "createBook",
+  "updateBook",
+  "moveBook",
+  "searchBooks",
+  "addTags",
+  "readFile",
+  "getShelf",
+  "deleteBook",
+  "planPeriod",
+];
 
 /** Starts the library on a free port. Methods that are not given echo their request; foreign paths are answered 404. */
 export async function startLibrary(
