@@ -1,5 +1,5 @@
 /** The only way to a merchant's URL: POST with every bound, to public addresses only. Signs nothing and retries nothing. */
-import { type LookupAddress, lookup } from "node:dns";
+import { type LookupAddress, type LookupAllOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { Agent, buildConnector, request } from "undici";
@@ -65,15 +65,22 @@ function refusal(because: string): DomainError {
   return new DomainError("endpoint_not_allowed", `The endpoint's URL ${because}.`, { field: "url" });
 }
 
+/** Every address of a name, as `dns.lookup` with `all` gives them. */
+export type LookupAll = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** A pool of connections under one rule. */
 export class Egress {
   readonly rule: EgressRule;
   readonly #agent: Agent;
 
-  constructor(rule: EgressRule) {
+  constructor(rule: EgressRule, lookupAll: LookupAll = lookup) {
     this.rule = rule;
     this.#agent = new Agent({
-      connect: guardedConnector(rule.openings),
+      connect: guardedConnector(rule.openings, guardedLookup(rule.openings, lookupAll)),
       connections: connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,
@@ -122,8 +129,8 @@ function readStart(body: Readable): Promise<Buffer> {
  * Checks the address at every place where one is decided: a literal in the URL (no look-up happens for it), each result
  * of a look-up, and the peer of the socket.
  */
-function guardedConnector(openings: readonly string[]): buildConnector.connector {
-  const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false, lookup: guardedLookup(openings) });
+function guardedConnector(openings: readonly string[], lookupAllowed: LookupFunction): buildConnector.connector {
+  const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false, lookup: lookupAllowed });
   return (options, callback) => {
     const literal = withoutBrackets(options.hostname);
     if (isIP(literal) !== 0 && !isAddressAllowed(literal, openings)) {
@@ -143,9 +150,9 @@ function guardedConnector(openings: readonly string[]): buildConnector.connector
   };
 }
 
-function guardedLookup(openings: readonly string[]): LookupFunction {
+function guardedLookup(openings: readonly string[], lookupAll: LookupAll): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    lookupAll(hostname, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? [];
       if (error !== null || first === undefined) {
         callback(error, "");

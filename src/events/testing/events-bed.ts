@@ -11,7 +11,7 @@ import { type EventType, type OutboxContext, recordEvent, writeEventBody } from 
 const insertSession: Statement = {
   name: "insert_session",
   text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, clock_timestamp() + interval '30 minutes')`,
+         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
 };
 
 export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;

@@ -1,0 +1,169 @@
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { encodeId } from "../platform/ids.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
+import { deliverOnce } from "./deliver.ts";
+import { enableEndpoint, pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { type EndpointKey, listEndpoints, registerEndpoint, rotateSecret, verifyEndpoint } from "./endpoints.ts";
+import { fanOut } from "./fan-out.ts";
+import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
+
+let bed: EventsBed;
+let receiver: Receiver;
+let merchantId: string;
+beforeAll(async () => {
+  bed = await openEventsBed();
+});
+afterAll(() => bed.close());
+beforeEach(async () => {
+  await bed.setClockAhead("0 seconds");
+  receiver = await Receiver.start();
+  merchantId = bed.context.entropy.uuid();
+  return () => receiver.close();
+});
+
+const statusOf = async () => (await listEndpoints(bed.context.database, merchantId))[0]?.status;
+const typesReceived = () => receiver.requests.map(({ body }) => JSON.parse(String(body)).type);
+
+async function register(): Promise<EndpointKey> {
+  const { endpoint } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+  return { merchantId, endpointId: endpoint.id };
+}
+
+async function tellAndDeliver(event: { type?: "payment_session.declined" } = {}): Promise<string> {
+  const { eventId, sessionId } = await bed.tell({ merchantId, ...event });
+  await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
+  await deliverOnce(bed.context);
+  return encodeId("evt", eventId);
+}
+
+function accepts(secret: Secret, request: ReceivedRequest): boolean {
+  const text = secret.expose();
+  try {
+    new Webhook(text.slice(text.indexOf("whsec_"))).verify(request.body, request.headers as Record<string, string>);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("registerEndpoint()", () => {
+  it("shows the signing secret once and keeps it sealed", async () => {
+    const { endpoint, signingSecret } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+    expect(signingSecret.expose()).toMatch(/^switchyard_test_whsec_/);
+    const [row] = await bed.rows("SELECT * FROM endpoint WHERE id = $1", [endpoint.id]);
+    expect(JSON.stringify(row)).not.toContain(signingSecret.expose().slice(-40));
+    expect(endpoint).toMatchObject({ url: `${receiver.url}/`, status: "PENDING", eventTypes: null, verifiedAt: null });
+    expect(await listEndpoints(bed.context.database, merchantId)).toEqual([endpoint]);
+  });
+
+  it("refuses a URL that leads inside, a type that does not exist, and one endpoint too many", async () => {
+    const inside = registerEndpoint(bed.context, { merchantId, url: "http://10.0.0.1/" });
+    await expect(inside).rejects.toMatchObject({ code: "endpoint_not_allowed", field: "url" });
+    const unknown = registerEndpoint(bed.context, { merchantId, url: receiver.url, eventTypes: ["payment.made"] });
+    await expect(unknown).rejects.toMatchObject({ code: "invalid_field", field: "eventTypes" });
+    for (let count = 0; count < 16; count++) await register();
+    await expect(register()).rejects.toMatchObject({ code: "endpoint_not_allowed" });
+  });
+});
+
+describe("verifyEndpoint()", () => {
+  it("sends a signed test event and, after a 2xx answer, everything since the registration", async () => {
+    const { endpoint, signingSecret } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+    await tellAndDeliver();
+    expect(receiver.requests).toEqual([]);
+    const { verified } = await verifyEndpoint(bed.context, { merchantId, endpointId: endpoint.id });
+    expect(verified).toBe(true);
+    expect(await statusOf()).toBe("ENABLED");
+    await deliverOnce(bed.context);
+    expect(typesReceived()).toEqual(["webhook_endpoint.test", "payment_session.succeeded"]);
+    expect(receiver.requests.every((request) => accepts(signingSecret, request))).toBe(true);
+  });
+
+  it("verifies nothing without a 2xx answer, and logs the try", async () => {
+    receiver.answerWith({ status: 401, body: "no signature check yet" });
+    const key = await register();
+    const { verified, tried } = await verifyEndpoint(bed.context, key);
+    expect(verified).toBe(false);
+    expect(tried).toMatchObject({ kind: "answered", statusCode: 401, answer: "no signature check yet" });
+    expect(await statusOf()).toBe("PENDING");
+    const log = await bed.rows("SELECT status_code, answer FROM delivery_attempt WHERE endpoint_id = $1", [
+      key.endpointId,
+    ]);
+    expect(log).toEqual([{ status_code: 401, answer: "no signature check yet" }]);
+  });
+
+  it("finds no endpoint of another merchant", async () => {
+    const key = await register();
+    const crossing = verifyEndpoint(bed.context, { ...key, merchantId: bed.context.entropy.uuid() });
+    await expect(crossing).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("rotateSecret()", () => {
+  it("stops the old secret at once", async () => {
+    const { signingSecret: old, ...key } = await bed.addEndpoint({ merchantId, url: receiver.url });
+    const fresh = await rotateSecret(bed.context, key);
+    await tellAndDeliver();
+    const request = receiver.requests.at(-1)!;
+    expect([accepts(fresh, request), accepts(old, request)]).toEqual([true, false]);
+  });
+
+  it("signs with both during an overlap and with the new one after it", async () => {
+    const { signingSecret: old, ...key } = await bed.addEndpoint({ merchantId, url: receiver.url });
+    const fresh = await rotateSecret(bed.context, key, { overlapHours: 2 });
+    await tellAndDeliver();
+    expect([fresh, old].map((secret) => accepts(secret, receiver.requests.at(-1)!))).toEqual([true, true]);
+    await bed.setClockAhead("121 minutes");
+    await tellAndDeliver();
+    expect([fresh, old].map((secret) => accepts(secret, receiver.requests.at(-1)!))).toEqual([true, false]);
+  });
+
+  it("refuses an overlap of more than a day", async () => {
+    const key = await register();
+    const tooLong = rotateSecret(bed.context, key, { overlapHours: 25 });
+    await expect(tooLong).rejects.toMatchObject({ code: "invalid_field", field: "overlapHours" });
+  });
+});
+
+describe("an endpoint's event types", () => {
+  it("keep other events away from it", async () => {
+    await bed.addEndpoint({ merchantId, url: receiver.url, eventTypes: ["payment_session.declined"] });
+    await tellAndDeliver();
+    await tellAndDeliver({ type: "payment_session.declined" });
+    expect(typesReceived()).toEqual(["webhook_endpoint.test", "payment_session.declined"]);
+  });
+});
+
+describe("pauseEndpoint() and resumeEndpoint()", () => {
+  it("keep events until the endpoint goes on", async () => {
+    const key = await bed.addEndpoint({ merchantId, url: receiver.url });
+    await pauseEndpoint(bed.context.database, key);
+    const waiting = await tellAndDeliver();
+    expect(receiver.requests).toHaveLength(1);
+    await resumeEndpoint(bed.context.database, key);
+    await deliverOnce(bed.context);
+    expect(receiver.requests.at(-1)?.headers["webhook-id"]).toBe(waiting);
+  });
+});
+
+describe("enableEndpoint()", () => {
+  it.each([
+    { recoverSince: undefined, sent: 0, what: "nothing from before" },
+    { recoverSince: new Date(0), sent: 2, what: "everything since the time that was asked for" },
+  ])("sends $what", async ({ recoverSince, sent }) => {
+    const key = await bed.addEndpoint({ merchantId, url: receiver.url });
+    receiver.answerWith({ status: 410 });
+    await tellAndDeliver();
+    await tellAndDeliver();
+    expect(await statusOf()).toBe("DISABLED");
+    receiver.answerWith({ status: 200 });
+    receiver.requests.length = 0;
+    await enableEndpoint(bed.context.database, key, recoverSince === undefined ? {} : { recoverSince });
+    await deliverOnce(bed.context);
+    expect(receiver.requests).toHaveLength(sent);
+    const fresh = await tellAndDeliver();
+    expect(receiver.requests.at(-1)?.headers["webhook-id"]).toBe(fresh);
+  });
+});

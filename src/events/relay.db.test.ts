@@ -1,0 +1,116 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
+import type { PrivateNats } from "../demo/private-nats.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type NatsLink, openNats } from "../platform/nats.ts";
+import { startTestNats } from "../testing/nats.ts";
+import { relayOnce } from "./relay.ts";
+import { ensureEventStream, eventStreamOf } from "./streams.ts";
+import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
+
+const merchantId = "019a0000-0000-7000-8000-00000000000a";
+const stream = eventStreamOf("test", 1);
+let bed: EventsBed;
+let nats: PrivateNats;
+let link: NatsLink;
+beforeAll(async () => {
+  [bed, nats] = await Promise.all([openEventsBed(), startTestNats()]);
+  link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
+  await link.connected;
+});
+afterAll(async () => {
+  await link.close();
+  await Promise.all([bed.close(), nats.stop({ removeData: true })]);
+});
+beforeEach(async () => {
+  await bed.setClockAhead("0 seconds");
+  await bed.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL");
+  await ensureEventStream(link.connection(), stream);
+  await (await link.connection().jetstreamManager()).streams.purge(stream.name);
+});
+
+const relay = () => relayOnce({ ...bed.context, nats: link, stream });
+const outboxRow = async (eventId: string) =>
+  (
+    await bed.rows<{ publish_count: number; published_at: Date }>("SELECT * FROM outbox_event WHERE id = $1", [eventId])
+  )[0];
+
+/** What the stream holds, oldest first. */
+async function published() {
+  const { streams } = await link.connection().jetstreamManager();
+  const { state } = await streams.info(stream.name);
+  const numbers = Array.from({ length: state.messages }, (_, index) => state.first_seq + index);
+  const stored = await Promise.all(numbers.map((seq) => streams.getMessage(stream.name, { seq })));
+  return stored.map((message) => ({
+    subject: message.subject,
+    messageId: message.header.get("Nats-Msg-Id"),
+    event: fromBinary(PaymentEventSchema, message.data),
+  }));
+}
+
+describe("relayOnce()", () => {
+  it("publishes an event under its type, with its public ids and exact body, and marks the row", async () => {
+    const { eventId, sessionId } = await bed.tell({ merchantId });
+    await relay();
+    const [message] = await published();
+    expect(message).toMatchObject({
+      subject: "payments.test.v1.payment_session.succeeded",
+      messageId: `${encodeId("evt", eventId)}:1`,
+      event: {
+        eventId: encodeId("evt", eventId),
+        type: "payment_session.succeeded",
+        environment: "test",
+        merchantId: encodeId("mer", merchantId),
+        sessionId: encodeId("ps", sessionId),
+        sequence: 1,
+      },
+    });
+    expect(JSON.parse(Buffer.from(message!.event.body).toString())).toMatchObject({ data: { sequence: 1 } });
+    expect((await outboxRow(eventId))?.published_at).toBeInstanceOf(Date);
+    await relay();
+    expect(await published()).toHaveLength(1);
+  });
+
+  it("publishes a session's events in sequence", async () => {
+    const sessionId = await bed.openSession(merchantId);
+    for (let count = 0; count < 5; count++) await bed.tell({ merchantId, sessionId });
+    await relay();
+    expect((await published()).map(({ event }) => event.sequence)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it("publishes again, past the duplicate window and with the same event id, what a relay had not marked", async () => {
+    const { eventId } = await bed.tell({ merchantId });
+    await relay();
+    // As a relay leaves it that dies after the publish: taken once, not marked.
+    const unmark =
+      "UPDATE outbox_event SET published_at = NULL, publish_at = now() + interval '10 seconds' WHERE id = $1";
+    await bed.rows(unmark, [eventId]);
+    await relay();
+    expect(await published()).toHaveLength(1);
+    await bed.setClockAhead("11 seconds");
+    await relay();
+    const id = encodeId("evt", eventId);
+    expect((await published()).map((message) => [message.messageId, message.event.eventId])).toEqual([
+      [`${id}:1`, id],
+      [`${id}:2`, id],
+    ]);
+  });
+
+  it("makes a missing stream again and publishes after its pause", async () => {
+    const { eventId } = await bed.tell({ merchantId });
+    await (await link.connection().jetstreamManager()).streams.delete(stream.name);
+    await expect(relay()).rejects.toThrow("503");
+    expect(await outboxRow(eventId)).toMatchObject({ publish_count: 1, published_at: null });
+    await bed.setClockAhead("11 seconds");
+    await relay();
+    expect((await published()).map((message) => message.messageId)).toEqual([`${encodeId("evt", eventId)}:2`]);
+  });
+
+  it("shares the rows with other relays", async () => {
+    for (let count = 0; count < 20; count++) await bed.tell({ merchantId });
+    await Promise.all([relay(), relay(), relay()]);
+    await relay();
+    expect(await published()).toHaveLength(20);
+  });
+});
