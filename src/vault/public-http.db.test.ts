@@ -1,0 +1,137 @@
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startVaultFixture, type VaultFixture } from "./vault-fixture.ts";
+
+const shop = "https://shop.example";
+// widget-and-vault.md's goal for everything that the card frame loads.
+const frameBytesMax = 14 * 1024;
+
+let fixture: VaultFixture;
+beforeAll(async () => {
+  fixture = await startVaultFixture();
+});
+afterAll(() => fixture.close());
+
+const get = (path: string, init?: RequestInit) => fetch(fixture.vault.origins.public + path, init);
+const ancestorsOf = (response: Response) =>
+  /frame-ancestors ([^;]+)/.exec(response.headers.get("content-security-policy") ?? "")?.[1];
+
+describe("GET /frame", () => {
+  it("may be embedded by the origins of its policy, and tells its script so", async () => {
+    const response = await get(`/frame?p=${await fixture.policy([shop, "https://b.example"])}`);
+    expect(response.status).toBe(200);
+    expect(ancestorsOf(response)).toBe("https://shop.example https://b.example");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await response.text()).toContain('<meta name="embedders" content="https://shop.example https://b.example">');
+  });
+
+  it("may be embedded by nobody without a policy that is signed, unexpired and of a known environment", async () => {
+    const over = await fixture.policy([shop], { expiresAt: new Date(Date.now() - 60_000) });
+    const [header, , signature] = (await fixture.policy([shop])).split(".");
+    const forged = [header, Buffer.from('{"origins":["https://evil.example"]}').toString("base64url"), signature].join(
+      ".",
+    );
+    for (const query of ["", "?p=", "?p=x", `?p=${over}`, `?p=${forged}`, `?p=${await fixture.grant("ps_1")}`]) {
+      const response = await get(`/frame${query}`);
+      expect(response.status).toBe(403);
+      expect(ancestorsOf(response)).toBe("'none'");
+      expect(await response.text()).toContain('<meta name="embedders" content="">');
+    }
+  });
+
+  it("lets any page embed it in test when the merchant registered none, and no page in live", async () => {
+    expect(ancestorsOf(await get(`/frame?p=${await fixture.policy([])}`))).toBe("*");
+    expect(ancestorsOf(await get(`/frame?p=${await fixture.policy([], { environment: "live" })}`))).toBe("'none'");
+  });
+
+  it("runs and styles with files of its own origin only", async () => {
+    const response = await get(`/frame?p=${await fixture.policy([shop])}`);
+    const policy = response.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
+    expect(policy).not.toMatch(/unsafe|data:|https?:\/\/(?!shop\.example)/);
+    const html = await response.text();
+    expect(html).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style| style=| on\w+=/);
+  });
+
+  it(`loads in ${frameBytesMax / 1024} KB, gzipped`, async () => {
+    const html = await (await get(`/frame?p=${await fixture.policy([shop])}`)).text();
+    const paths = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+    expect(paths).toHaveLength(2);
+    const texts = await Promise.all(paths.map(async (path) => (await get(path)).text()));
+    const bytes = [html, ...texts].reduce((sum, text) => sum + gzipSync(text).length, 0);
+    expect(bytes).toBeLessThan(frameBytesMax);
+  });
+
+  it("keeps its files for good: their names are their content", async () => {
+    const html = await (await get(`/frame?p=${await fixture.policy([shop])}`)).text();
+    const [, path = ""] = /src="(\/assets\/[^"]+)"/.exec(html) ?? [];
+    const response = await get(path);
+    expect(response.headers.get("cache-control")).toContain("immutable");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("labels every field and names it for autofill", async () => {
+    const html = await (await get(`/frame?p=${await fixture.policy([shop])}`)).text();
+    for (const autocomplete of ["cc-number", "cc-exp", "cc-csc", "cc-name"]) {
+      const [, id] = new RegExp(`<input id="(\\w+)"[^>]*autocomplete="${autocomplete}"`).exec(html) ?? [];
+      expect(html).toContain(`<label for="${id}">`);
+      expect(html).toContain(`aria-describedby="${id}-problem"`);
+    }
+  });
+});
+
+describe("the public port", () => {
+  it("serves the SDK script to any page", async () => {
+    const response = await get("/sdk.js?p=x");
+    expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(await response.text()).toContain("SwitchyardVault");
+  });
+
+  it("is alive", async () => {
+    expect((await get("/healthz")).status).toBe(204);
+  });
+
+  it("answers unknown paths and methods in the public error shape", async () => {
+    const missing = await get("/nothing");
+    expect(missing.status).toBe(404);
+    expect(await missing.json()).toMatchObject({ code: "not_found", requestId: missing.headers.get("request-id") });
+    const wrong = await get("/tokens");
+    expect(wrong.status).toBe(405);
+    expect(wrong.headers.get("allow")).toBe("POST");
+    expect(
+      (await get("/tokens", { method: "OPTIONS", headers: { origin: shop } })).headers.get(
+        "access-control-allow-origin",
+      ),
+    ).toBeNull();
+  });
+
+  it.each([
+    ["a malformed Host", "GET /healthz HTTP/1.1\r\nHost: a b/%\r\n\r\n"],
+    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n"],
+    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
+    ["two Authorizations", "GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nAuthorization: y\r\n\r\n"],
+    ["headers without end", `GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
+    ["no HTTP at all", "\x16\x03\x01\r\n\r\n"],
+  ])("survives %s", async (_, bytes) => {
+    expect(await exchange(bytes)).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect((await get("/healthz")).status).toBe(204);
+  });
+});
+
+/** Writes raw bytes to the public port and reads until it hangs up or has answered. */
+function exchange(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(fixture.vault.origins.public);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let answer = "";
+    socket.setEncoding("latin1");
+    socket.on("error", reject);
+    socket.on("close", () => resolve(answer));
+    socket.on("data", (chunk) => {
+      answer += chunk;
+      socket.end();
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import {
+  caretAfter,
+  digitsOf,
+  formatCvc,
+  formatExpiry,
+  formatNumber,
+  parseExpiry,
+  splitPastedCard,
+} from "./card-format.ts";
+
+describe("formatNumber()", () => {
+  it.each([
+    ["4242424242424242", "4242 4242 4242 4242"],
+    ["378282246310005", "3782 822463 10005"],
+    ["3056930009020004", "3056 930009 020004"],
+    ["5555-5555-5555-4444", "5555 5555 5555 4444"],
+    ["55555555555544449", "5555 5555 5555 4444"],
+    ["٤٢٤٢٤٢", "4242 42"],
+    ["４２４２", "4242"],
+    ["", ""],
+  ])("groups %s as %s", (text, shown) => {
+    expect(formatNumber(text)).toBe(shown);
+  });
+});
+
+describe("formatExpiry()", () => {
+  it.each([
+    ["1", "1"],
+    ["4", "04 / "],
+    ["04", "04 / "],
+    ["042", "04 / 2"],
+    ["0427", "04 / 27"],
+    ["427", "04 / 27"],
+    ["4/27", "04 / 27"],
+    ["04/2027", "04 / 27"],
+    ["042027", "04 / 27"],
+    ["2027-04", "04 / 27"],
+    ["12 / 30", "12 / 30"],
+    ["12 / 305", "12 / 30"],
+    ["1/", "1"],
+    ["1/2", "01 / 2"],
+  ])("reads %s as %s", (text, shown) => {
+    expect(formatExpiry(text)).toBe(shown);
+  });
+
+  it("is stable: formatting twice changes nothing", () => {
+    for (const text of ["1", "4", "0427", "04/2027", "2027-04", "12 / 3"]) {
+      expect(formatExpiry(formatExpiry(text))).toBe(formatExpiry(text));
+    }
+  });
+});
+
+describe("parseExpiry()", () => {
+  it("reads a complete date only", () => {
+    expect(parseExpiry("04 / 27")).toEqual({ expMonth: 4, expYear: 2027 });
+    expect(parseExpiry("04 / 2")).toBeUndefined();
+  });
+});
+
+describe("formatCvc()", () => {
+  it("takes as many digits as the network prints", () => {
+    expect(formatCvc("12345", "4242")).toBe("123");
+    expect(formatCvc("12345", "3782")).toBe("1234");
+    expect(formatCvc("12a34", "")).toBe("1234");
+  });
+});
+
+describe("splitPastedCard()", () => {
+  it("takes a whole card apart", () => {
+    const parts = { number: "4242 4242 4242 4242", expiry: "12/30", cvc: "123" };
+    expect(splitPastedCard("4242 4242 4242 4242 12/30 123")).toEqual(parts);
+    expect(splitPastedCard("4242 4242 4242 4242, 12/30, 123\n")).toEqual(parts);
+  });
+
+  it("leaves a lone number to the field", () => {
+    expect(splitPastedCard("4242 4242 4242 4242")).toBeUndefined();
+  });
+});
+
+describe("caretAfter()", () => {
+  it("stays behind the same digits, and goes past a separator at the end", () => {
+    expect(caretAfter("4242 4242", 2)).toBe(2);
+    expect(caretAfter("4242 4242", 4)).toBe(4);
+    expect(caretAfter("4242 4242", 6)).toBe(7);
+    expect(caretAfter("04 / ", 2)).toBe(5);
+    expect(digitsOf("04 / 27").length).toBe(4);
+  });
+});
