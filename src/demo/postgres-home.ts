@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chown, cp, mkdir, realpath, rename, rm } from "node:fs/promises";
+import { chown, cp, mkdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -35,6 +35,7 @@ export async function preparePostgresHome(options: { stateFolder: string; dataNa
   const runAs = await systemUserIds();
   const place = join(systemStateFolder, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
   await mkdir(place, { recursive: true, mode: 0o755 });
+  await writeFile(join(place, "README"), `The private PostgreSQL of ${stateFolder}. Remove this when that is gone.\n`);
   const installed = await copyBinaries(packaged, place);
   const dataParent = join(place, "data");
   await mkdir(dataParent, { recursive: true });
