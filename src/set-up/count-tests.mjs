@@ -1,4 +1,5 @@
 /** Counts what Vitest's JSON report says, so that nothing that went wrong is counted as nothing. */
+// @ts-check
 import { readFileSync } from "node:fs";
 
 /**

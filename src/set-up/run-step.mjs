@@ -1,4 +1,5 @@
 /** Runs one command of the set-up with a line that shows that it goes on, and keeps its output for when it fails. */
+// @ts-check
 import { spawn } from "node:child_process";
 
 /** A step that did not work; the message is for the person at the keyboard. */

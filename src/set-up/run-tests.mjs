@@ -1,4 +1,5 @@
 /** Runs every check and every test, and ends with one line that says how many passed and how many failed. */
+// @ts-check
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,6 +2,7 @@
  * Fetches what a fresh machine lacks: packages with Node 24 among them, nats-server, a browser for the tests.
  * Runs before "npm start" and "npm test" under whatever Node there is, so it is plain JavaScript without packages.
  */
+// @ts-check
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
