@@ -1,0 +1,73 @@
+/** What became of an order: its status, the way its payment took, and the webhooks received. */
+
+import { type Html, html } from "./html.ts";
+import type { Order } from "./orders.ts";
+import { page, priceText } from "./page.ts";
+import type { AttemptState, SessionState } from "./payment-api.ts";
+import { product } from "./product-page.ts";
+
+export function orderPage(order: Order): string {
+  return page(
+    `Order ${order.orderRef}`,
+    html`<h1>Order <span class="ref">${order.orderRef}</span></h1>
+<p class="summary"><span>${product.name}</span><strong>${priceText(order)}</strong></p>
+<div id="details" aria-live="polite">${orderDetails(order)}</div>`,
+    ["/order.js"],
+  );
+}
+
+/** The part of the page that changes; public/order.js puts it in place. */
+export function orderDetails(order: Order): Html {
+  const { state } = order;
+  return html`<section class="panel">
+<h2>Payment</h2>
+${statusLine(state)}
+</section>
+<section class="panel">
+<h2>Attempts</h2>
+${state?.attempts.length ? html`<ol class="trail">${state.attempts.map(attempt)}</ol>` : html`<p class="note">None yet.</p>`}
+</section>
+<section class="panel">
+<h2>Webhooks received</h2>
+${order.webhooks.length ? html`<ul class="trail">${order.webhooks.map(webhook)}</ul>` : html`<p class="note">None yet.</p>`}
+</section>`;
+}
+
+function statusLine(state: SessionState | undefined): Html {
+  if (!state) return html`<p class="note">Asking…</p>`;
+  const paid =
+    state.capturedVia &&
+    html`Captured via <strong>${state.capturedVia}</strong>${state.failover ? " after failover" : ""}. `;
+  const card = state.card && html`Card: ${state.card.brand} ending in ${state.card.last4}. `;
+  const declined = state.declineCode && html`Reason: <code>${state.declineCode}</code>. `;
+  const waiting = state.processing && "The payment is being processed.";
+  return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>
+<p class="note">Session <code>${state.sessionId}</code></p>`;
+}
+
+function attempt({ sequence, gateway, status, because, declineCode, durationMs, next }: AttemptState): Html {
+  const code = declineCode && html`<code>${declineCode}</code>`;
+  const duration = durationMs !== undefined && html`<small>${durationMs} ms</small>`;
+  const nextStep =
+    next && html`<p class="note">${next.action === "failover" ? "Failover" : "Stop"}: ${next.because}</p>`;
+  return html`<li>
+<p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${code} ${duration}</p>
+<p class="note">${because}</p>
+${nextStep}
+</li>`;
+}
+
+function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Html {
+  return html`<li>
+<p><strong>${type}</strong> <small>${receivedAt.toISOString().slice(11, 23)} UTC</small></p>
+<p class="note">Signature verified · <code>${webhookId}</code></p>
+</li>`;
+}
+
+const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
+const open = ["CREATED", "AUTHORIZING", "VOIDING", "UNKNOWN"];
+
+function badge(status: string): Html {
+  const tone = good.includes(status) ? "good" : open.includes(status) ? "open" : "bad";
+  return html`<span class="badge ${tone}">${status}</span>`;
+}

@@ -1,0 +1,63 @@
+/** The shop's orders. In memory: a real shop keeps them in its database. */
+
+import { EventEmitter } from "node:events";
+import type { CreatedSession, SessionState } from "./payment-api.ts";
+
+/** A verified webhook, as it came. */
+export type ReceivedWebhook = {
+  readonly webhookId: string;
+  readonly type: string;
+  readonly receivedAt: Date;
+};
+
+export type Order = {
+  readonly orderRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** The payment sessions of this order: one, and one more for every try after a decline. */
+  readonly sessions: CreatedSession[];
+  /** The newest session as the service last told it. */
+  state: SessionState | undefined;
+  readonly webhooks: ReceivedWebhook[];
+};
+
+// A demo may run for weeks; nobody looks at the thousandth order.
+const ordersMax = 1_000;
+
+export class Orders {
+  readonly #orders = new Map<string, Order>();
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+
+  add(order: Pick<Order, "orderRef" | "amountMinor" | "currency">): Order {
+    const added: Order = { ...order, sessions: [], state: undefined, webhooks: [] };
+    this.#orders.set(order.orderRef, added);
+    const oldest = this.#orders.keys().next().value;
+    if (this.#orders.size > ordersMax && oldest !== undefined) this.#orders.delete(oldest);
+    return added;
+  }
+
+  find(orderRef: string): Order | undefined {
+    return this.#orders.get(orderRef);
+  }
+
+  /** Keeps what the service says about the order's newest session; an answer about an older one changes nothing. */
+  recordState(order: Order, state: SessionState): void {
+    if (state.sessionId !== order.sessions.at(-1)?.sessionId) return;
+    order.state = state;
+    this.#changes.emit(order.orderRef);
+  }
+
+  /** Returns false for a webhook that came before: deliveries are repeated until they are answered. */
+  recordWebhook(order: Order, webhook: ReceivedWebhook): boolean {
+    if (order.webhooks.some(({ webhookId }) => webhookId === webhook.webhookId)) return false;
+    order.webhooks.push(webhook);
+    this.#changes.emit(order.orderRef);
+    return true;
+  }
+
+  /** Calls `listener` after every change of the order until the returned function is called. */
+  watch(order: Order, listener: () => void): () => void {
+    this.#changes.on(order.orderRef, listener);
+    return () => this.#changes.off(order.orderRef, listener);
+  }
+}

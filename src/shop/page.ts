@@ -1,0 +1,48 @@
+/** What all pages of the shop have in common. */
+
+import { type Html, html } from "./html.ts";
+
+/** The hosts that a checkout page talks to, besides the shop's own. */
+export type PaymentHosts = { readonly apiOrigin: string; readonly vaultOrigin: string };
+
+/** A page's policy: the shop itself, and for a checkout the three named hosts that docs/integration.md lists. */
+export function contentSecurityPolicy(hosts?: PaymentHosts): string {
+  const { apiOrigin = "", vaultOrigin = "" } = hosts ?? {};
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${apiOrigin} ${vaultOrigin}`,
+    `connect-src 'self' ${apiOrigin}`,
+    `frame-src ${vaultOrigin || "'none'"}`,
+    "style-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+/** A whole page around its content. */
+export function page(title: string, content: Html, scripts: readonly string[] = []): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Roundhouse</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/shop.css">
+${scripts.map((script) => html`<script src="${script}" defer></script>\n`)}</head>
+<body>
+<header><a href="/">Roundhouse</a><span>demo shop</span></header>
+<main>
+${content}
+</main>
+</body>
+</html>
+`.text;
+}
+
+/** 4900 EUR is €49.00. The shop sells in currencies with two decimals only. */
+export function priceText({ amountMinor, currency }: { amountMinor: number; currency: string }): string {
+  return new Intl.NumberFormat("en", { style: "currency", currency }).format(amountMinor / 100);
+}

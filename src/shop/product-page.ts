@@ -1,0 +1,31 @@
+/** The one thing that the shop sells. */
+
+import { html } from "./html.ts";
+import { page, priceText } from "./page.ts";
+
+export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
+
+export function productPage(): string {
+  return page(
+    product.name,
+    html`<article class="product">
+<svg viewBox="0 0 200 200" role="img" aria-label="A blue moka pot">
+<circle cx="100" cy="104" r="86" class="plate"/>
+<path class="pot" d="M68 58h58l8 48H60z"/>
+<path class="lid" d="M66 58c4-12 18-16 31-16s27 4 31 16z"/>
+<circle class="knob" cx="97" cy="37" r="6"/>
+<path class="pot" d="M60 112h74l9 46c1 5-2 9-7 9H58c-5 0-8-4-7-9z"/>
+<path class="band" d="M58 104h78v10H58z"/>
+<path class="pot" d="M68 58 50 52l14 30z"/>
+<path class="handle" d="M128 66h26c6 0 9 4 8 10l-7 38"/>
+</svg>
+<div>
+<h1>${product.name}</h1>
+<p>Six cups, heavy steel, made to be handed down. Fits every hob, induction included.</p>
+<p class="price">${priceText(product)} <small>with shipping</small></p>
+<form method="post" action="/orders"><button class="button">Buy now</button></form>
+<p class="note">Nothing is sold here: this is a demo of a payment, in test mode, from the first click to the webhook.</p>
+</div>
+</article>`,
+  );
+}

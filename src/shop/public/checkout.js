@@ -1,0 +1,27 @@
+/* Mounts the widget with the session that the page brought along. */
+const { orderRef, widget: session } = JSON.parse(document.getElementById("checkout")?.textContent ?? "");
+const again = /** @type {HTMLButtonElement} */ (document.getElementById("again"));
+
+const widget = Switchyard.mount({
+  container: "#card",
+  ...session,
+  // What the customer sees next. The goods wait for the webhook.
+  onSuccess: () => location.assign(`/orders/${orderRef}`),
+  onPending: () => location.assign(`/orders/${orderRef}`),
+  onDeclined: () => {
+    again.hidden = false;
+    again.focus();
+  },
+});
+
+// A session takes one card: another card gets a fresh session of the same order.
+again.addEventListener("click", async () => {
+  again.disabled = true;
+  const answer = await fetch(`/orders/${orderRef}/sessions`, { method: "POST" });
+  again.disabled = false;
+  if (!answer.ok) return;
+  again.hidden = true;
+  const { sessionId, clientSecret, vault } = await answer.json();
+  await widget.update({ sessionId, clientSecret, vault });
+  widget.focus();
+});

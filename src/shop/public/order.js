@@ -1,0 +1,6 @@
+/* Keeps the order's details up to date. They come as HTML that the shop has escaped. */
+const details = /** @type {HTMLElement} */ (document.getElementById("details"));
+
+new EventSource(`${location.pathname}/events`).addEventListener("message", ({ data }) => {
+  details.innerHTML = JSON.parse(data);
+});

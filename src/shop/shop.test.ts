@@ -1,0 +1,209 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Shop, startShop } from "./shop.ts";
+
+const secretKey = "switchyard_test_sk_shop";
+const signingSecret = `switchyard_test_whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const verifier = new Webhook(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
+
+type Created = { readonly key: string; readonly authorization: string; readonly body: { readonly orderRef: string } };
+
+let created: Created[];
+let session: Record<string, unknown>;
+let refusal: object | undefined;
+let service: Server;
+let shop: Shop;
+
+/** The REST API as a merchant sees it: create, repeated by key, and read. */
+async function startService(): Promise<Server> {
+  const sessionIds = new Map<string, string>();
+  const server = createServer(async (request, response) => {
+    const answer = (status: number, body: object) =>
+      response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    if (refusal) return answer(503, refusal);
+    if (request.method === "GET") return answer(200, session);
+    const key = String(request.headers["idempotency-key"]);
+    const body = (await json(request)) as Created["body"];
+    created.push({ key, authorization: String(request.headers.authorization), body });
+    if (!sessionIds.has(key)) sessionIds.set(key, `ps_${sessionIds.size + 1}`);
+    const sessionId = sessionIds.get(key);
+    session = {
+      sessionId,
+      orderRef: body.orderRef,
+      status: "CREATED",
+      processing: false,
+      failover: false,
+      attempts: [],
+    };
+    answer(201, { sessionId, clientSecret: `${sessionId}_secret_t1_x`, expiresAt: "", vault: { mode: "</script>" } });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+beforeEach(async () => {
+  created = [];
+  refusal = undefined;
+  service = await startService();
+  const apiOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const testCards = [{ number: "4000000000000002", name: "Decline <b>", behaviour: "declined everywhere" }];
+  const vaultOrigin = "http://localhost:1";
+  shop = await startShop({
+    restBase: `${apiOrigin}/api/v1`,
+    apiOrigin,
+    vaultOrigin,
+    secretKey,
+    signingSecret,
+    port: 0,
+    testCards,
+  });
+});
+
+afterEach(async () => {
+  await shop.close();
+  service.closeAllConnections();
+  service.close();
+});
+
+/** Orders the product; returns the order's reference. */
+async function order(): Promise<string> {
+  const response = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
+  expect(response.status).toBe(303);
+  return response.headers.get("Location")!.replace("/checkout/", "");
+}
+
+function sendWebhook(body: object, change: { signature?: string; timestamp?: Date; id?: string } = {}) {
+  const { timestamp = new Date(), id = "evt_1" } = change;
+  const payload = JSON.stringify(body);
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": String(Math.floor(timestamp.getTime() / 1000)),
+    "webhook-signature": change.signature ?? verifier.sign(id, timestamp, payload),
+  };
+  return fetch(`${shop.origin}/webhooks`, { method: "POST", headers, body: payload });
+}
+
+/** The details that an open order page is sent, until one holds `expected`. */
+async function seenOnOrderPage(orderRef: string, expected: string): Promise<string> {
+  const response = await fetch(`${shop.origin}/orders/${orderRef}/events`);
+  let seen = "";
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    seen += chunk;
+    if (seen.includes(expected)) return seen;
+  }
+  throw new Error("the order page's events ended");
+}
+
+describe("ordering", () => {
+  it("creates a session with the secret key and an Idempotency-Key of the order's own", async () => {
+    const orderRef = await order();
+    expect(created).toEqual([
+      {
+        key: `${orderRef}-1`,
+        authorization: `Bearer ${secretKey}`,
+        body: { orderRef, amountMinor: 4900, currency: "EUR" },
+      },
+    ]);
+  });
+
+  it("keeps the session of an order that may yet be paid", async () => {
+    const answer = await fetch(`${shop.origin}/orders/${await order()}/sessions`, { method: "POST" });
+    expect(await answer.json()).toMatchObject({ sessionId: "ps_1" });
+  });
+
+  it("opens a fresh session for another card after a decline", async () => {
+    const orderRef = await order();
+    session = { ...session, status: "DECLINED" };
+    const answer = await fetch(`${shop.origin}/orders/${orderRef}/sessions`, { method: "POST" });
+    expect(await answer.json()).toMatchObject({ sessionId: "ps_2" });
+    expect(created[1]?.key).toBe(`${orderRef}-2`);
+  });
+
+  it("shows the service's refusal with its request id", async () => {
+    refusal = { code: "unavailable", detail: "Try again.", requestId: "req_7" };
+    const response = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
+    expect(response.status).toBe(502);
+    expect(await response.text()).toContain("req_7");
+  });
+});
+
+describe("the checkout page", () => {
+  it("carries the session past any markup in it, and never the secret key", async () => {
+    const text = await (await fetch(`${shop.origin}/checkout/${await order()}`)).text();
+    const data = /<script type="application\/json" id="checkout">(.*?)<\/script>/.exec(text)?.[1] ?? "";
+    expect(JSON.parse(data).widget).toMatchObject({ sessionId: "ps_1", vault: { mode: "</script>" } });
+    expect(text).toContain("Decline &#60;b&#62;");
+    expect(text).not.toContain(secretKey);
+  });
+
+  it("names three hosts in its policy, without wildcards and exceptions", async () => {
+    const { headers } = await fetch(`${shop.origin}/checkout/${await order()}`);
+    const policy = headers.get("Content-Security-Policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-src http://localhost:1;");
+    expect(policy).not.toMatch(/\*|unsafe|nonce|data:/);
+    expect(headers.get("Cache-Control")).toBe("no-store");
+  });
+
+  it("is not found for an order that is not there", async () => {
+    expect((await fetch(`${shop.origin}/checkout/RH-none`)).status).toBe(404);
+  });
+});
+
+describe("the webhook route", () => {
+  it("shows a signed webhook on the open order page, once however often it comes", async () => {
+    const orderRef = await order();
+    const seen = seenOnOrderPage(orderRef, "payment_session.succeeded");
+    const body = { type: "payment_session.succeeded", data: { orderRef } };
+    expect((await sendWebhook(body)).status).toBe(204);
+    expect((await sendWebhook(body)).status).toBe(204);
+    await seen;
+    const page = await (await fetch(`${shop.origin}/orders/${orderRef}`)).text();
+    expect(page.split("payment_session.succeeded")).toHaveLength(2);
+  });
+
+  it("refuses a wrong signature, an old timestamp and missing headers", async () => {
+    const orderRef = await order();
+    const body = { type: "payment_session.succeeded", data: { orderRef } };
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    expect((await sendWebhook(body, { signature: `v1,${Buffer.alloc(32).toString("base64")}` })).status).toBe(400);
+    expect((await sendWebhook(body, { timestamp: anHourAgo })).status).toBe(400);
+    expect((await fetch(`${shop.origin}/webhooks`, { method: "POST", body: "{}" })).status).toBe(400);
+    const page = await (await fetch(`${shop.origin}/orders/${orderRef}`)).text();
+    expect(page).not.toContain("payment_session.succeeded");
+  });
+
+  it("accepts the dashboard's test event, which is of no order", async () => {
+    expect((await sendWebhook({ type: "webhook_endpoint.test" })).status).toBe(204);
+  });
+});
+
+describe("the order page", () => {
+  it("follows the attempts, with every value escaped", async () => {
+    const orderRef = await order();
+    session = {
+      ...session,
+      status: "SUCCEEDED",
+      failover: true,
+      capturedVia: "SANDBOX_B",
+      attempts: [
+        {
+          attemptId: "att_1",
+          sequence: 1,
+          gateway: "SANDBOX_A",
+          status: "DECLINED",
+          because: "priority <1>",
+          declineCode: "card_declined",
+          next: { action: "failover", because: "rule 3 moves on" },
+        },
+        { attemptId: "att_2", sequence: 2, gateway: "SANDBOX_B", status: "CAPTURED", because: "priority 2" },
+      ],
+    };
+    const seen = await seenOnOrderPage(orderRef, "after failover");
+    expect(seen).toContain("priority &#60;1&#62;");
+    expect(seen).toContain("Failover: rule 3 moves on");
+  });
+});

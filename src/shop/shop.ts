@@ -1,0 +1,187 @@
+/** The demo merchant: a shop with one product, which talks to the payment service by HTTP like anybody else. */
+
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { checkoutPage, type TestCard } from "./checkout-page.ts";
+import { html } from "./html.ts";
+import { refreshState, streamOrder } from "./order-events.ts";
+import { orderPage } from "./order-page.ts";
+import { type Order, Orders } from "./orders.ts";
+import { contentSecurityPolicy, page } from "./page.ts";
+import { PaymentApi, PaymentApiError } from "./payment-api.ts";
+import { product, productPage } from "./product-page.ts";
+import { readText } from "./request-body.ts";
+import { WebhookReceiver } from "./webhooks.ts";
+
+export type ShopConfig = {
+  /** The REST address with its version, such as `https://pay.example/api/v1`. */
+  readonly restBase: string;
+  /** Where the widget comes from, and what it calls. */
+  readonly apiOrigin: string;
+  /** The one origin that sees a card; the checkout page's content security policy names it. */
+  readonly vaultOrigin: string;
+  readonly secretKey: string;
+  readonly signingSecret: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** Shown beside the card form. */
+  readonly testCards: readonly TestCard[];
+};
+
+export type Shop = { readonly origin: string; close(): Promise<void> };
+
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly orderRef: string };
+type Route = { readonly method: string; readonly path: RegExp; handle(exchange: Exchange): void | Promise<void> };
+
+/** Starts the shop on 127.0.0.1. */
+export async function startShop(config: ShopConfig): Promise<Shop> {
+  const routes = routesOf(config);
+  const server = createServer((request, response) => {
+    answer(routes, request, response).catch((error: unknown) => answerError(error, response));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(config.port, "127.0.0.1", resolve);
+  });
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function routesOf(config: ShopConfig): Route[] {
+  const orders = new Orders();
+  const api = new PaymentApi(config);
+  const webhooks = new WebhookReceiver(config.signingSecret, orders);
+  const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
+  const checkoutPolicy = contentSecurityPolicy(config);
+  return [
+    { method: "GET", path: /^\/$/, handle: ({ response }) => sendPage(response, productPage()) },
+    {
+      // The customer wants to pay: an order of ours, and a payment session for it.
+      method: "POST",
+      path: /^\/orders$/,
+      handle: async ({ response }) => {
+        const orderRef = `RH-${randomBytes(6).toString("hex")}`;
+        const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
+        await openSession(order, api);
+        response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
+      },
+    },
+    {
+      // Reloading shows the same session: the widget goes on where it was.
+      method: "GET",
+      path: /^\/checkout\/([\w-]+)$/,
+      handle: ({ response, orderRef }) => sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy),
+    },
+    {
+      // Another card after a decline. An order that is paid, or may yet be, keeps the session it has.
+      method: "POST",
+      path: /^\/orders\/([\w-]+)\/sessions$/,
+      handle: async ({ response, orderRef }) => {
+        const order = found(orderRef);
+        await refreshState(order, { orders, api });
+        const ended = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
+        sendJson(response, ended ? await openSession(order, api) : order.sessions.at(-1));
+      },
+    },
+    {
+      method: "GET",
+      path: /^\/orders\/([\w-]+)$/,
+      handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef))),
+    },
+    {
+      method: "GET",
+      path: /^\/orders\/([\w-]+)\/events$/,
+      handle: ({ response, orderRef }) => streamOrder(found(orderRef), response, { orders, api }),
+    },
+    {
+      method: "POST",
+      path: /^\/webhooks$/,
+      handle: async ({ request, response }) => {
+        const headers = Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        );
+        response.writeHead(webhooks.receive(headers, await readText(request))).end();
+      },
+    },
+    file("/shop.css", "text/css"),
+    file("/checkout.js", "text/javascript"),
+    file("/order.js", "text/javascript"),
+  ];
+}
+
+/** A session of an order. The key makes a repeated call, after a lost answer or a double click, return the same one. */
+async function openSession(order: Order, api: PaymentApi) {
+  const { orderRef, amountMinor, currency, sessions } = order;
+  const idempotencyKey = `${orderRef}-${sessions.length + 1}`;
+  const session = await api.createSession({ orderRef, amountMinor, currency }, idempotencyKey);
+  if (!sessions.some(({ sessionId }) => sessionId === session.sessionId)) sessions.push(session);
+  order.state = undefined;
+  return session;
+}
+
+async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  // An order's address is all it takes to see the order: it goes to nobody else.
+  response.setHeader("Referrer-Policy", "no-referrer");
+  const path = request.url?.split("?")[0] ?? "";
+  for (const route of routes) {
+    const match = route.method === request.method && route.path.exec(path);
+    if (match) return route.handle({ request, response, orderRef: match[1] ?? "" });
+  }
+  notFound();
+}
+
+class NotFound extends Error {}
+
+function notFound(): never {
+  throw new NotFound("There is no such page.");
+}
+
+function answerError(error: unknown, response: ServerResponse): void {
+  if (response.headersSent) {
+    response.destroy();
+  } else if (error instanceof NotFound) {
+    response.statusCode = 404;
+    sendPage(response, page("Not found", html`<h1>Not found</h1><p>${error.message}</p>`));
+  } else if (error instanceof PaymentApiError) {
+    response.statusCode = 502;
+    const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId}</code></p>`;
+    sendPage(response, page("Payment service", html`<h1>No payment today</h1><p>${error.message}</p>${facts}`));
+  } else {
+    console.error(error);
+    response.statusCode = 500;
+    sendPage(response, page("Error", html`<h1>Something went wrong</h1><p>Please try again.</p>`));
+  }
+}
+
+function sendPage(response: ServerResponse, text: string, policy = contentSecurityPolicy()): void {
+  response.setHeader("Content-Security-Policy", policy);
+  send(response, "text/html", text);
+}
+
+function sendJson(response: ServerResponse, data: unknown): void {
+  send(response, "application/json", JSON.stringify(data));
+}
+
+function send(response: ServerResponse, mediaType: string, text: string): void {
+  // A checkout page holds its session's client secret.
+  response.setHeader("Cache-Control", "no-store");
+  response.setHeader("Content-Type", `${mediaType}; charset=utf-8`);
+  response.end(text);
+}
+
+function file(path: string, mediaType: string): Route {
+  const content = readFileSync(new URL(`public${path}`, import.meta.url), "utf8");
+  return {
+    method: "GET",
+    path: new RegExp(`^${path.replace(".", "\\.")}$`),
+    handle: ({ response }) => send(response, mediaType, content),
+  };
+}
