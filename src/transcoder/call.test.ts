@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
@@ -57,7 +56,7 @@ describe("the implementation's context", () => {
       },
       methods: {
         searchBooks: async (_: unknown, context: HandlerContext) => {
-          const closed = once(arrived!.socket, "close");
+          const closed = new Promise((resolve) => arrived!.socket.once("close", resolve));
           entered.resolve();
           await closed;
           outcome.resolve(context.signal.aborted);

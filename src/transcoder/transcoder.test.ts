@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { json as readJson } from "node:stream/consumers";
@@ -199,7 +198,7 @@ describe("createTranscoder()", () => {
     const { port } = await start({
       authenticate: async (_, request) => {
         entered.resolve();
-        await once(request.socket, "close");
+        await new Promise((resolve) => request.socket.once("close", resolve));
       },
       renderError: (error) => {
         rendered.resolve(error);
