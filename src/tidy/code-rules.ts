@@ -5,7 +5,8 @@ import type { SourceFacts, UseFact } from "./source-facts.ts";
 const hiddenInputs = /(^|\.)(Date\.now|Math\.random|randomUUID|randomBytes|performance\.now)$|^new Date\(\)$/;
 // In SQL the clock is app.clock(), for the same reason.
 const databaseClocks = /(?<!app\.)\b(now|clock_timestamp|statement_timestamp)\(\)|\bcurrent_timestamp\b/i;
-const unrunTests = /^(it|test|describe|suite)\.(skip|only|todo|fails|skipIf|runIf)$/;
+// runIf is for what only one system has; it says which.
+const unrunTests = /^(it|test|describe|suite)\.(skip|only|todo|fails|skipIf)$/;
 
 // Set-up runs before there is anything to configure, and hands its surroundings on to npm and apt.
 const mayReadEnvironment = /^src\/(config\.ts$|set-up\/)/;

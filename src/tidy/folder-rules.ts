@@ -4,12 +4,13 @@ import type { ImportFact, SourceFacts } from "./source-facts.ts";
 const foundation = ["limits", "platform"];
 const capabilities = [...foundation, "accounts", "events", "gateways"];
 const payment = [...capabilities, "core", "notifications"];
-const faces = [...payment, "config", "server-keys", "edge", "dashboard", "transcoder"];
-const product = [...faces, "environment", "app", "migrations", "client", "shop", "demo"];
+const faces = [...payment, "config", "server-keys", "version", "edge", "dashboard", "transcoder", "client"];
+const product = [...faces, "environment", "app", "serve", "migrations", "shop", "demo"];
 
 /** Each place (a folder of src, a file in src itself, or widget) and the places it may import besides itself. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   limits: [],
+  version: [],
   platform: ["limits"],
   transcoder: [],
   accounts: foundation,
@@ -27,9 +28,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: [...foundation, "server-keys"],
   "server-keys": ["platform", "core"],
   environment: [...faces, "migrations"],
-  app: [...faces, "environment", "migrations"],
+  // It serves the widget's files, so it builds them.
+  app: [...faces, "environment", "migrations", "widget"],
+  // The one place that starts a vault, because each process of the service is started here.
+  serve: [...faces, "environment", "app", "vault"],
   main: product,
-  client: foundation,
+  // Typed clients, some of which are what a capability asked for (a card forwarder).
+  client: [...foundation, "gateways"],
   // A merchant's integration: it may know of us only what any merchant can.
   shop: [],
   demo: product,
