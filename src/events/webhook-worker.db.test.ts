@@ -145,5 +145,9 @@ describe("startWebhookWorker()", () => {
     await Promise.all(told.map(({ eventId }) => receiver.waitFor(carries(eventId))));
     await Promise.all(workers.map((worker) => worker.close()));
     expect(receiver.requests).toHaveLength(told.length + 1);
+    await link.connection().flush();
+    const { consumers } = await link.connection().jetstreamManager();
+    const { num_ack_pending, num_pending } = await consumers.info(stream.name, stream.workerConsumer);
+    expect({ num_ack_pending, num_pending }).toEqual({ num_ack_pending: 0, num_pending: 0 });
   });
 });
