@@ -54,8 +54,8 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
-// The height of the empty form, so that nothing on the page moves when the frame says its own.
-const firstHeight = "17rem";
+// The height of the empty form at the usual font size, so that nothing on the page moves when the frame says its own.
+const firstHeight = "241px";
 
 /** Adds a card frame to the page and starts loading it. */
 export function mountCardFrame(options: CardFrameOptions): CardFrame {

@@ -1,0 +1,241 @@
+/** The card frame in a real browser, on a merchant's page of another site. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Browser, chromium, type FrameLocator, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CardFrameOptions } from "../../widget/vault-sdk/sdk.ts";
+import { startVaultFixture, testCard, type VaultFixture } from "../vault/vault-fixture.ts";
+
+let fixture: VaultFixture;
+let vaultOrigin: string;
+let shop: Server;
+let shopOrigin: string;
+let browser: Browser;
+let page: Page;
+/** Everything that could leak: addresses asked for, their referrers, console lines. */
+let seen: string[];
+
+beforeAll(async () => {
+  fixture = await startVaultFixture();
+  // Another site than the shop's, not only another port.
+  vaultOrigin = fixture.vault.origins.public.replace("127.0.0.1", "localhost");
+  shop = createServer((_, response) => {
+    response.setHeader(
+      "content-security-policy",
+      `default-src 'none'; script-src ${vaultOrigin}; frame-src ${vaultOrigin}`,
+    );
+    response.setHeader("content-type", "text/html");
+    response.end(
+      `<!doctype html><title>Shop</title><div id="card"></div><script src="${vaultOrigin}/sdk.js"></script>`,
+    );
+  });
+  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
+  shopOrigin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...quiet] });
+});
+afterAll(async () => {
+  await browser?.close();
+  shop?.close();
+  await fixture?.close();
+});
+beforeEach(async () => {
+  seen = [];
+  page = await browser.newPage();
+  page.on("request", (request) => seen.push(request.url(), request.headers().referer ?? ""));
+  page.on("console", (message) => seen.push(message.text()));
+  await page.goto(shopOrigin);
+});
+afterEach(() => page.close());
+
+/** Mounts the frame on the open page; `page.evaluate` reaches it as `frame`. */
+async function mount(
+  origins: readonly string[] = [shopOrigin],
+  change: Partial<CardFrameOptions> = {},
+): Promise<FrameLocator> {
+  const options = {
+    ...change,
+    sdkUrl: `${vaultOrigin}/sdk.js`,
+    framePolicy: await fixture.policy(origins),
+  };
+  await page.evaluate((given) => {
+    const states: unknown[] = [];
+    const container = document.querySelector<HTMLElement>("#card")!;
+    const frame = globalThis.SwitchyardVault!.mountCardFrame({
+      ...given,
+      container,
+      onChange: (state) => states.push(state),
+      onSubmitRequest: () => states.push("submit"),
+    });
+    Object.assign(globalThis, { frame, states });
+  }, options);
+  return page.frameLocator("iframe");
+}
+
+const ready = () => page.evaluate("frame.ready");
+const tokenize = (grant: string) =>
+  page.evaluate(`frame.tokenize(${JSON.stringify(grant)}).catch(({ code }) => ({ code }))`) as Promise<
+    Record<string, string>
+  >;
+
+async function enterCard(frame: FrameLocator): Promise<void> {
+  await frame.getByLabel("Card number").click();
+  // Tab order and formatting are the browser's own.
+  await page.keyboard.type(testCard.number);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("431");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(testCard.cvc);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(testCard.holder);
+}
+
+describe("the card frame", () => {
+  it("turns a typed card into a token, and leaves the number nowhere else", async () => {
+    const frame = await mount();
+    await ready();
+    await enterCard(frame);
+    const grant = await fixture.grant("ps_browser");
+    const answer = await tokenize(grant);
+    expect(answer).toEqual({ token: expect.stringMatching(/^tok_/), brand: "visa", last4: "4242" });
+    const { rows } = await fixture.database.pool.query("SELECT 1 FROM card WHERE session_id = 'ps_browser'");
+    expect(rows).toHaveLength(1);
+    const stored = await page.evaluate(
+      "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, states])",
+    );
+    const trace = `${seen.join("\n")}\n${stored}`;
+    expect(trace.replaceAll(/\D/g, "")).not.toContain(testCard.number);
+    expect(trace).not.toContain(grant);
+    expect(trace).toContain('"complete":true,"empty":false,"brand":"visa"');
+  });
+
+  it("shows what is wrong at the field, moves the focus there, and asks nobody", async () => {
+    const frame = await mount();
+    await ready();
+    await frame.getByLabel("Card number").fill("4242 4242 4242 4241");
+    expect(await tokenize(await fixture.grant("ps_wrong"))).toEqual({ code: "invalid_card" });
+    const number = frame.getByLabel("Card number");
+    expect(await number.getAttribute("aria-invalid")).toBe("true");
+    expect(await frame.locator("#number-problem").textContent()).toContain("typing mistake");
+    expect(await number.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+    expect(seen.filter((address) => address.endsWith("/tokens"))).toEqual([]);
+    await number.fill(testCard.number);
+    expect(await number.getAttribute("aria-invalid")).toBeNull();
+  });
+
+  it("shows the vault's own refusal at the field", async () => {
+    const frame = await mount();
+    await ready();
+    await enterCard(frame);
+    await frame.getByLabel("Card number").fill("5555555555554444");
+    expect(await tokenize(await fixture.grant("ps_real"))).toEqual({ code: "test_card_required" });
+    expect(await frame.locator("#number-problem").textContent()).toContain("test cards");
+  });
+
+  it("keeps the caret where the customer is typing, also over the gaps", async () => {
+    const frame = await mount();
+    await ready();
+    const number = frame.getByLabel("Card number");
+    await number.click();
+    await page.keyboard.type("42424242");
+    for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("9");
+    expect(await number.inputValue()).toBe("4249 4242");
+    expect(await number.evaluate((input: HTMLInputElement) => input.selectionStart)).toBe(4);
+  });
+
+  it("takes a whole pasted card apart", async () => {
+    const frame = await mount();
+    await ready();
+    await frame.getByLabel("Card number").evaluate((input, text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text", text);
+      input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }, "4242424242424242 04/31 123");
+    expect(await frame.getByLabel("Expiry date").inputValue()).toBe("04 / 31");
+    expect(await tokenize(await fixture.grant("ps_pasted"))).toMatchObject({ last4: "4242" });
+  });
+
+  it("takes on the page's language and colours, but no address in a colour", async () => {
+    const frame = await mount([shopOrigin], {
+      locale: "de-AT",
+      appearance: { theme: "dark", variables: { colorPrimary: "#0a0", colorText: "url(https://evil.example)" } },
+    });
+    await ready();
+    expect(await frame.getByLabel("Kartennummer").count()).toBe(1);
+    const style = await frame.locator("html").getAttribute("style");
+    expect(style).toContain("--color-primary: #0a0");
+    expect(style).not.toContain("evil");
+  });
+
+  it("tells the page of Enter, and takes no input while disabled", async () => {
+    const frame = await mount();
+    await ready();
+    await frame.getByLabel("Security code").press("Enter");
+    await page.waitForFunction("states.includes('submit')");
+    await page.evaluate("frame.setDisabled(true)");
+    await expect.poll(() => frame.getByLabel("Card number").isDisabled()).toBe(true);
+  });
+
+  it("has its height from the start, and grows with what it has to say", async () => {
+    const frame = await mount();
+    const heightOf = () => page.locator("iframe").evaluate((iframe) => iframe.getBoundingClientRect().height);
+    const first = await heightOf();
+    await ready();
+    expect(await frame.locator("body").evaluate((body) => body.scrollHeight)).toBe(first);
+    await tokenize(await fixture.grant("ps_tall"));
+    await expect.poll(heightOf).toBeGreaterThan(first);
+  });
+
+  it("does not appear on a page that its policy does not name", async () => {
+    const blocked = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
+    const frame = await mount(["https://shop.example"]);
+    await blocked;
+    expect(await frame.getByLabel("Card number").count()).toBe(0);
+  });
+
+  it("takes no port from such a page, even where a browser ignores the header", async () => {
+    await page.route("**/frame?*", async (route) => {
+      const response = await route.fetch();
+      const { "content-security-policy": _, ...headers } = response.headers();
+      await route.fulfill({ response, headers });
+    });
+    const frame = await mount(["https://shop.example"]);
+    await frame.getByLabel("Card number").waitFor();
+    // The frame's own listener was there first, so it has decided when this one hears the greeting.
+    const theme = frame
+      .locator("html")
+      .evaluate(
+        (root) =>
+          new Promise((resolve) => addEventListener("message", () => resolve(root.dataset.theme ?? "undressed"))),
+      );
+    await page.evaluate((origin) => {
+      const greeting = { type: "switchyard-card-frame", locale: "en", theme: "light", variables: {} };
+      const { contentWindow } = document.querySelector("iframe")!;
+      setInterval(() => contentWindow!.postMessage(greeting, origin, [new MessageChannel().port2]), 20);
+    }, vaultOrigin);
+    expect(await theme).toBe("undressed");
+  });
+
+  it("listens to one port only: a second greeting gets no answer", async () => {
+    await mount();
+    await ready();
+    const second = await page.evaluate((origin) => {
+      const { port1, port2 } = new MessageChannel();
+      const greeting = { type: "switchyard-card-frame", locale: "en", theme: "auto", variables: {} };
+      document.querySelector("iframe")!.contentWindow!.postMessage(greeting, origin, [port2]);
+      return Promise.race([
+        new Promise((resolve) => {
+          port1.onmessage = () => resolve("answered");
+        }),
+        // The first port answers after the greeting was handled, so the silence before it is the frame's.
+        new Promise((resolve) => {
+          const { frame } = globalThis as unknown as { frame: { tokenize(grant: string): Promise<unknown> } };
+          frame.tokenize("x").catch(() => resolve("silent"));
+        }),
+      ]);
+    }, vaultOrigin);
+    expect(second).toBe("silent");
+  });
+});
