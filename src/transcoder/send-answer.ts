@@ -13,7 +13,7 @@ export type Answer = {
  * out the body and keeps its length. Does nothing when the client has gone.
  */
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
-  if (response.destroyed || response.headersSent) return;
+  if (response.destroyed) return;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.statusCode = status;
   if (body === "") {

@@ -153,6 +153,13 @@ describe("a refusal", () => {
     expect(await details({ begin: 2, end: "3", daily: true })).toEqual(["must be a whole number"]);
   });
 
+  it("points at the whole body for a rule of the field that it is, also beside a path variable of that field", async () => {
+    const { json } = await (await start()).send("PATCH /v1/shelves/1/books/2", { title: "Emma", lent: true });
+    expect(json.problems).toEqual([
+      { param: "book", pointer: "", code: "invalid_field", detail: "must have copies to be lent" },
+    ]);
+  });
+
   it("does not call a field missing that was given and is wrong", async () => {
     const { json } = await (await start()).send("POST /v1/books", { title: 7 });
     expect(json.problems).toEqual([
