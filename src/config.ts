@@ -72,12 +72,7 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
   const config: Config = {
     brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", "switchyard"),
     logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
-    errorDocsUrl: reader.text(
-      "SWITCHYARD_ERROR_DOCS_URL",
-      /^https?:/,
-      "an http(s) address",
-      "https://switchyard.dev/errors",
-    ),
+    errorDocsUrl: reader.text("SWITCHYARD_ERROR_DOCS_URL", /^https?:/, "where you publish docs/errors.md"),
     service: roles.includes("edge") || roles.includes("worker") ? readService(reader) : undefined,
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,

@@ -2,7 +2,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
-import type { Pool } from "pg";
 import { VaultClient } from "./client/vault-rpc.ts";
 import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
 import type { Core } from "./core/core.ts";
@@ -126,7 +125,6 @@ export async function openDatabase(
   url: Secret,
   entities: readonly Entity[],
 ): Promise<{ orm: MikroORM; database: Database }> {
-  let pool: Pool | undefined;
   const orm = await MikroORM.init({
     driver: PostgreSqlDriver,
     clientUrl: url.expose(),
@@ -136,11 +134,7 @@ export async function openDatabase(
     driverOptions: {
       statement_timeout: statementTimeoutMs,
       lock_timeout: idempotencyWaitMs,
-      onPoolCreated: (created: Pool) => {
-        pool = created;
-      },
     },
   });
-  if (pool === undefined) throw new Error("the ORM made no connection pool");
-  return { orm, database: new Database(pool) };
+  return { orm, database: new Database(await orm.driver.getConnection().getNativeClient()) };
 }

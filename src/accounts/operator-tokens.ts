@@ -1,0 +1,16 @@
+/** Tokens of the people who administer an installation from its command line. Kept as a hash. */
+import type { Database, Statement } from "../platform/database.ts";
+import { type Secret, sha256 } from "../platform/secrets.ts";
+
+const insertToken: Statement = {
+  name: "insert_operator_token",
+  text: "INSERT INTO operator_token (id, label, hash) VALUES ($1, $2, $3)",
+};
+
+/** Lets a token in from now on; durable on return. */
+export async function insertOperatorToken(
+  accounts: Database,
+  operator: { id: string; label: string; token: Secret },
+): Promise<void> {
+  await accounts.query(insertToken, [operator.id, operator.label, sha256(operator.token.expose())]);
+}

@@ -1,0 +1,144 @@
+/** COMPOSITION ROOT of edge and worker: builds the environments, starts servers and loops, and stops them in the right order. */
+import { once } from "node:events";
+import type { AddressInfo, Server as NetServer } from "node:net";
+import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
+import { bundleWidget } from "../widget/bundle.ts";
+import type { Config, ServiceConfig } from "./config.ts";
+import { expireOnce } from "./core/expire-sessions.ts";
+import { reconcileOnce } from "./core/reconcile.ts";
+import { createAuthenticate } from "./edge/authenticate.ts";
+import { createCheckoutService } from "./edge/checkout-rpc.ts";
+import type { EdgeParts } from "./edge/edge-parts.ts";
+import { createGrpcServer } from "./edge/grpc-server.ts";
+import { createPublicServer } from "./edge/public-server.ts";
+import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
+import { listenForOutbox } from "./events/outbox-notices.ts";
+import { relayOnce } from "./events/relay.ts";
+import { startWebhookWorker } from "./events/webhook-worker.ts";
+import { processNoticesOnce } from "./notifications/process-notices.ts";
+import type { Database } from "./platform/database.ts";
+import { systemEntropy } from "./platform/entropy.ts";
+import type { Logger } from "./platform/log.ts";
+import { type Loop, runLoop } from "./platform/loop.ts";
+import { openNats } from "./platform/nats.ts";
+import { version } from "./version.ts";
+
+/** Something that runs until it is closed; closing waits for the work in flight. */
+export type Running = { close(): Promise<void> };
+
+/** What edge and worker share in one process. */
+export type Installation = {
+  readonly config: Config & { readonly service: ServiceConfig };
+  readonly log: Logger;
+  readonly environments: readonly Environment[];
+  readonly accounts: Database;
+  close(): Promise<void>;
+};
+
+/** Opens every environment of the configuration, and the accounts beside them. */
+export async function openInstallation(
+  config: Config & { readonly service: ServiceConfig },
+  log: Logger,
+): Promise<Installation> {
+  const shared = { ...config.service, brand: config.brand, log };
+  const environments = await Promise.all(
+    config.service.environments.map((environment) => buildEnvironment(environment, shared)),
+  );
+  const accounts = await openDatabase(config.service.accountsDatabaseUrl, []);
+  return {
+    config,
+    log,
+    environments,
+    accounts: accounts.database,
+    async close() {
+      await Promise.all(environments.map((environment) => environment.close()));
+      await accounts.orm.close(true);
+    },
+  };
+}
+
+/** Serves the public and the gRPC port. Rejects when a port is taken. */
+export async function startEdge(installation: Installation): Promise<Running> {
+  const { service } = installation.config;
+  const parts = await edgeParts(installation);
+  const publicServer = createPublicServer(parts);
+  const grpcServer = createGrpcServer(parts);
+  await listen(publicServer, service.publicPort, service.host);
+  await listen(grpcServer, service.grpcPort, service.host);
+  return {
+    async close() {
+      publicServer.closeIdleConnections();
+      await Promise.all([closed(publicServer), closed(grpcServer)]);
+    },
+  };
+}
+
+async function edgeParts(installation: Installation): Promise<EdgeParts> {
+  const { config, environments, accounts, log } = installation;
+  const byName = Object.fromEntries(environments.map((environment) => [environment.name, environment]));
+  const checkout = createCheckoutService({ accounts, vaultOrigin: config.service.vaultOrigin });
+  const files = await bundleWidget();
+  return {
+    environments: byName,
+    entropy: systemEntropy,
+    authenticate: createAuthenticate(byName, config.brand),
+    style: { brand: config.brand, errorDocsUrl: config.errorDocsUrl },
+    reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request met a bug"),
+    meta: { brand: config.brand, version, now: () => systemEntropy.now() },
+    routeCheckout: (router) => router.service(CheckoutService, checkout),
+    widgetFiles: new Map([...files].map(([name, file]) => [`/widget/v1/${name}`, file])),
+    isReady: async () => {
+      const answers = environments.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
+      return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
+    },
+  };
+}
+
+// How often each loop looks by itself; hints make most of them faster.
+const everySecondMs = 1_000;
+const relayEveryMs = 2_000;
+
+/** Runs relay, webhook worker, reconciliation, expiry and the processing of notices, for every environment. */
+export function startWorker(installation: Installation): Running {
+  const running = installation.environments.map((environment) => startLoops(environment, installation.log));
+  return {
+    async close() {
+      await Promise.all(running.map((loops) => loops.close()));
+    },
+  };
+}
+
+function startLoops(environment: Environment, log: Logger): Running {
+  const { core, database, stream, endpoints, config, name } = environment;
+  const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
+  const relay = { database, nats, stream, environmentName: name };
+  const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
+    runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn });
+  const relayLoop = loop("relay", relayEveryMs, () => relayOnce(relay));
+  const loops = [
+    relayLoop,
+    loop("outbox-notices", everySecondMs, (closing) =>
+      listenForOutbox({ database, closing, onNotice: () => relayLoop.wake() }),
+    ),
+    loop("reconcile", everySecondMs, async () => (await reconcileOnce(core)) > 0),
+    loop("expire", everySecondMs, () => expireOnce(core)),
+    loop("notices", everySecondMs, () => processNoticesOnce(core)),
+  ];
+  const webhooks = startWebhookWorker({ ...endpoints, nats, stream });
+  return {
+    async close() {
+      await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);
+      await nats.close();
+    },
+  };
+}
+
+async function listen(server: NetServer, port: number, host: string): Promise<AddressInfo> {
+  server.listen(port, host);
+  await once(server, "listening");
+  return server.address() as AddressInfo;
+}
+
+async function closed(server: NetServer): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,61 @@
+/** The demo's four databases: made, migrated, and reached by roles that do not see each other. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DatabaseKind, migrate } from "../migrations/migrate.ts";
+import { provision } from "../migrations/provision.ts";
+import { generateKeyFile } from "../server-keys.ts";
+
+const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKind>> = {
+  test: "environment",
+  live: "environment",
+  accounts: "accounts",
+  vault: "vault",
+};
+
+/** The address of each database under its own role. */
+export type DemoDatabases = Readonly<Record<keyof typeof kinds, string>>;
+
+/** Makes and migrates what is missing. Passwords are kept in the state folder, for its owner only. */
+export async function prepareDatabases(ownerUrl: string, stateFolder: string): Promise<DemoDatabases> {
+  const names = Object.keys(kinds) as (keyof typeof kinds)[];
+  const passwords = keptOnce(join(stateFolder, "database-passwords.json"), () =>
+    JSON.stringify(Object.fromEntries(names.map((name) => [name, randomBytes(24).toString("base64url")]))),
+  );
+  const byName = JSON.parse(passwords) as Record<keyof typeof kinds, string>;
+  const roleOf = (name: string) => `switchyard_${name}`;
+  await provision(
+    ownerUrl,
+    names.map((name) => ({ database: roleOf(name), role: roleOf(name), password: byName[name] })),
+  );
+  for (const name of names) {
+    const url = withParts(ownerUrl, { database: roleOf(name) });
+    await migrate({ ownerUrl: url, kind: kinds[name], runtimeRole: roleOf(name) });
+  }
+  const urlOf = (name: keyof typeof kinds) =>
+    withParts(ownerUrl, { database: roleOf(name), user: roleOf(name), password: byName[name] });
+  return { test: urlOf("test"), live: urlOf("live"), accounts: urlOf("accounts"), vault: urlOf("vault") };
+}
+
+/** The key files of both environments, made on the first start. */
+export function prepareKeyFiles(stateFolder: string): Readonly<Record<"test" | "live", string>> {
+  const fileOf = (environment: "test" | "live") => {
+    const file = join(stateFolder, `keys-${environment}.json`);
+    keptOnce(file, () => generateKeyFile(environment));
+    return file;
+  };
+  return { test: fileOf("test"), live: fileOf("live") };
+}
+
+function keptOnce(file: string, make: () => string): string {
+  if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600 });
+  return readFileSync(file, "utf8");
+}
+
+function withParts(url: string, parts: { database: string; user?: string; password?: string }): string {
+  const changed = new URL(url);
+  changed.pathname = `/${parts.database}`;
+  if (parts.user !== undefined) changed.username = parts.user;
+  if (parts.password !== undefined) changed.password = parts.password;
+  return changed.href;
+}

@@ -1,0 +1,43 @@
+/** `.switchyard/demo.json`: what a running demo is reachable by, for programs that attach to it, and its secrets between starts. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A merchant's credentials in one environment. */
+export type DemoCredentials = {
+  readonly secretKey: string;
+  readonly publishableKey: string;
+  readonly signingSecret: string;
+};
+
+export type DemoMerchant = {
+  readonly merchantId: string;
+  readonly test: DemoCredentials;
+  readonly live: DemoCredentials;
+};
+
+/** The file's content; `pids` names every process of the demo. */
+export type DemoFile = {
+  readonly restBase: string;
+  readonly connectOrigin: string;
+  readonly grpcAddress: string;
+  readonly vaultOrigin: string;
+  readonly shopUrl: string;
+  readonly operatorToken: string;
+  readonly merchants: readonly DemoMerchant[];
+  readonly testCards: readonly { number: string; name: string; behaviour: string }[];
+  readonly pids: Readonly<Record<string, number>>;
+};
+
+/** Writes the file for its owner only, whole or not at all. */
+export function writeDemoFile(stateFolder: string, content: DemoFile): string {
+  const file = join(stateFolder, "demo.json");
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return file;
+}
+
+/** What the last start wrote, or undefined on the first. */
+export function readDemoFile(stateFolder: string): DemoFile | undefined {
+  const file = join(stateFolder, "demo.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as DemoFile) : undefined;
+}

@@ -1,0 +1,83 @@
+/** The demo's two merchants: made on the first start, found again on the next ones. The second exists to try crossing tenants. */
+import { randomBytes } from "node:crypto";
+import { findMerchant } from "../accounts/merchants.ts";
+import { insertOperatorToken } from "../accounts/operator-tokens.ts";
+import type { Installation } from "../app.ts";
+import { listConnections } from "../gateways/connections.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { decodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { type DemoFile, type DemoMerchant, readDemoFile } from "./demo-file.ts";
+import type { SandboxAccounts } from "./sandbox-accounts.ts";
+import { type Seeded, seedMerchant } from "./seed.ts";
+
+export type DemoMerchants = {
+  readonly credentials: Pick<DemoFile, "merchants" | "operatorToken">;
+  readonly shopKeys: { readonly secretKey: string; readonly signingSecret: string };
+  /** Verifies the shop's endpoint when it is new, and lets go of the databases. Call it once the shop listens. */
+  finish(): Promise<void>;
+};
+
+type Preparation = {
+  installation: Installation;
+  sandbox: SandboxAccounts;
+  stateFolder: string;
+  webhookUrl: string;
+};
+
+/** Makes or finds the merchants. The pretend acquirers are told on every start where their notices go. */
+export async function prepareMerchants(preparation: Preparation): Promise<DemoMerchants> {
+  const known = await findKnown(preparation);
+  if (known !== undefined) await tellAcquirers(preparation, known.merchants);
+  const seeded = known === undefined ? await seedBoth(preparation) : [];
+  const credentials = known ?? {
+    merchants: seeded.map(({ merchant }) => merchant),
+    operatorToken: await makeOperatorToken(preparation.installation),
+  };
+  const { secretKey, signingSecret } = credentials.merchants[0]!.test;
+  return {
+    credentials,
+    shopKeys: { secretKey, signingSecret },
+    async finish() {
+      for (const { verify } of seeded) await verify();
+      await preparation.installation.close();
+    },
+  };
+}
+
+async function findKnown({ stateFolder, installation }: Preparation) {
+  const file = readDemoFile(stateFolder);
+  const id = decodeId("mer", file?.merchants[0]?.merchantId ?? "");
+  if (file === undefined || id === undefined) return undefined;
+  const isThere = (await findMerchant(installation.accounts, id)) !== undefined;
+  return isThere ? { merchants: file.merchants, operatorToken: file.operatorToken } : undefined;
+}
+
+async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Promise<Seeded[]> {
+  return [
+    await seedMerchant(installation, sandbox, { name: "Corner Coffee", account: "corner-coffee", webhookUrl }),
+    await seedMerchant(installation, sandbox, { name: "Another Shop", account: "another-shop" }),
+  ];
+}
+
+async function tellAcquirers(
+  { installation, sandbox }: Preparation,
+  merchants: readonly DemoMerchant[],
+): Promise<void> {
+  for (const { name, database } of installation.environments) {
+    for (const { merchantId } of merchants) {
+      const connections = await listConnections(database, decodeId("mer", merchantId) ?? "");
+      for (const { id, gateway, account } of connections) {
+        if (gateway !== "SANDBOX_B") continue;
+        const credentials = sandbox.credentialsFor("SANDBOX_B", account);
+        await sandbox.sendNoticesTo(account, { environment: name, connectionId: id, credentials });
+      }
+    }
+  }
+}
+
+async function makeOperatorToken(installation: Installation): Promise<string> {
+  const token = new Secret(`${installation.config.brand}_operator_${randomBytes(32).toString("base64url")}`);
+  await insertOperatorToken(installation.accounts, { id: systemEntropy.uuid(), label: "demo", token });
+  return token.expose();
+}

@@ -1,0 +1,180 @@
+/** Starts the whole product on one machine, in the order in which its parts need each other, and stops it in reverse. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { openInstallation } from "../app.ts";
+import { type NatsLogin, type Role, readConfig } from "../config.ts";
+import { testCards } from "../gateways/sandbox/test-cards.ts";
+import { createLogger } from "../platform/log.ts";
+import { startShop } from "../shop/shop.ts";
+import { type DemoDatabases, prepareDatabases, prepareKeyFiles } from "./databases.ts";
+import { type DemoFile, writeDemoFile } from "./demo-file.ts";
+import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
+import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
+import { startPrivateNats } from "./private-nats.ts";
+import { startPrivatePostgres } from "./private-postgres.ts";
+import { Progress } from "./progress.ts";
+import { type RoleProcess, startRole } from "./roles.ts";
+import { SandboxAccounts } from "./sandbox-accounts.ts";
+
+export type DemoOptions = {
+  readonly port: number;
+  readonly state: string;
+  readonly postgres?: string | undefined;
+  readonly nats?: string | undefined;
+  /** Prints nothing; for tests. */
+  readonly quiet?: boolean | undefined;
+};
+
+/** A running demo. */
+export type Demo = { readonly file: DemoFile; close(): Promise<void> };
+
+type Servers = { databases: DemoDatabases; nats: Record<"test" | "live", NatsLogin>; pids: Record<string, number> };
+
+/** Starts everything. When a part cannot start, those that did are stopped again and CannotStart says what to do. */
+export async function startDemo(options: DemoOptions): Promise<Demo> {
+  const progress = new Progress(options.quiet ?? false);
+  const undo: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const stop of undo.splice(0).toReversed()) await stop();
+  };
+  try {
+    const file = await startParts(options, progress, undo);
+    progress.summary(file, join(options.state, "demo.json"));
+    return { file, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startParts(
+  options: DemoOptions,
+  progress: Progress,
+  undo: (() => Promise<unknown>)[],
+): Promise<DemoFile> {
+  const addresses = addressesFrom(options.port);
+  mkdirSync(options.state, { recursive: true, mode: 0o700 });
+  await requireFreePorts(addresses.ports);
+  const servers = await progress.step("PostgreSQL and NATS", () => startServers(options, undo));
+  const variables = variablesOf(options.state, addresses, servers);
+  const started: Record<string, number> = { ...servers.pids, demo: process.pid };
+  const run = async (role: Role) => {
+    const process: RoleProcess = await startRole(role, { variables, logFile: join(options.state, `${role}.log`) });
+    undo.push(() => process.close());
+    started[role] = process.pid;
+  };
+  await progress.step("Gateways, vault and edge", async () => {
+    await Promise.all([run("sandbox"), run("vault"), run("edge")]);
+    await run("worker");
+  });
+  const merchants = await progress.step("Merchants, gateways and routing", () =>
+    openMerchants(options, addresses, variables),
+  );
+  const shop = await startShop({
+    restBase: `${addresses.apiOrigin}/api/v1`,
+    apiOrigin: addresses.apiOrigin,
+    vaultOrigin: addresses.vaultOrigin,
+    ...merchants.shopKeys,
+    port: addresses.ports.shop,
+    testCards,
+  });
+  undo.push(() => shop.close());
+  await progress.step("Webhook endpoint of the shop", () => merchants.finish());
+  const file: DemoFile = {
+    ...publicAddresses(addresses),
+    ...merchants.credentials,
+    testCards: shownCards(),
+    pids: started,
+  };
+  writeDemoFile(options.state, file);
+  return file;
+}
+
+async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)[]): Promise<Servers> {
+  const pids: Record<string, number> = {};
+  let ownerUrl = options.postgres;
+  if (ownerUrl === undefined) {
+    const postgres = await startPrivatePostgres({ stateFolder: options.state, dataName: "postgres" });
+    undo.push(() => postgres.stop());
+    pids.postgres = postgres.pid;
+    ownerUrl = postgres.ownerUrl;
+  }
+  let nats = options.nats === undefined ? undefined : bothFrom(new URL(options.nats));
+  if (nats === undefined) {
+    const server = await startPrivateNats({ stateFolder: options.state });
+    undo.push(() => server.stop());
+    pids.nats = server.pid;
+    nats = server.urls;
+  }
+  return { databases: await prepareDatabases(ownerUrl, options.state), nats, pids };
+}
+
+/** A given server has one login; the streams of the environments have different names. */
+function bothFrom(url: URL): Record<"test" | "live", NatsLogin> {
+  const login = {
+    servers: url.host,
+    user: decodeURIComponent(url.username) || "none",
+    pass: decodeURIComponent(url.password) || "none",
+  };
+  return { test: login, live: login };
+}
+
+/** What a role reads: the same names as in any installation (src/config.ts). */
+function variablesOf(stateFolder: string, addresses: DemoAddresses, servers: Servers): Record<string, string> {
+  const keys = prepareKeyFiles(stateFolder);
+  const { ports } = addresses;
+  const perEnvironment = (["test", "live"] as const).flatMap((name): [string, string][] => {
+    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
+    return [
+      [`${prefix}_DATABASE_URL`, servers.databases[name]],
+      [`${prefix}_KEYS_FILE`, keys[name]],
+      [`${prefix}_NATS_SERVERS`, servers.nats[name].servers],
+      [`${prefix}_NATS_USER`, servers.nats[name].user],
+      [`${prefix}_NATS_PASSWORD`, servers.nats[name].pass],
+    ];
+  });
+  return {
+    ...Object.fromEntries(perEnvironment),
+    SWITCHYARD_ENVIRONMENTS: "test,live",
+    SWITCHYARD_ACCOUNTS_DATABASE_URL: servers.databases.accounts,
+    SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
+    SWITCHYARD_PUBLIC_PORT: String(ports.public),
+    SWITCHYARD_GRPC_PORT: String(ports.grpc),
+    SWITCHYARD_VAULT_PORT: String(ports.vault),
+    SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
+    SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
+    SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
+    SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
+    SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
+    SWITCHYARD_SANDBOX_ORIGIN: addresses.sandboxOrigin,
+    SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
+    SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
+  };
+}
+
+/** The merchants, made by this process through the service's own functions, which it needs no longer afterwards. */
+async function openMerchants(
+  options: DemoOptions,
+  addresses: DemoAddresses,
+  variables: Record<string, string>,
+): Promise<DemoMerchants> {
+  const config = readConfig(["worker"], variables);
+  if (config.service === undefined) throw new Error("the worker's configuration has a service part");
+  const log = createLogger({ name: "demo", level: "error" });
+  const installation = await openInstallation({ ...config, service: config.service }, log);
+  const sandbox = new SandboxAccounts({ ...addresses, seed: options.state });
+  return prepareMerchants({
+    installation,
+    sandbox,
+    stateFolder: options.state,
+    webhookUrl: `${addresses.shopUrl}/webhooks`,
+  });
+}
+
+function publicAddresses({ apiOrigin, grpcAddress, vaultOrigin, shopUrl }: DemoAddresses) {
+  return { restBase: `${apiOrigin}/api/v1`, connectOrigin: apiOrigin, grpcAddress, vaultOrigin, shopUrl };
+}
+
+function shownCards(): DemoFile["testCards"] {
+  return testCards.map(({ number, name, behaviour }) => ({ number, name, behaviour }));
+}

@@ -1,0 +1,38 @@
+/** The demo's addresses: six loopback ports in a row, so that they are easy to remember and to move. */
+import { createServer } from "node:net";
+import { CannotStart } from "./detached-server.ts";
+
+/** Where each part of the demo listens. The merchant's page is on another host name, so it is another site. */
+export type DemoAddresses = ReturnType<typeof addressesFrom>;
+
+/** The addresses that begin at this port. */
+export function addressesFrom(port: number) {
+  const at = (offset: number) => port + offset;
+  return {
+    ports: { public: at(0), grpc: at(1), vault: at(2), vaultGrpc: at(3), sandbox: at(4), shop: at(5) },
+    apiOrigin: `http://localhost:${at(0)}`,
+    grpcAddress: `127.0.0.1:${at(1)}`,
+    vaultOrigin: `http://localhost:${at(2)}`,
+    vaultGrpcAddress: `127.0.0.1:${at(3)}`,
+    sandboxOrigin: `http://127.0.0.1:${at(4)}`,
+    shopUrl: `http://127.0.0.1:${at(5)}`,
+  };
+}
+
+/** Throws CannotStart when one of the ports is taken, naming it and the way out. */
+export async function requireFreePorts(ports: DemoAddresses["ports"]): Promise<void> {
+  for (const [part, port] of Object.entries(ports)) {
+    if (await isFree(port)) continue;
+    throw new CannotStart(
+      `Port ${port} (${part}) is taken by another program. If another demo is running, stop it; otherwise choose other ports: npm start -- --port ${port + 100}`,
+    );
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,43 @@
+/** What a person sees while the demo starts: a line for each step with its time, then where everything is. */
+import type { DemoFile } from "./demo-file.ts";
+
+export class Progress {
+  readonly #quiet: boolean;
+
+  constructor(quiet: boolean) {
+    this.#quiet = quiet;
+  }
+
+  /** Announces a step before it begins, and says how long it took. */
+  async step<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+    const begun = performance.now();
+    if (!this.#quiet) process.stdout.write(`  ${what} … `);
+    const result = await work();
+    if (!this.#quiet) process.stdout.write(`${((performance.now() - begun) / 1000).toFixed(1)} s\n`);
+    return result;
+  }
+
+  /** Where everything is, and what to try. */
+  summary(file: DemoFile, path: string): void {
+    if (this.#quiet) return;
+    const width = Math.max(...file.testCards.map((card) => card.name.length));
+    const cards = file.testCards.map(
+      (card) => `    ${card.number.padEnd(16)}  ${card.name.padEnd(width)}  ${card.behaviour}`,
+    );
+    console.log(`
+Switchyard is running. Pay in the demo shop:
+
+    ${file.shopUrl}
+
+  Test cards (any expiry in the future, any security code):
+${cards.join("\n")}
+
+  REST        ${file.restBase}
+  gRPC        ${file.grpcAddress}
+  Vault       ${file.vaultOrigin}
+  Secret key  ${file.merchants[0]?.test.secretKey}
+  All keys    ${path}
+
+Ctrl-C stops everything; the data is kept.`);
+  }
+}

@@ -1,0 +1,59 @@
+/** Runs the service's roles as processes of their own, as a real installation does. */
+import { type ChildProcess, fork } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Role } from "../config.ts";
+import { CannotStart } from "./detached-server.ts";
+
+/** A role that accepts work. */
+export type RoleProcess = {
+  readonly role: Role;
+  readonly pid: number;
+  /** Stops it by SIGTERM and waits for its end. */
+  close(): Promise<void>;
+};
+
+const entry = join(import.meta.dirname, "..", "main.ts");
+const logTailLines = 6;
+
+/**
+ * Starts one role and resolves when it says that it is ready. It stops by itself when this process is gone.
+ * Throws CannotStart with the end of its log when it exits before.
+ */
+export async function startRole(
+  role: Role,
+  options: { variables: Readonly<Record<string, string>>; logFile: string },
+): Promise<RoleProcess> {
+  const log = openSync(options.logFile, "w", 0o600);
+  const child = fork(entry, ["serve", "--role", role], {
+    // Only our own variables: nothing of the caller's environment leaks into a role.
+    env: { ...options.variables },
+    stdio: ["ignore", log, log, "ipc"],
+    // A group of its own: Ctrl-C reaches us alone, and we stop the roles in order.
+    detached: true,
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+  });
+  closeSync(log);
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  await Promise.race([ready(child), ended.then(() => failed(role, options.logFile))]);
+  return {
+    role,
+    pid: child.pid!,
+    async close() {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once("message", () => resolve());
+    child.once("error", reject);
+  });
+}
+
+function failed(role: Role, logFile: string): never {
+  const tail = readFileSync(logFile, "utf8").trim().split("\n").slice(-logTailLines).join("\n");
+  throw new CannotStart(`The ${role} role could not start. The end of ${logFile}:\n${tail}`);
+}

@@ -1,0 +1,44 @@
+/** Accounts at the pretend acquirers: their credentials, and where SANDBOX_B posts its notices after every start. */
+import { createHmac } from "node:crypto";
+import { encodeId } from "../platform/ids.ts";
+
+/** What a merchant enters to connect an account, in clear. */
+export type ClearCredentials = Readonly<Record<string, string>>;
+
+export class SandboxAccounts {
+  readonly #origin: string;
+  readonly #apiOrigin: string;
+  readonly #seed: string;
+
+  /** `seed` makes the accounts' notification keys, the same on every start. */
+  constructor(options: { sandboxOrigin: string; apiOrigin: string; seed: string }) {
+    this.#origin = options.sandboxOrigin;
+    this.#apiOrigin = options.apiOrigin;
+    this.#seed = options.seed;
+  }
+
+  credentialsFor(gateway: "SANDBOX_A" | "SANDBOX_B", account: string): ClearCredentials {
+    const apiKey = `sandbox_${account}`;
+    if (gateway === "SANDBOX_A") return { apiKey };
+    const notificationHmacKey = createHmac("sha256", this.#seed).update(account).digest("hex").toUpperCase();
+    return { apiKey, merchantAccount: account, notificationHmacKey };
+  }
+
+  /** The acquirers keep nothing on disk, so they are told on every start. */
+  async sendNoticesTo(
+    account: string,
+    to: { environment: string; connectionId: string; credentials: ClearCredentials },
+  ): Promise<void> {
+    const connectionId = encodeId("gc", to.connectionId);
+    const answer = await fetch(`${this.#origin}/admin/accounts`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        account,
+        notificationUrl: `${this.#apiOrigin}/gateway-notifications/${to.environment}/${connectionId}`,
+        hmacKey: to.credentials.notificationHmacKey,
+      }),
+    });
+    if (!answer.ok) throw new Error(`the sandbox did not take its notification address (${answer.status})`);
+  }
+}

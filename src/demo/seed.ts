@@ -1,0 +1,113 @@
+/** The demo's merchants: keys, sandbox accounts, a routing rule and a webhook endpoint, made by the service's own functions. */
+import { generateKey, recordKey } from "../accounts/api-keys.ts";
+import { recordSettings } from "../accounts/merchant-settings.ts";
+import { createMerchant } from "../accounts/merchants.ts";
+import type { Installation } from "../app.ts";
+import { recordRoutingRule } from "../core/routing-rules.ts";
+import type { Environment } from "../environment.ts";
+import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
+import { recordConnection, stageCredentials } from "../gateways/connections.ts";
+import { verifyConnection } from "../gateways/verify-connection.ts";
+import { sessionLifetimeMs } from "../limits.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { DemoCredentials, DemoMerchant } from "./demo-file.ts";
+import { CannotStart } from "./detached-server.ts";
+import type { SandboxAccounts } from "./sandbox-accounts.ts";
+
+/** A merchant made by the seed, and its endpoint in test, which is verified once its shop listens. */
+export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> };
+
+/** Makes one merchant with everything it needs to be paid. `webhookUrl` is where its shop takes webhooks, if it has one. */
+export async function seedMerchant(
+  installation: Installation,
+  sandbox: SandboxAccounts,
+  wanted: { name: string; account: string; webhookUrl?: string },
+): Promise<Seeded> {
+  const merchant = { id: systemEntropy.uuid(), name: wanted.name };
+  await createMerchant(installation.accounts, merchant);
+  const verifications: (() => Promise<void>)[] = [];
+  const credentials: Partial<Record<"test" | "live", DemoCredentials>> = {};
+  for (const environment of installation.environments) {
+    const keys = await seedKeys(environment, installation.config.brand, merchant.id);
+    await seedGateways(environment, sandbox, {
+      merchantId: merchant.id,
+      account: `${environment.name}_${wanted.account}`,
+    });
+    const webhookUrl = environment.name === "test" ? wanted.webhookUrl : undefined;
+    const endpoint = await seedEndpoint(environment, merchant.id, webhookUrl);
+    if (endpoint.verify) verifications.push(endpoint.verify);
+    credentials[environment.name] = { ...keys, signingSecret: endpoint.signingSecret };
+  }
+  const { test, live } = credentials;
+  if (!test || !live) throw new Error("the demo runs both environments");
+  return {
+    merchant: { merchantId: encodeId("mer", merchant.id), test, live },
+    async verify() {
+      for (const verify of verifications) await verify();
+    },
+  };
+}
+
+async function seedKeys(environment: Environment, brand: string, merchantId: string) {
+  const keyOf = (kind: "secret" | "publishable") =>
+    generateKey(systemEntropy, { brand, environment: environment.name, kind });
+  const secretKey = keyOf("secret");
+  const publishableKey = keyOf("publishable");
+  await environment.database.transaction(async (tx) => {
+    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "secret", secret: secretKey });
+    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "publishable", secret: publishableKey });
+    await recordSettings(tx, {
+      merchantId,
+      sessionLifetimeMs,
+      checkoutOrigins: [],
+      publishableKey: publishableKey.expose(),
+    });
+  });
+  return { secretKey: secretKey.expose(), publishableKey: publishableKey.expose() };
+}
+
+async function seedGateways(
+  environment: Environment,
+  sandbox: SandboxAccounts,
+  owner: { merchantId: string; account: string },
+): Promise<void> {
+  const connectionIds: string[] = [];
+  for (const gateway of ["SANDBOX_A", "SANDBOX_B"] as const) {
+    const connectionId = systemEntropy.uuid();
+    connectionIds.push(connectionId);
+    const credentials = await sandbox.credentialsFor(gateway, owner.account);
+    const credentialVersion = await environment.database.transaction(async (tx) => {
+      await recordConnection(tx, { id: connectionId, merchantId: owner.merchantId, gateway, account: owner.account });
+      return stageCredentials(tx, environment.core.sealing, { connectionId, credentials });
+    });
+    if (gateway === "SANDBOX_B") {
+      await sandbox.sendNoticesTo(owner.account, { environment: environment.name, connectionId, credentials });
+    }
+    const connector = environment.core.connectorOf(gateway)!;
+    const { verified, rows } = await verifyConnection(
+      { database: environment.database, ring: environment.core.sealing, connector },
+      { connectionId, credentialVersion },
+    );
+    if (!verified) throw new CannotStart(`${gateway} was not verified: ${JSON.stringify(rows, null, 1)}`);
+  }
+  await environment.database.transaction((tx) =>
+    recordRoutingRule(tx, {
+      merchantId: owner.merchantId,
+      connectionIds,
+      failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
+    }),
+  );
+}
+
+async function seedEndpoint(environment: Environment, merchantId: string, url: string | undefined) {
+  if (url === undefined) return { signingSecret: "", verify: undefined };
+  const { endpoint, signingSecret } = await registerEndpoint(environment.endpoints, { merchantId, url });
+  return {
+    signingSecret: signingSecret.expose(),
+    async verify() {
+      const { verified } = await verifyEndpoint(environment.endpoints, { merchantId, endpointId: endpoint.id });
+      if (!verified) throw new CannotStart(`The shop's webhook address ${url} did not take the test event.`);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** Starts the roles that one process was asked for, from its environment variables. */
+import { openInstallation, type Running, startEdge, startWorker } from "./app.ts";
+import { type Config, type Role, readConfig, type VaultRoleConfig } from "./config.ts";
+import { openDatabase } from "./environment.ts";
+import { startSandbox } from "./gateways/sandbox/main.ts";
+import { testCards } from "./gateways/sandbox/test-cards.ts";
+import { createLogger, type Logger } from "./platform/log.ts";
+import { startVault } from "./vault/main.ts";
+
+/** Resolves when every role accepts work. Closing stops them in the reverse order of their start. */
+export async function serve(roles: readonly Role[]): Promise<Running> {
+  const config = readConfig(roles);
+  const log = createLogger({ name: roles.join("+"), level: config.logLevel });
+  const started: Running[] = [];
+  if (config.sandbox) started.push(await startSandbox(config.sandbox));
+  if (config.vault) started.push(await startVaultRole(config.vault, config, log));
+  if (config.service) {
+    const installation = await openInstallation({ ...config, service: config.service }, log);
+    started.push(installation);
+    if (roles.includes("edge")) started.push(await startEdge(installation));
+    if (roles.includes("worker")) started.push(startWorker(installation));
+  }
+  return {
+    async close() {
+      for (const running of started.toReversed()) await running.close();
+    },
+  };
+}
+
+async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Logger): Promise<Running> {
+  const { orm, database } = await openDatabase(vault.databaseUrl, []);
+  const keys = vault.environments.map(({ name, verification }) => ({ environment: name, ...verification }));
+  const running = await startVault({
+    publicListen: { host: vault.host, port: vault.publicPort },
+    publicOrigin: vault.publicOrigin,
+    grpcListen: { host: vault.host, port: vault.grpcPort },
+    database,
+    logger,
+    environments: vault.environments.map(({ name, ring }) => ({
+      environment: name,
+      ring,
+      testCards: name === "test" ? new Set(testCards.map((card) => card.number)) : undefined,
+    })),
+    grantKeys: keys,
+    serviceTokenKeys: keys,
+    trustedProxies: 0,
+    sandboxHosts: [],
+    errorsUrl: config.errorDocsUrl,
+  });
+  return {
+    async close() {
+      await running.close();
+      await orm.close(true);
+    },
+  };
+}
