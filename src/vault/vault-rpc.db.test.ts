@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -231,5 +233,22 @@ describe("Forget", () => {
     const error = await forget("").catch((failure: unknown) => failure);
     expect(error).toBeInstanceOf(ConnectError);
     expect(error).toMatchObject({ code: Code.InvalidArgument });
+  });
+});
+
+describe("the gRPC port", () => {
+  it("survives a malformed :authority", async () => {
+    const session = connectHttp2(fixture.vault.origins.grpc);
+    const stream = session.request({
+      ":authority": "localhost:99999",
+      ":method": "POST",
+      ":path": "/vault.v1.VaultService/Forget",
+    });
+    stream.end();
+    const [headers] = (await once(stream, "response")) as [{ ":status": number }];
+    expect(headers[":status"]).toBe(400);
+    session.destroy();
+    const { result } = await forward({ token: await tokenFor("ps_alive"), sessionId: "ps_alive" });
+    expect(result.case).toBe("answer");
   });
 });
