@@ -1,6 +1,6 @@
 /** An esbuild plugin that leaves out of the RPC chunk the parts of the schemas that a browser has no use for. */
 
-import { clone, toBinary } from "@bufbuild/protobuf";
+import { clone, create, toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "esbuild";
@@ -13,17 +13,29 @@ import { file_payments_v1_payment_session, PaymentSession_Status } from "../gen/
 export const schemasForBrowsers: Plugin = {
   name: "schemas-for-browsers",
   setup(build) {
-    const rules = "buf/validate/validate.proto";
-    build.onResolve({ filter: /\/buf\/validate\/validate_pb/ }, () => ({ path: rules, namespace: "empty-schema" }));
-    build.onLoad({ filter: /./, namespace: "empty-schema" }, () => ({
-      contents: `export const file_buf_validate_validate = ${JSON.stringify({ proto: { name: rules } })};`,
+    build.onLoad({ filter: /\/buf\/validate\/validate_pb\.js$/ }, () => ({
+      contents: schemaModule("file_buf_validate_validate", noRules()),
     }));
-    build.onLoad({ filter: /\/payment_session_pb\.ts$/ }, () => ({ contents: statusesAlone() }));
+    build.onLoad({ filter: /\/payment_session_pb\.ts$/ }, () => ({
+      contents: `${schemaModule("file_payments_v1_payment_session", statusesAlone())}
+        export const PaymentSession_Status = ${JSON.stringify(PaymentSession_Status)};`,
+    }));
   },
 };
 
-function statusesAlone(): string {
-  const proto: FileDescriptorProto = clone(FileDescriptorProtoSchema, file_payments_v1_payment_session.proto);
+/** What the code generator writes for a file without messages. */
+function schemaModule(exported: string, proto: FileDescriptorProto): string {
+  const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, proto));
+  return `import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+    export const ${exported} = /* @__PURE__ */ fileDesc(${JSON.stringify(encoded)});`;
+}
+
+function noRules(): FileDescriptorProto {
+  return create(FileDescriptorProtoSchema, { name: "buf/validate/validate.proto", syntax: "proto3" });
+}
+
+function statusesAlone(): FileDescriptorProto {
+  const proto = clone(FileDescriptorProtoSchema, file_payments_v1_payment_session.proto);
   proto.dependency = [];
   proto.service = [];
   proto.messageType = proto.messageType.filter((message) => message.name === "PaymentSession");
@@ -31,10 +43,5 @@ function statusesAlone(): string {
     message.field = [];
     message.oneofDecl = [];
   }
-  const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, proto));
-  return `
-    import { fileDesc } from "@bufbuild/protobuf/codegenv2";
-    export const file_payments_v1_payment_session = /* @__PURE__ */ fileDesc(${JSON.stringify(encoded)});
-    export const PaymentSession_Status = ${JSON.stringify(PaymentSession_Status)};
-  `;
+  return proto;
 }

@@ -3,17 +3,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CheckoutStandIn, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
 import { bundleWidget, type WidgetFile } from "./bundle.ts";
 import { translations } from "./locale.ts";
 
 let files: Map<string, WidgetFile>;
+let folder: string;
 
 beforeAll(async () => {
   files = await bundleWidget();
+  folder = await mkdtemp(join(tmpdir(), "widget-"));
 });
 
+afterAll(() => rm(folder, { recursive: true }));
+
 const find = (start: string) => [...files].find(([path]) => path.startsWith(start)) ?? ["", undefined];
+async function load(start: string): Promise<object> {
+  const [name, file] = find(start);
+  await writeFile(join(folder, name), file!.bytes);
+  return import(/* @vite-ignore */ pathToFileURL(join(folder, name)).href);
+}
 const gzipBytes = (start: string) => gzipSync(find(start)[1]!.bytes).length;
 
 describe("bundleWidget()", () => {
@@ -33,16 +43,24 @@ describe("bundleWidget()", () => {
   });
 
   it("makes an ES module that does nothing on import, not even without a page", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "widget-"));
+    const before = Object.keys(globalThis);
+    expect(Object.keys(await load("widget.mjs"))).toEqual(["mount"]);
+    expect(Object.keys(globalThis)).toEqual(before);
+  });
+
+  it("keeps in the RPC chunk all that its two calls need", async () => {
+    const service = await CheckoutStandIn.start({ vaultOrigin: "https://vault.example" });
     try {
-      const path = join(folder, "widget.mjs");
-      await writeFile(path, files.get("widget.mjs")!.bytes);
-      const before = Object.keys(globalThis);
-      const module = await import(/* @vite-ignore */ pathToFileURL(path).href);
-      expect(Object.keys(module)).toEqual(["mount"]);
-      expect(Object.keys(globalThis)).toEqual(before);
+      const { connectSession } = (await load("session-api-")) as typeof import("./session-api.ts");
+      const session = { sessionId: standInSession, clientSecret: standInClientSecret, apiBase: service.origin };
+      const api = connectSession({ ...session, closed: new AbortController().signal });
+      service.decline("insufficient_funds");
+      expect(await api.getCheckout()).toMatchObject({
+        kind: "checkout",
+        checkout: { status: "DECLINED", amountMinor: 4900, declineCode: "insufficient_funds" },
+      });
     } finally {
-      await rm(folder, { recursive: true });
+      await service.close();
     }
   });
 });

@@ -24,7 +24,7 @@ export type Form = {
   setFinished(finished: boolean): void;
   /** Replaces the message before it; undefined clears. The same message again is not announced again. */
   say(message: Message | undefined): void;
-  /** Ready for a fresh session: an empty place for its card frame, and the button waits for its amount. */
+  /** As it was at first, for a fresh session. */
   reset(): void;
   remove(): void;
 };
@@ -57,6 +57,10 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
   root.append(cardContainer, button, status, error);
   container.append(host);
 
+  const say = (message: Message | undefined) => {
+    setText(status, message?.kind === "status" ? message.text : "");
+    setText(error, message?.kind === "error" ? message.text : "");
+  };
   return {
     cardContainer,
     setPayText(text) {
@@ -71,13 +75,12 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
     setFinished(finished) {
       button.disabled = finished;
     },
-    say(message) {
-      setText(status, message?.kind === "status" ? message.text : "");
-      setText(error, message?.kind === "error" ? message.text : "");
-    },
+    say,
     reset() {
       button.dataset.waiting = "";
+      button.disabled = false;
       cardContainer.replaceChildren();
+      say(undefined);
     },
     remove: () => host.remove(),
   };

@@ -1,5 +1,5 @@
 /** A CheckoutService over real HTTP whose answers a test decides. */
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -9,6 +9,14 @@ import { PaymentSession_Status as Status } from "../../gen/payments/v1/payment_s
 
 export const standInSession = "ps_01k0standin";
 export const standInClientSecret = `${standInSession}_secret_t1_abcdef`;
+
+export type CheckoutStandInOptions = {
+  readonly vaultOrigin: string;
+  /** Answers what is no RPC. */
+  readonly fallback?: RequestListener;
+};
+
+const answerNotFound: RequestListener = (_request, response) => void response.writeHead(404).end();
 
 /** One open session of 49.00 EUR. Its fields change as the test goes on. */
 export class CheckoutStandIn {
@@ -26,7 +34,7 @@ export class CheckoutStandIn {
     "Access-Control-Allow-Headers": "authorization, content-type, connect-protocol-version, connect-timeout-ms",
   };
 
-  private constructor(vaultOrigin: string) {
+  private constructor({ vaultOrigin, fallback = answerNotFound }: CheckoutStandInOptions) {
     this.checkout = create(CheckoutSchema, {
       sessionId: standInSession,
       amountMinor: 4900n,
@@ -36,6 +44,7 @@ export class CheckoutStandIn {
       vaultOrigin,
     });
     const handle = connectNodeAdapter({
+      fallback: (request, response) => fallback(request as IncomingMessage, response as ServerResponse),
       routes: (router) =>
         router.service(CheckoutService, {
           getCheckout: (_request, { requestHeader }) => {
@@ -57,8 +66,8 @@ export class CheckoutStandIn {
     });
   }
 
-  static async start({ vaultOrigin }: { vaultOrigin: string }): Promise<CheckoutStandIn> {
-    const standIn = new CheckoutStandIn(vaultOrigin);
+  static async start(options: CheckoutStandInOptions): Promise<CheckoutStandIn> {
+    const standIn = new CheckoutStandIn(options);
     await new Promise<void>((resolve) => standIn.#server.listen(0, "127.0.0.1", resolve));
     return standIn;
   }

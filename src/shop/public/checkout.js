@@ -1,6 +1,6 @@
 /* Mounts the widget with the session that the page brought along. */
-const { orderRef, widget: session } = JSON.parse(document.getElementById("checkout")?.textContent ?? "");
-const again = /** @type {HTMLButtonElement} */ (document.getElementById("again"));
+const { orderRef, widget: session } = JSON.parse(document.getElementById("checkout").textContent);
+const again = document.getElementById("again");
 
 const widget = Switchyard.mount({
   container: "#card",
