@@ -1,9 +1,10 @@
 /** The card frame in a real browser, on a merchant's page of another site. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type FrameLocator, type Page } from "playwright-core";
+import type { Browser, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CardFrameOptions } from "../../widget/vault-sdk/sdk.ts";
+import { launchBrowser } from "../testing/browser.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "../vault/vault-fixture.ts";
 
 let fixture: VaultFixture;
@@ -31,8 +32,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
   shopOrigin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
-  const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...quiet] });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -167,6 +167,13 @@ describe("the card frame", () => {
     const style = await frame.locator("html").getAttribute("style");
     expect(style).toContain("--color-primary: #0a0");
     expect(style).not.toContain("evil");
+  });
+
+  it("is written from right to left where the language is, but for the digits", async () => {
+    const frame = await mount([shopOrigin], { locale: "ar" });
+    await ready();
+    expect(await frame.locator("html").getAttribute("dir")).toBe("rtl");
+    expect(await frame.getByLabel("رقم البطاقة").getAttribute("dir")).toBe("ltr");
   });
 
   it("tells the page of Enter, and takes no input while disabled", async () => {

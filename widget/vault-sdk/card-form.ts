@@ -9,7 +9,7 @@ import {
 } from "./card-checks.ts";
 import { caretAfter, digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCard } from "./card-format.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
-import { type FrameTexts, textsFor } from "./texts.ts";
+import { type FrameTexts, languageFor } from "./texts.ts";
 
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder"];
@@ -21,7 +21,7 @@ const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
 /** The form in the document. There is one. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
-  #texts: FrameTexts = textsFor("en").texts;
+  #texts: FrameTexts = languageFor("en").texts;
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
     this.#onChange = listeners.onChange;
@@ -37,10 +37,11 @@ export class CardForm {
 
   /** Takes on the page's language and colours. */
   dress({ locale, theme, variables }: InitMessage): void {
-    const { language, texts } = textsFor(locale);
+    const { tag, direction, texts } = languageFor(locale);
     const root = document.documentElement;
     this.#texts = texts;
-    root.lang = language;
+    root.lang = tag;
+    root.dir = direction;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
     for (const name of fieldNames) {
       const label = document.querySelector(`label[for=${name}]`);

@@ -1,0 +1,21 @@
+/** Japanese. */
+import type { FrameTexts } from "../texts.ts";
+
+export const ja: FrameTexts = {
+  labels: {
+    number: "カード番号",
+    expiry: "有効期限",
+    cvc: "セキュリティコード",
+    holder: "カード名義（任意）",
+  },
+  problems: {
+    number_missing: "カード番号を入力してください。",
+    number_incomplete: "カード番号の桁数が足りません。番号をご確認ください。",
+    number_wrong: "カード番号に誤りがあります。番号をご確認ください。",
+    expiry_incomplete: "月と年を入力してください（例：04 / 29）。",
+    expiry_past: "このカードは有効期限が切れています。別のカードをご利用ください。",
+    cvc_incomplete: "セキュリティコードをすべて入力してください。",
+    holder_wrong: "ここにはカード番号ではなく名義を入力してください。",
+    test_card_required: "ここではテストカードのみ使えます。テスト番号をご利用ください。",
+  },
+};
