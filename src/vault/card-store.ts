@@ -15,7 +15,7 @@ export type TakenCard =
   | { readonly type: "card"; readonly card: Card }
   | { readonly type: "not_found" | "expired" | "used_up" };
 
-// 190 random bits are 24 bytes with the last two bits dropped: 32 letters of base64url hold 192.
+// 192 random bits: nobody guesses a token, and 24 bytes are 32 letters of base64url without padding.
 const tokenBytes = 24;
 
 // The session's row is written first, so that a concurrent Forget either waits for this card or refuses it.

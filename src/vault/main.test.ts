@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { Pool } from "pg";
+import { describe, expect, it } from "vitest";
+import { Database } from "../platform/database.ts";
+import { createLogger } from "../platform/log.ts";
+import { startVault } from "./main.ts";
+import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
+
+const ring = { current: "1", keys: { 1: randomBytes(32) } };
+
+/** A configuration whose database is never reached. */
+const configOf = (environments: readonly VaultEnvironment[]): VaultConfig => ({
+  publicListen: { host: "127.0.0.1", port: 0 },
+  grpcListen: { host: "127.0.0.1", port: 0 },
+  database: new Database(new Pool()),
+  logger: createLogger({ name: "vault", level: "silent" }),
+  environments,
+  grantKeys: [],
+  serviceTokenKeys: [],
+  trustedProxies: 0,
+  sandboxHosts: [],
+  errorsUrl: "https://docs.example/errors",
+});
+
+describe("startVault()", () => {
+  it("refuses a test environment without its list, which would take real cards", async () => {
+    await expect(startVault(configOf([{ environment: "test", ring }]))).rejects.toThrow("test cards");
+  });
+
+  it("refuses a list in live, which would take no real card, and a vault for nothing", async () => {
+    const live: VaultEnvironment = { environment: "live", ring, testCards: new Set() };
+    await expect(startVault(configOf([live]))).rejects.toThrow("test cards");
+    await expect(startVault(configOf([]))).rejects.toThrow("environment");
+  });
+
+  it("refuses to run under a debugger, before it reads anything", async () => {
+    const script = `const { startVault } = await import(${JSON.stringify(new URL("main.ts", import.meta.url).href)});
+      await startVault({});`;
+    const options = ["--inspect=127.0.0.1:0", "--input-type=module", "--eval", script];
+    await expect(promisify(execFile)(process.execPath, options)).rejects.toThrow("does not start with a debugger");
+  });
+});
