@@ -38,6 +38,8 @@ export class Payment {
   readonly #checkout: Checkout;
   /** Undefined where the card form cannot be loaded. */
   readonly #frame: Promise<CardFrame | undefined>;
+  /** As soon as it is on the page, ready or not. */
+  #mountedFrame: CardFrame | undefined;
   #lastMessage = 0;
   /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
   readonly ready: Promise<void>;
@@ -81,7 +83,7 @@ export class Payment {
   /** Lets go of the session without a further callback; what was submitted runs on at the service. */
   close(): void {
     this.#closing.abort();
-    void this.#frame.then((frame) => frame?.destroy());
+    this.#mountedFrame?.destroy();
   }
 
   async #open(): Promise<void> {
@@ -109,10 +111,12 @@ export class Payment {
         onChange: (change) => tell(options.onChange, change),
         onSubmitRequest: () => void this.submit(),
       });
+      this.#mountedFrame = frame;
       await frame.ready;
       frame.setDisabled(this.#checkout.state !== "idle");
       return frame;
     } catch {
+      this.#mountedFrame?.destroy();
       return undefined;
     }
   }

@@ -176,8 +176,7 @@ describe("Switchyard.mount() in a page", () => {
     await callOf("onDeclined");
     await page.getByRole("alert").getByText("not enough money").waitFor();
 
-    service.checkout.status = 1;
-    service.checkout.outcome = undefined;
+    service.reopen();
     service.onSubmit = () => service.succeed();
     await page.evaluate("widget.update(JSON.parse(document.getElementById('session').textContent))");
     expect(await page.getByRole("alert").textContent()).toBe("");

@@ -58,8 +58,9 @@ ${nextStep}
 }
 
 function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Html {
+  const [subject, event] = type.split(".");
   return html`<li>
-<p><strong>${type}</strong> <small>${receivedAt.toISOString().slice(11, 23)} UTC</small></p>
+<p><strong>${subject}.<wbr>${event}</strong> <small>${receivedAt.toISOString().slice(11, 23)} UTC</small></p>
 <p class="note">Signature verified · <code>${webhookId}</code></p>
 </li>`;
 }

@@ -14,6 +14,7 @@ export function contentSecurityPolicy(hosts?: PaymentHosts): string {
     `connect-src 'self' ${apiOrigin}`,
     `frame-src ${vaultOrigin || "'none'"}`,
     "style-src 'self'",
+    "img-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -29,7 +30,7 @@ export function page(title: string, content: Html, scripts: readonly string[] = 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Roundhouse</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="/favicon.svg">
 <link rel="stylesheet" href="/shop.css">
 ${scripts.map((script) => html`<script src="${script}" defer></script>\n`)}</head>
 <body>

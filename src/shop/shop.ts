@@ -113,6 +113,7 @@ function routesOf(config: ShopConfig): Route[] {
     file("/shop.css", "text/css"),
     file("/checkout.js", "text/javascript"),
     file("/order.js", "text/javascript"),
+    file("/favicon.svg", "image/svg+xml"),
   ];
 }
 

@@ -81,6 +81,12 @@ export class CheckoutStandIn {
     return this.checkout;
   }
 
+  /** Stands for a fresh session of the same order. */
+  reopen(): void {
+    this.checkout.outcome = undefined;
+    this.#end(Status.CREATED);
+  }
+
   succeed(): Checkout {
     const value = { capturedVia: "SANDBOX_B", failoverUsed: true };
     this.checkout.outcome = create(OutcomeSchema, { outcome: { case: "success", value } });
