@@ -101,6 +101,7 @@ describe("relayOnce()", () => {
     const { eventId } = await bed.tell({ merchantId });
     await (await link.connection().jetstreamManager()).streams.delete(stream.name);
     await expect(relay()).rejects.toThrow("503");
+    await relay();
     expect(await outboxRow(eventId)).toMatchObject({ publish_count: 1, published_at: null });
     await bed.setClockAhead("11 seconds");
     await relay();

@@ -1,3 +1,4 @@
+import { Events } from "nats";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { startTestNats } from "../testing/nats.ts";
 import { type NatsLink, openNats } from "./nats.ts";
@@ -10,10 +11,23 @@ describe("openNats()", () => {
   it("gives a connection once there is one, and says so until then", async () => {
     const nats = await startTestNats();
     link = openNats({ login: nats.urls.test, name: "test", log });
-    expect(() => link?.connection()).toThrow("no connection to NATS yet");
+    expect(() => link?.connection()).toThrow("no connection to NATS");
     await link.connected;
     await link.connection().flush();
     await nats.stop({ removeData: true });
+  });
+
+  it("says so while the connection is broken", async () => {
+    const nats = await startTestNats();
+    link = openNats({ login: nats.urls.test, name: "test", log });
+    await link.connected;
+    const broken = Promise.withResolvers<void>();
+    (async () => {
+      for await (const { type } of link.connection().status()) if (type === Events.Disconnect) broken.resolve();
+    })();
+    await nats.stop({ removeData: true });
+    await broken.promise;
+    expect(() => link?.connection()).toThrow("no connection to NATS");
   });
 
   it("opens and closes without a server", async () => {

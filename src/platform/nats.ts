@@ -1,10 +1,10 @@
 /** One lasting connection to NATS that nobody has to wait for: the service starts, works and stops without it too. */
-import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import { type ConnectionOptions, connect, Events, type NatsConnection } from "nats";
 import type { Logger } from "./log.ts";
 import { runLoop } from "./loop.ts";
 
 export type NatsLink = {
-  /** The connection. Throws until the first one is there; one that broke since is given as it is and mends itself. */
+  /** The connection, which mends itself when it breaks. Throws while it is broken, and until the first one is there. */
   connection(): NatsConnection;
   /** Resolves when there is a connection for the first time. */
   readonly connected: Promise<void>;
@@ -41,6 +41,14 @@ export function openNats(options: {
 }): NatsLink {
   const { promise: connected, resolve: resolveConnected } = Promise.withResolvers<void>();
   let current: NatsConnection | undefined;
+  let isUp = false;
+
+  async function followState(connection: NatsConnection): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === Events.Disconnect) isUp = false;
+      if (type === Events.Reconnect) isUp = true;
+    }
+  }
 
   const loop = runLoop({
     name: "nats",
@@ -53,9 +61,13 @@ export function openNats(options: {
         servers: options.login.servers.split(","),
         name: options.name,
       });
+      isUp = true;
       resolveConnected();
       if (closing.aborted) await current.close();
+      // Beside the wait: the list of states does not end with the connection.
+      void followState(current);
       await current.closed();
+      isUp = false;
       return false;
     },
   });
@@ -63,7 +75,8 @@ export function openNats(options: {
   return {
     connected,
     connection: () => {
-      if (current === undefined) throw new Error("there is no connection to NATS yet");
+      // Without this a request would wait in the client's buffer for its own timeout.
+      if (current === undefined || !isUp) throw new Error("there is no connection to NATS");
       return current;
     },
     close: async () => {

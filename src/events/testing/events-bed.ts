@@ -23,6 +23,8 @@ export const loopback = { httpsOnly: false, ports: undefined, openings: ["127.0.
 export async function openEventsBed() {
   const testDatabase = await createTestDatabase("environment");
   const pool = new Pool({ connectionString: testDatabase.url, max: 8 });
+  // A connection that is still closing when the database is dropped is cut, and says so.
+  pool.on("connect", (client) => client.on("error", () => {}));
   const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
   const context: EndpointContext & Omit<OutboxContext, "hintRelay"> = {
     database: new Database(pool),
