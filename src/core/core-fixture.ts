@@ -1,0 +1,203 @@
+/** A core on a database of its own, with both pretend acquirers behind it over real HTTP, for tests of the payment flow. */
+import { setTimeout as pause } from "node:timers/promises";
+import { Pool } from "pg";
+import { describeForEvent } from "../edge/session-messages.ts";
+import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
+import type { Connector } from "../gateways/connector.ts";
+import { GatewayHttp } from "../gateways/gateway-http.ts";
+import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
+import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
+import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
+import { startSandbox } from "../gateways/sandbox/main.ts";
+import { takeNotification } from "../notifications/intake.ts";
+import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import { createLogger } from "../platform/log.ts";
+import { Secret } from "../platform/secrets.ts";
+import { TestForwarder } from "../testing/forwarder.ts";
+import { createTestDatabase } from "../testing/postgres.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { SandboxControl } from "../testing/sandbox-control.ts";
+import type { Core } from "./core.ts";
+import { createSession, type SessionOwner } from "./create-session.ts";
+import type { FailoverSwitch, PaymentSession } from "./entities.ts";
+import { recordRoutingRule } from "./routing-rules.ts";
+import { loadSession, type SessionWithTrail } from "./session-trail.ts";
+import { submitPayment } from "./submit-payment.ts";
+
+export const cards = {
+  approved: "4242424242424242",
+  failover: "4000000000000002",
+  fraud: "4100000000000019",
+  softDecline: "4000000000009995",
+  allDown: "4000000000005035",
+};
+
+const hmacKey = "0F".repeat(32);
+
+/** Close it at the test's end. */
+export async function startCoreFixture(): Promise<CoreFixture> {
+  const testDatabase = await createTestDatabase("environment");
+  const database = new Database(openPool(testDatabase.url, 20));
+  const asOwner = new Database(openPool(testDatabase.ownerUrl, 2));
+  const sandbox = await startSandbox({ port: 0, silenceMs: 20_000, lateMs: 20_000, slowCaptureMs: 20_000 });
+  const http = new GatewayHttp();
+  const forwarder = new TestForwarder(http, cards.approved);
+  const core = coreOn(database, { http, forwarder, origin: sandbox.origin, environment: "test" });
+  const notices = await receiveNotices(core);
+  const control = new SandboxControl(sandbox.origin);
+  const merchantId = systemEntropy.uuid();
+  const connectionIds = await connectBoth(core, control, merchantId, notices.url);
+  return new CoreFixture({ core, merchantId, connectionIds, forwarder, sandbox: control, asOwner }, async () => {
+    await Promise.all([notices.close(), sandbox.close(), http.close()]);
+    await Promise.all([database.pool.end(), asOwner.pool.end()]);
+    await testDatabase.drop();
+  });
+}
+
+type FixtureParts = {
+  core: Core;
+  merchantId: string;
+  connectionIds: readonly string[];
+  forwarder: TestForwarder;
+  sandbox: SandboxControl;
+  asOwner: Database;
+};
+
+export class CoreFixture {
+  readonly core: Core;
+  readonly owner: SessionOwner;
+  /** SANDBOX_A's and SANDBOX_B's, in this order. */
+  readonly connectionIds: readonly string[];
+  /** Looks and acts behind the connectors. */
+  readonly sandbox: SandboxControl;
+  /** The owner's connection, which the runtime role never has. */
+  readonly asOwner: Database;
+  readonly #forwarder: TestForwarder;
+  readonly #stop: () => Promise<void>;
+
+  constructor(parts: FixtureParts, stop: () => Promise<void>) {
+    this.core = parts.core;
+    this.connectionIds = parts.connectionIds;
+    this.sandbox = parts.sandbox;
+    this.asOwner = parts.asOwner;
+    this.#forwarder = parts.forwarder;
+    this.#stop = stop;
+    this.owner = {
+      merchantId: parts.merchantId,
+      sessionLifetimeMs: 1_800_000,
+      checkoutOrigins: [],
+      publishableKey: "switchyard_test_pk_1",
+    };
+  }
+
+  setRule(failoverOn: readonly FailoverSwitch[], connectionIds = this.connectionIds): Promise<number> {
+    const { merchantId } = this.owner;
+    return this.core.database.transaction((tx) => recordRoutingRule(tx, { merchantId, connectionIds, failoverOn }));
+  }
+
+  async newSession(): Promise<PaymentSession> {
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemEntropy.uuid()}` };
+    return (await createSession(this.core, this.owner, order)).session;
+  }
+
+  /** Submits with a card and resolves when the submit call answers. */
+  submit(session: PaymentSession, number: string, token = "tok_1"): Promise<PaymentSession> {
+    this.#forwarder.useCard(number);
+    const vaultToken = new Secret(token);
+    return submitPayment(this.core, { sessionId: session.id, vaultToken, signal: new AbortController().signal });
+  }
+
+  /** As if the worker that holds the session had died longer ago than its lease lasts. */
+  async lapseLease({ id }: PaymentSession): Promise<void> {
+    const text = "UPDATE payment_session SET lease_until = app.clock() - interval '1 s' WHERE id = $1";
+    await this.asOwner.query({ name: "lapse", text }, [id]);
+  }
+
+  trail(session: PaymentSession): Promise<SessionWithTrail> {
+    return loadSession(this.core.database, session.id);
+  }
+
+  async eventTypes({ id }: PaymentSession): Promise<string[]> {
+    const statement = { name: "types", text: "SELECT type FROM outbox_event WHERE session_id = $1 ORDER BY sequence" };
+    return (await this.core.database.query<{ type: string }>(statement, [id])).map(({ type }) => type);
+  }
+
+  /** How many authorizations of a session's attempts are captured, at both acquirers together. */
+  async capturedAtGateways(session: PaymentSession): Promise<number> {
+    const { attempts } = await this.trail(session);
+    const found = await Promise.all(attempts.map(({ id }) => this.sandbox.authorizations(encodeId("att", id))));
+    return found.flat().filter(({ status }) => status === "captured").length;
+  }
+
+  async close(): Promise<void> {
+    await this.sandbox.release({});
+    await Promise.all(this.core.inFlight);
+    await this.#stop();
+  }
+}
+
+function coreOn(database: Database, parts: ConnectorParts): Core {
+  const connectors = new Map<string, Connector>([
+    ["SANDBOX_A", new SandboxAConnector(parts)],
+    ["SANDBOX_B", new SandboxBConnector(parts)],
+  ]);
+  const connectorOf = (gateway: string) => connectors.get(gateway);
+  const sealing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
+  return {
+    database,
+    entropy: systemEntropy,
+    log: createLogger({ name: "test", level: "silent" }),
+    clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
+    sealing,
+    pageTokenKey: new Secret("page"),
+    describeVault: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
+    forgetCards: () => {},
+    connectorOf,
+    bind: createBinder({ database, ring: sealing, connectorOf }),
+    outbox: { entropy: systemEntropy, environmentName: "test", hintRelay: () => {} },
+    describeSession: describeForEvent,
+    inFlight: new Set(),
+    sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
+  };
+}
+
+function openPool(connectionString: string, max: number): Pool {
+  const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000" });
+  // Dropping the database cuts connections that are just being closed.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
+async function receiveNotices(core: Core): Promise<Receiver> {
+  const { database, sealing, connectorOf } = core;
+  const receiver = await Receiver.start();
+  receiver.answerWith(async ({ path, headers, body }) => {
+    const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const connectionId = path.slice(1);
+    await takeNotification({ database, sealing, connectorOf }, connectionId, { headers: named, body });
+    await processNoticesOnce(core);
+    return { status: 200 };
+  });
+  return receiver;
+}
+
+async function connectBoth(core: Core, sandbox: SandboxControl, merchantId: string, noticesUrl: string) {
+  const account = `test_${merchantId}`;
+  const apiKey = `sandbox_${account}`;
+  const connectionIds: string[] = [];
+  for (const gateway of ["SANDBOX_A", "SANDBOX_B"]) {
+    const connectionId = systemEntropy.uuid();
+    connectionIds.push(connectionId);
+    const credentials = { apiKey, merchantAccount: account, notificationHmacKey: hmacKey };
+    await core.database.transaction(async (tx) => {
+      await recordConnection(tx, { id: connectionId, merchantId, gateway, account });
+      const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId, credentials });
+      await recordVerified(tx, { connectionId, credentialVersion });
+    });
+    await sandbox.setAccount(account, { notificationUrl: `${noticesUrl}/${encodeId("gc", connectionId)}`, hmacKey });
+  }
+  return connectionIds;
+}

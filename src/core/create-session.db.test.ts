@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemEntropy } from "../platform/entropy.ts";
+import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
+import { createSession } from "./create-session.ts";
+import { findSession, listSessions } from "./sessions.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+});
+afterAll(() => fixture.close());
+
+const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
+
+describe("createSession()", () => {
+  it("gives eight concurrent repeats of one key the same session", async () => {
+    const key = systemEntropy.uuid();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => createSession(fixture.core, fixture.owner, order, key)),
+    );
+    expect(new Set(answers.map(({ session }) => session.id)).size).toBe(1);
+    expect(new Set(answers.map(({ clientSecret }) => clientSecret.expose())).size).toBe(1);
+    expect(new Set(answers.map(({ vault }) => JSON.stringify(vault))).size).toBe(1);
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+  });
+
+  it("refuses a key that comes with other fields", async () => {
+    const key = systemEntropy.uuid();
+    await createSession(fixture.core, fixture.owner, order, key);
+    const other = createSession(fixture.core, fixture.owner, { ...order, amountMinor: 4901 }, key);
+    await expect(other).rejects.toMatchObject({ code: "idempotency_key_reused" });
+  });
+
+  it("scopes a key to its merchant", async () => {
+    const key = systemEntropy.uuid();
+    const first = await createSession(fixture.core, fixture.owner, order, key);
+    const other = await createSession(fixture.core, { ...fixture.owner, merchantId: systemEntropy.uuid() }, order, key);
+    expect(other.session.id).not.toBe(first.session.id);
+    expect(other.replayed).toBe(false);
+  });
+
+  it("takes an expired key for a new one", async () => {
+    const key = systemEntropy.uuid();
+    const first = await createSession(fixture.core, fixture.owner, order, key);
+    const age = "UPDATE idempotency SET expires_at = now() - interval '1 s' WHERE key = $1";
+    await fixture.asOwner.query({ name: "age", text: age }, [key]);
+    const second = await createSession(fixture.core, fixture.owner, order, key);
+    expect(second.session.id).not.toBe(first.session.id);
+  });
+
+  it("does not use a key up on a request that is refused", async () => {
+    const key = systemEntropy.uuid();
+    const refused = createSession(fixture.core, fixture.owner, { ...order, currency: "XTS" }, key);
+    await expect(refused).rejects.toMatchObject({ code: "invalid_field", problems: [{ param: "currency" }] });
+    expect((await createSession(fixture.core, fixture.owner, order, key)).replayed).toBe(false);
+  });
+
+  it("tells every broken rule at once", async () => {
+    const broken = { ...order, currency: "XAU", orderRef: " \u0000 " };
+    const failure = await createSession(fixture.core, fixture.owner, broken).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      problems: [{ pointer: "/currency" }, { pointer: "/orderRef" }],
+    });
+  });
+
+  it("keeps neither the client secret nor the vault object in clear", async () => {
+    const key = systemEntropy.uuid();
+    const { clientSecret } = await createSession(fixture.core, fixture.owner, order, key);
+    const everything =
+      "SELECT (SELECT json_agg(s)::text FROM payment_session s) || (SELECT json_agg(i)::text FROM idempotency i) AS rows";
+    const [found] = await fixture.asOwner.query<{ rows: string }>({ name: "everything", text: everything }, []);
+    expect(found?.rows).not.toContain(clientSecret.expose().slice(-40));
+    expect(found?.rows).not.toContain("grant for");
+  });
+});
+
+describe("findSession()", () => {
+  it("finds nothing for another merchant", async () => {
+    const { session } = await createSession(fixture.core, fixture.owner, order);
+    const merchantId = systemEntropy.uuid();
+    expect(await findSession(fixture.core, { sessionId: session.id, merchantId })).toBeUndefined();
+    expect(
+      (await findSession(fixture.core, { sessionId: session.id, merchantId: fixture.owner.merchantId }))?.session.id,
+    ).toBe(session.id);
+  });
+
+  it("shows an overdue session as EXPIRED, and tells so once", async () => {
+    const { session } = await createSession(fixture.core, fixture.owner, order);
+    const past = "UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $1";
+    await fixture.asOwner.query({ name: "past", text: past }, [session.id]);
+    await Promise.all([1, 2, 3].map(() => findSession(fixture.core, { sessionId: session.id })));
+    expect((await fixture.trail(session)).session.status).toBe("EXPIRED");
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.expired"]);
+  });
+});
+
+describe("listSessions()", () => {
+  it("pages through a merchant's sessions, newest first, each once", async () => {
+    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+    const made: string[] = [];
+    for (let count = 0; count < 5; count++) made.unshift((await createSession(fixture.core, owner, order)).session.id);
+    const seen: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await listSessions(fixture.core, {
+        merchantId: owner.merchantId,
+        filters: {},
+        pageSize: 2,
+        pageToken,
+      });
+      seen.push(...page.sessions.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    expect(seen).toEqual(made);
+  });
+
+  it("refuses a page token of another merchant or other filters, and a forged one", async () => {
+    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+    await createSession(fixture.core, owner, order);
+    await createSession(fixture.core, owner, order);
+    const { nextPageToken } = await listSessions(fixture.core, {
+      merchantId: owner.merchantId,
+      filters: {},
+      pageSize: 1,
+    });
+    const attempts = [
+      { merchantId: systemEntropy.uuid(), filters: {}, pageToken: nextPageToken },
+      { merchantId: owner.merchantId, filters: { orderRef: "order-1" }, pageToken: nextPageToken },
+      { merchantId: owner.merchantId, filters: {}, pageToken: `${nextPageToken}x` },
+    ];
+    for (const options of attempts) {
+      await expect(listSessions(fixture.core, options)).rejects.toMatchObject({ code: "invalid_parameter" });
+    }
+  });
+
+  it("filters by order, status and time", async () => {
+    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+    const { session } = await createSession(fixture.core, owner, { ...order, orderRef: "wanted" });
+    await createSession(fixture.core, owner, order);
+    const count = async (filters: object) =>
+      (await listSessions(fixture.core, { merchantId: owner.merchantId, filters })).sessions.length;
+    expect(await count({ orderRef: "wanted" })).toBe(1);
+    expect(await count({ status: "CREATED" })).toBe(2);
+    expect(await count({ status: "SUCCEEDED" })).toBe(0);
+    expect(await count({ processing: true })).toBe(0);
+    expect(await count({ createdBefore: session.createdAt })).toBe(0);
+  });
+});

@@ -1,0 +1,58 @@
+import type { EntitySchema } from "@mikro-orm/core";
+import { MikroORM } from "@mikro-orm/core";
+import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { columnName } from "../platform/columns.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./entities.ts";
+
+const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
+
+let database: TestDatabase;
+let orm: MikroORM;
+beforeAll(async () => {
+  database = await createTestDatabase("environment");
+  orm = await MikroORM.init({ driver: PostgreSqlDriver, clientUrl: database.url, entities });
+});
+afterAll(async () => {
+  await orm.close(true);
+  await database.drop();
+});
+
+type Column = { column_name: string; udt_name: string; is_nullable: string };
+
+describe("the entities", () => {
+  it.each(entities.map((entity) => [entity.meta.tableName, entity as EntitySchema]))(
+    "name exactly the columns of %s, with their types and nulls",
+    async (table) => {
+      const columns: Column[] = await orm.em
+        .getConnection()
+        .execute(
+          `SELECT column_name, udt_name, is_nullable FROM information_schema.columns WHERE table_name = '${table}'`,
+        );
+      const meta = [...orm.getMetadata().getAll().values()].find(({ tableName }) => tableName === table)!;
+      const fromEntity = Object.values(meta.properties).map((property) => ({
+        column: columnName(property.name),
+        type: property.columnTypes[0],
+        nullable: Boolean(property.nullable),
+      }));
+      const fromTable = columns.map((column) => ({
+        column: column.column_name,
+        type: typeNames[column.udt_name] ?? column.udt_name,
+        // A generated column is never null for its own reasons, which the entity does not state.
+        nullable: column.is_nullable === "YES" && !generated.has(`${table}.${column.column_name}`),
+      }));
+      const byColumn = (left: { column: string }, right: { column: string }) => left.column.localeCompare(right.column);
+      expect(fromEntity.toSorted(byColumn)).toEqual(fromTable.toSorted(byColumn));
+    },
+  );
+});
+
+const generated = new Set(["attempt.holds", "attempt.captured"]);
+const typeNames: Record<string, string> = {
+  int4: "int",
+  int8: "bigint",
+  bool: "boolean",
+  _uuid: "uuid[]",
+  _text: "text[]",
+};

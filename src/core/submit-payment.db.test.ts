@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeId } from "../platform/ids.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { reconcileOnce } from "./reconcile.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+
+const both = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+
+describe("submitPayment()", () => {
+  it("captures once at the first gateway and tells so once", async () => {
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.approved);
+    expect(ended).toMatchObject({
+      status: "SUCCEEDED",
+      phase: "DONE",
+      capturedVia: "SANDBOX_A",
+      failover: false,
+      captureConfirmed: true,
+      vaultToken: null,
+      cardLast4: "4242",
+    });
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("fails over after a hard decline and names the rule in the trail", async () => {
+    const version = await fixture.setRule(both);
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.failover);
+    const { attempts } = await fixture.trail(session);
+    expect(ended).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
+    expect(attempts.map(({ gateway, status }) => [gateway, status])).toEqual([
+      ["SANDBOX_A", "DECLINED"],
+      ["SANDBOX_B", "CAPTURED"],
+    ]);
+    expect(attempts[0]?.nextBecause).toContain(`ule version ${version} fails over to SANDBOX_B`);
+  });
+
+  it("never moves on after a fraud decline", async () => {
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.fraud);
+    const { attempts } = await fixture.trail(session);
+    expect(ended).toMatchObject({ status: "DECLINED", declineCode: "fraud_suspected" });
+    expect(attempts).toHaveLength(1);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);
+  });
+
+  it("asks only the first gateway when the rule fails over on nothing", async () => {
+    const version = await fixture.setRule([]);
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.failover);
+    await fixture.setRule(both);
+    const { attempts } = await fixture.trail(session);
+    expect(ended.status).toBe("DECLINED");
+    expect(attempts.map(({ nextBecause }) => nextBecause)).toEqual([
+      `Rule version ${version} does not fail over after a hard decline at SANDBOX_A.`,
+    ]);
+  });
+
+  it("ends DEGRADED when every gateway fails, and gives every possible hold back", async () => {
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.allDown);
+    expect(ended).toMatchObject({ status: "DEGRADED", declineCode: "processing_unavailable" });
+    const { attempts } = await fixture.trail(session);
+    expect(attempts.every(({ status }) => status === "VOIDING" || status === "VOIDED")).toBe(true);
+  });
+
+  it("ends DEGRADED without an attempt when nothing can be routed to", async () => {
+    await fixture.setRule(both, []);
+    const session = await fixture.newSession();
+    const ended = await fixture.submit(session, cards.approved);
+    await fixture.setRule(both);
+    expect(ended).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+  });
+
+  it("pays once however often the same token is submitted at the same time", async () => {
+    const session = await fixture.newSession();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => fixture.submit(session, cards.approved)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill("SUCCEEDED"));
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+    expect((await fixture.trail(session)).attempts).toHaveLength(1);
+  });
+
+  it("refuses another card for a session that is being paid, and for one that has ended", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    await expect(fixture.submit(session, cards.approved, "tok_other")).rejects.toMatchObject({
+      code: "already_submitted",
+    });
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    await paying;
+    await expect(fixture.submit(session, cards.approved, "tok_other")).rejects.toMatchObject({ code: "session_ended" });
+  });
+
+  it("refuses a session whose time is over, which then is EXPIRED", async () => {
+    const session = await fixture.newSession();
+    const past =
+      "UPDATE payment_session SET created_at = created_at, expires_at = created_at + interval '1 ms' WHERE id = $1";
+    await fixture.asOwner.query({ name: "past", text: past }, [session.id]);
+    await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "session_expired" });
+  });
+});
+
+describe("reconcileOnce()", () => {
+  it("fails over for a worker that died in mid-authorize, drops its late answer and gives its hold back", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const dying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    await fixture.lapseLease(session);
+    await reconcileOnce(fixture.core);
+    await dying;
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    await Promise.all(fixture.core.inFlight);
+    await fixture.lapseLease(session);
+    await reconcileOnce(fixture.core);
+    await Promise.all(fixture.core.inFlight);
+    const trail = await fixture.trail(session);
+    expect(trail.session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    expect(trail.attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("repeats an unanswered capture with the same key, so the money is taken once", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.capture");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.capture" });
+    await fixture.lapseLease(session);
+    await reconcileOnce(fixture.core);
+    await fixture.sandbox.release({ operation: "a.capture" });
+    await paying;
+    await Promise.all(fixture.core.inFlight);
+    const trail = await fixture.trail(session);
+    const reference = encodeId("att", trail.attempts[0]!.id);
+    const [authorization] = await fixture.sandbox.authorizations(reference);
+    expect(trail.session.status).toBe("SUCCEEDED");
+    expect(authorization).toMatchObject({ status: "captured", capturedValue: 4900 });
+    expect((await fixture.sandbox.requests(reference))["a.capture"]).toBeGreaterThanOrEqual(1);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("leaves a session alone while its lease is held", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    await reconcileOnce(fixture.core);
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    expect((await paying).leaseEpoch).toBe(1);
+  });
+});
