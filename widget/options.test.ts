@@ -57,6 +57,11 @@ describe("checkOptions()", () => {
     }
   });
 
+  it("takes every character that a client secret may hold", () => {
+    const clientSecret = `${right.sessionId}_secret_t1_-_AZaz09-_AZaz09-_AZaz09-_AZaz09-_AZaz09-_-`;
+    expect(checkSession({ ...right, clientSecret })).toMatchObject({ clientSecret });
+  });
+
   it("takes http on the machine itself", () => {
     for (const host of ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "shop.localhost"]) {
       // Everything before the container is right: the next thing it needs is a page.

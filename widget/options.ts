@@ -139,7 +139,8 @@ function checkClientSecret(clientSecret: unknown, sessionId: string): void {
   if (/_(test|live)_pk_/.test(text)) {
     throw new WrongOptionError("clientSecret", "holds a publishable key; it must be the session's clientSecret.");
   }
-  if (!/^ps_\w+_secret_\w+$/.test(text)) {
+  // Its end is base64url, so a hyphen is as likely there as any letter.
+  if (!/^ps_\w+_secret_[\w-]+$/.test(text)) {
     throw new WrongOptionError("clientSecret", "must be the clientSecret of a created session.");
   }
   if (!text.startsWith(`${sessionId}_secret_`)) {
