@@ -26,7 +26,14 @@ export type DemoOptions = {
 };
 
 /** A running demo. */
-export type Demo = { readonly file: DemoFile; close(): Promise<void> };
+export type Demo = {
+  readonly file: DemoFile;
+  /** Starts a role again whose process has ended, on the same addresses and data. */
+  restart(role: Role): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Started = { readonly file: DemoFile; readonly run: (role: Role) => Promise<void> };
 
 type Servers = { databases: DemoDatabases; nats: Record<"test" | "live", NatsLogin>; pids: Record<string, number> };
 
@@ -38,9 +45,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     for (const stop of undo.splice(0).toReversed()) await stop();
   };
   try {
-    const file = await startParts(options, progress, undo);
+    const { file, run } = await startParts(options, progress, undo);
     progress.summary(file, join(options.state, "demo.json"));
-    return { file, close };
+    return { file, restart: run, close };
   } catch (error) {
     await close();
     throw error;
@@ -51,7 +58,7 @@ async function startParts(
   options: DemoOptions,
   progress: Progress,
   undo: (() => Promise<unknown>)[],
-): Promise<DemoFile> {
+): Promise<Started> {
   const addresses = addressesFrom(options.port);
   mkdirSync(options.state, { recursive: true, mode: 0o700 });
   await requireFreePorts(addresses.ports);
@@ -87,7 +94,7 @@ async function startParts(
     pids: started,
   };
   writeDemoFile(options.state, file);
-  return file;
+  return { file, run };
 }
 
 async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)[]): Promise<Servers> {

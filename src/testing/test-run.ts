@@ -47,9 +47,13 @@ function tellServersToStop(runName: string): void {
   }
 }
 
+/** Records of servers, beside the run's folder or in the state folder of a demo that a test started. */
 function recordsOf(runName: string): string[] {
-  const names = readdirSync(testStateFolder).filter((name) => name.startsWith(`${runName}-`) && name.endsWith(".json"));
-  return names.map((name) => join(testStateFolder, name));
+  const entries = readdirSync(testStateFolder, { withFileTypes: true });
+  const ours = entries.filter(({ name }) => name.startsWith(`${runName}-`));
+  const files = ours.filter((entry) => entry.isFile() && entry.name.endsWith(".json")).map(({ name }) => name);
+  const ofDemos = ours.filter((entry) => entry.isDirectory()).map(({ name }) => join(name, "nats.json"));
+  return [...files, ...ofDemos].map((name) => join(testStateFolder, name));
 }
 
 function ownerFileOf(runName: string): string {

@@ -1,0 +1,73 @@
+/** A checkout without a browser: what shop backend, card frame and widget send, as plain HTTP. */
+import { randomUUID } from "node:crypto";
+import type { GetCheckoutResponseJson } from "../../gen/payments/v1/checkout_pb.ts";
+import type { CreatePaymentSessionResponseJson, PaymentSessionJson } from "../../gen/payments/v1/payment_session_pb.ts";
+import type { DemoFile } from "../demo/demo-file.ts";
+
+/** The create answer, with what a checkout cannot do without. */
+export type OpenedSession = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string };
+};
+
+export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
+
+/** What the demo's first merchant does in test, unless another key is given. */
+export class ApiCheckout {
+  readonly #file: DemoFile;
+  readonly #secretKey: string;
+
+  constructor(file: DemoFile, secretKey = file.merchants[0]!.test.secretKey) {
+    this.#file = file;
+    this.#secretKey = secretKey;
+  }
+
+  /** Sends a create request and gives the answer as it is. */
+  create(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(`${this.#file.restBase}/payment-sessions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.#secretKey}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: `order-${randomUUID()}`, ...fields }),
+    });
+  }
+
+  async open(fields: object = {}): Promise<OpenedSession> {
+    return (await expectOk(await this.create(fields))) as OpenedSession & CreatePaymentSessionResponseJson;
+  }
+
+  async tokenize({ vault }: Pick<OpenedSession, "vault">, number: string): Promise<string> {
+    const cvc = number.length === 15 ? "1234" : "123";
+    const response = await fetch(`${new URL(vault.sdkUrl).origin}/tokens`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${vault.sdkAuthorization}`, "content-type": "application/json" },
+      body: JSON.stringify({ number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc }),
+    });
+    return ((await expectOk(response)) as { token: string }).token;
+  }
+
+  /** Waits for the outcome as the widget does: up to 20 s. */
+  async submit(session: OpenedSession, vaultToken: string): Promise<CheckoutState> {
+    const { sessionId, clientSecret } = session;
+    const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      body: JSON.stringify({ sessionId, vaultToken }),
+    });
+    return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
+  }
+
+  /** The session with its trail, as its merchant reads it. */
+  async read(sessionId: string): Promise<PaymentSessionJson> {
+    const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}`, {
+      headers: { authorization: `Bearer ${this.#secretKey}` },
+    });
+    return (await expectOk(response)) as PaymentSessionJson;
+  }
+}
+
+async function expectOk(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status} from ${new URL(response.url).pathname}: ${text}`);
+  return JSON.parse(text);
+}
