@@ -6,9 +6,13 @@ import { bundleWidget } from "../widget/bundle.ts";
 import type { Config, ServiceConfig } from "./config.ts";
 import { expireOnce } from "./core/expire-sessions.ts";
 import { reconcileOnce } from "./core/reconcile.ts";
+import type { DashboardParts } from "./dashboard/dashboard-parts.ts";
+import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts";
 import { createAuthenticate } from "./edge/authenticate.ts";
+import { requestIdKey } from "./edge/caller.ts";
 import { createCheckoutService } from "./edge/checkout-rpc.ts";
 import type { EdgeParts } from "./edge/edge-parts.ts";
+import { toConnectError, toDomainError } from "./edge/error-mapping.ts";
 import { createGrpcServer } from "./edge/grpc-server.ts";
 import { createPublicServer } from "./edge/public-server.ts";
 import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
@@ -79,6 +83,7 @@ async function edgeParts(installation: Installation): Promise<EdgeParts> {
   const checkout = createCheckoutService({ accounts, vaultOrigin: config.service.vaultOrigin });
   const files = await bundleWidget();
   return {
+    guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
     environments: byName,
     entropy: systemEntropy,
     authenticate: createAuthenticate(byName, config.brand),
@@ -94,13 +99,35 @@ async function edgeParts(installation: Installation): Promise<EdgeParts> {
   };
 }
 
+// Everything that the dashboard needs of a server comes in here, so that it can move to a role of its own.
+function dashboardParts({ config, environments, accounts, log }: Installation): DashboardParts {
+  const style = { brand: config.brand, errorDocsUrl: config.errorDocsUrl };
+  return {
+    environments: Object.fromEntries(environments.map((environment) => [environment.name, environment])),
+    accounts,
+    entropy: systemEntropy,
+    brand: config.brand,
+    apiOrigin: config.service.apiOrigin,
+    requestIdOf: (values) => values.get(requestIdKey),
+    toConnectError: (error, requestId) => {
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      return toConnectError(style, domainError, requestId);
+    },
+  };
+}
+
 // How often each loop looks by itself; hints make most of them faster.
 const everySecondMs = 1_000;
 const relayEveryMs = 2_000;
 
+// A worker that starts beside its NATS finds it within this; without NATS it works all the same, by its sweeps.
+const natsPatienceMs = 3_000;
+
 /** Runs relay, webhook worker, reconciliation, expiry and the processing of notices, for every environment. */
-export function startWorker(installation: Installation): Running {
-  const running = installation.environments.map((environment) => startLoops(environment, installation.log));
+export async function startWorker(installation: Installation): Promise<Running> {
+  const starting = installation.environments.map((environment) => startLoops(environment, installation.log));
+  const running = await Promise.all(starting);
   return {
     async close() {
       await Promise.all(running.map((loops) => loops.close()));
@@ -108,9 +135,10 @@ export function startWorker(installation: Installation): Running {
   };
 }
 
-function startLoops(environment: Environment, log: Logger): Running {
+async function startLoops(environment: Environment, log: Logger): Promise<Running> {
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
+  await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
   const relay = { database, nats, stream, environmentName: name };
   const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
     runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn });

@@ -18,7 +18,7 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
     const installation = await openInstallation({ ...config, service: config.service }, log);
     started.push(installation);
     if (roles.includes("edge")) started.push(await startEdge(installation));
-    if (roles.includes("worker")) started.push(startWorker(installation));
+    if (roles.includes("worker")) started.push(await startWorker(installation));
   }
   return {
     async close() {

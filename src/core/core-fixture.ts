@@ -167,6 +167,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
 function openPool(connectionString: string, max: number): Pool {
   const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000" });
   // Dropping the database cuts connections that are just being closed.
+  pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }

@@ -1,5 +1,4 @@
 /** Public identifiers: TypeIDs, a prefix and a UUIDv7 in Crockford base32 (https://github.com/jetify-com/typeid/tree/main/spec, 0.3.0). */
-import { parse, stringify } from "uuid";
 
 /** What each kind of thing is called by in public. */
 export type IdPrefix = "ps" | "att" | "evt" | "we" | "gc" | "mer" | "req" | "key" | "aud" | "op";
@@ -11,8 +10,7 @@ const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /** `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
 export function encodeId(prefix: IdPrefix, uuid: string): string {
-  let rest = 0n;
-  for (const byte of parse(uuid)) rest = (rest << 8n) | BigInt(byte);
+  let rest = BigInt(`0x${uuid.replaceAll("-", "")}`);
   let suffix = "";
   for (let index = 0; index < digits; index++) {
     suffix = alphabet[Number(rest & 31n)] + suffix;
@@ -21,16 +19,12 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${suffix}`;
 }
 
-/** The UUID inside a public identifier, or undefined when it is not one with this prefix. */
+/** The UUID inside a public identifier, of whatever version, or undefined when it is not one with this prefix. */
 export function decodeId(prefix: IdPrefix, id: string): string | undefined {
   const suffix = id.slice(prefix.length + 1);
   if (!id.startsWith(`${prefix}_`) || !suffixPattern.test(suffix)) return undefined;
   let value = 0n;
   for (const digit of suffix) value = (value << 5n) | BigInt(alphabet.indexOf(digit));
-  const bytes = new Uint8Array(16);
-  for (let index = 15; index >= 0; index--) {
-    bytes[index] = Number(value & 255n);
-    value >>= 8n;
-  }
-  return stringify(bytes);
+  const hex = value.toString(16).padStart(32, "0");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

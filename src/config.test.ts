@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { ConfigError, readConfig } from "./config.ts";
+import { generateKeyFile, parseKeyFile } from "./server-keys.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const keysFile = join(folder, "keys.json");
+writeFileSync(keysFile, generateKeyFile("test"));
+
+const variables = {
+  SWITCHYARD_ERROR_DOCS_URL: "https://pay.example/docs/errors",
+  SWITCHYARD_TEST_DATABASE_URL: "postgres://role:hunter2@db/test",
+  SWITCHYARD_TEST_KEYS_FILE: keysFile,
+  SWITCHYARD_TEST_NATS_SERVERS: "nats:4222",
+  SWITCHYARD_TEST_NATS_USER: "test",
+  SWITCHYARD_TEST_NATS_PASSWORD: "hunter3",
+  SWITCHYARD_ACCOUNTS_DATABASE_URL: "postgres://role:hunter2@db/accounts",
+  SWITCHYARD_PUBLIC_PORT: "8080",
+  SWITCHYARD_GRPC_PORT: "8081",
+  SWITCHYARD_API_ORIGIN: "https://pay.example",
+  SWITCHYARD_VAULT_ORIGIN: "https://vault.example",
+  SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
+};
+
+describe("readConfig()", () => {
+  it("reads what edge and worker need, frozen", () => {
+    const config = readConfig(["edge", "worker"], variables);
+    expect(config.service).toMatchObject({
+      publicPort: 8080,
+      apiOrigin: "https://pay.example",
+      sandboxOrigin: undefined,
+    });
+    expect(config.vault).toBeUndefined();
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it("lists every problem at once and repeats no value", () => {
+    const broken = {
+      ...variables,
+      SWITCHYARD_PUBLIC_PORT: "hunter2",
+      SWITCHYARD_API_ORIGIN: "hunter2",
+      SWITCHYARD_TEST_NATS_USER: undefined,
+    };
+    const failure = attempt(() => readConfig(["edge"], broken));
+    expect(failure).toBeInstanceOf(ConfigError);
+    for (const name of ["SWITCHYARD_PUBLIC_PORT", "SWITCHYARD_API_ORIGIN", "SWITCHYARD_TEST_NATS_USER"]) {
+      expect((failure as Error).message).toContain(name);
+    }
+    expect((failure as Error).message).not.toContain("hunter2");
+  });
+
+  it("refuses the keys of the other environment", () => {
+    const swapped = {
+      ...variables,
+      SWITCHYARD_ENVIRONMENTS: "live",
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+    };
+    expect(() => readConfig(["edge"], swapped)).toThrow(/these are not the keys of live/);
+  });
+
+  it("keeps passwords out of what it prints", () => {
+    expect(JSON.stringify(readConfig(["edge"], variables).service?.accountsDatabaseUrl)).not.toContain("hunter2");
+  });
+});
+
+describe("parseKeyFile()", () => {
+  it("names the member that is wrong, not its value", () => {
+    const file = JSON.parse(generateKeyFile("test"));
+    const short = JSON.stringify({ ...file, pageToken: "c2hvcnQ=" });
+    expect(() => parseKeyFile(short, "test")).toThrow("pageToken must be 32 bytes in base64");
+    const none = JSON.stringify({ ...file, sealing: { ...file.sealing, current: "gone" } });
+    expect(() => parseKeyFile(none, "test")).toThrow("sealing.current names no key");
+  });
+
+  it("makes keys of its own for each environment", () => {
+    expect(parseKeyFile(generateKeyFile("test"), "test").clientSecret.letter).toBe("t");
+    expect(parseKeyFile(generateKeyFile("live"), "live").clientSecret.letter).toBe("l");
+    expect(generateKeyFile("test")).not.toBe(generateKeyFile("test"));
+  });
+});
+
+function attempt(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
