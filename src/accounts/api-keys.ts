@@ -1,6 +1,6 @@
 /** API keys of a merchant in one environment: how they look, how they are kept, whom they stand for. */
 import { crc32 } from "node:zlib";
-import type { Database, Statement, Tx } from "../platform/database.ts";
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { MerchantSettings } from "./merchant-settings.ts";
@@ -91,4 +91,23 @@ export async function recordKey(
     clear.slice(0, -randomDigits - checksumDigits),
     clear.slice(-4),
   ]);
+}
+
+/** A key in use, as it may be shown. */
+export type ShownKey = {
+  readonly kind: KeyKind;
+  readonly prefix: string;
+  readonly last4: string;
+  readonly createdAt: Date;
+};
+
+const selectKeys: Statement = {
+  name: "select_keys",
+  text: `SELECT kind, prefix, last4, created_at AS "createdAt" FROM api_key
+         WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY kind`,
+};
+
+/** A merchant's keys in use, without what would let anybody use them. */
+export async function listKeys(queryable: Queryable, merchantId: string): Promise<ShownKey[]> {
+  return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }

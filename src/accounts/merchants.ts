@@ -21,3 +21,10 @@ export async function findMerchant(accounts: Database, id: string): Promise<Merc
   const [row] = await accounts.query<Merchant>(selectMerchant, [id]);
   return row;
 }
+
+const selectMerchants: Statement = { name: "select_merchants", text: "SELECT id, name FROM merchant ORDER BY id" };
+
+/** Every merchant of the installation, oldest first. */
+export async function listMerchants(accounts: Database): Promise<Merchant[]> {
+  return accounts.query<Merchant>(selectMerchants, []);
+}

@@ -14,3 +14,17 @@ export async function insertOperatorToken(
 ): Promise<void> {
   await accounts.query(insertToken, [operator.id, operator.label, sha256(operator.token.expose())]);
 }
+
+/** The person behind a token, as far as the audit trail needs. */
+export type Operator = { readonly id: string; readonly label: string };
+
+const selectOperator: Statement = {
+  name: "select_operator",
+  text: "SELECT id, label FROM operator_token WHERE hash = $1 AND revoked_at IS NULL",
+};
+
+/** Whom a token stands for at this moment; undefined for one that is unknown or revoked. */
+export async function findOperator(accounts: Database, token: string): Promise<Operator | undefined> {
+  const [row] = await accounts.query<Operator>(selectOperator, [sha256(token)]);
+  return row;
+}

@@ -1,6 +1,5 @@
 /** The demo's merchants: keys, sandbox accounts, a routing rule and a webhook endpoint, made by the service's own functions. */
-import { generateKey, recordKey } from "../accounts/api-keys.ts";
-import { recordSettings } from "../accounts/merchant-settings.ts";
+import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import type { Installation } from "../app.ts";
 import { recordRoutingRule } from "../core/routing-rules.ts";
@@ -8,7 +7,6 @@ import type { Environment } from "../environment.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import { recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { verifyConnection } from "../gateways/verify-connection.ts";
-import { sessionLifetimeMs } from "../limits.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DemoCredentials, DemoMerchant } from "./demo-file.ts";
@@ -49,21 +47,9 @@ export async function seedMerchant(
   };
 }
 
-async function seedKeys(environment: Environment, brand: string, merchantId: string) {
-  const keyOf = (kind: "secret" | "publishable") =>
-    generateKey(systemEntropy, { brand, environment: environment.name, kind });
-  const secretKey = keyOf("secret");
-  const publishableKey = keyOf("publishable");
-  await environment.database.transaction(async (tx) => {
-    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "secret", secret: secretKey });
-    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "publishable", secret: publishableKey });
-    await recordSettings(tx, {
-      merchantId,
-      sessionLifetimeMs,
-      checkoutOrigins: [],
-      publishableKey: publishableKey.expose(),
-    });
-  });
+async function seedKeys({ database, name }: Environment, brand: string, merchantId: string) {
+  const maker = { entropy: systemEntropy, brand, environment: name };
+  const { secretKey, publishableKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchantId));
   return { secretKey: secretKey.expose(), publishableKey: publishableKey.expose() };
 }
 

@@ -1,4 +1,5 @@
 /** What the edge's servers are made from, put together by the composition root. */
+import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -15,6 +16,11 @@ export type EdgeParts = {
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
   /** Adds CheckoutService, which is served to browsers and to internal services alike. */
   readonly routeCheckout: (router: ConnectRouter) => void;
+  /** Services that guard themselves, for the internal port: the dashboard's, where no role of its own has them. */
+  readonly guestServices: {
+    readonly services: readonly DescService[];
+    readonly route: (router: ConnectRouter) => void;
+  };
   /** The widget's files by path. */
   readonly widgetFiles: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
   /** Whether the database answers; for /readyz. */

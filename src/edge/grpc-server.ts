@@ -33,10 +33,11 @@ function route(parts: EdgeParts, router: ConnectRouter): void {
   router.service(PaymentSessionService, paymentSessionService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);
+  parts.guestServices.route(router);
   router.service(Health, {
     check: async () => ({ status: (await parts.isReady()) ? Serving.SERVING : Serving.NOT_SERVING }),
   });
-  router.service(ServerReflection, createReflection(served));
+  router.service(ServerReflection, createReflection([...served, ...parts.guestServices.services]));
 }
 
 // The adapter throws on a malformed :authority; that ends the one stream, not the process.

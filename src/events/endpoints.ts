@@ -49,7 +49,7 @@ const insertEndpoint: Statement = {
  * Throws DomainError: `endpoint_not_allowed` for the URL or one endpoint too many, `invalid_field` for a type.
  */
 export async function registerEndpoint(
-  context: EndpointContext,
+  context: Omit<EndpointContext, "database"> & { readonly database: Queryable },
   wanted: { merchantId: string; url: string; eventTypes?: readonly string[] },
 ): Promise<{ endpoint: Endpoint; signingSecret: Secret }> {
   const url = parseEndpointUrl(wanted.url, context.egress.rule).href;

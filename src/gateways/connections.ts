@@ -63,6 +63,18 @@ export async function recordVerified(
   await tx.query(swapCredentials, [verified.connectionId, verified.credentialVersion]);
 }
 
+const selectNewestVersion: Statement = {
+  name: "select_newest_credential_version",
+  text: "SELECT max(version) AS version FROM connection_credential WHERE connection_id = $1",
+};
+
+/** The version of the credentials that were staged last, verified or not. */
+export async function loadNewestVersion(queryable: Queryable, connectionId: string): Promise<number> {
+  const [row] = await queryable.query<{ version: number | null }>(selectNewestVersion, [connectionId]);
+  if (!row?.version) throw new Error("a connection is recorded together with its first credentials");
+  return row.version;
+}
+
 const selectCredential: Statement = {
   name: "select_credential",
   text: "SELECT sealed FROM connection_credential WHERE connection_id = $1 AND version = $2",
@@ -91,7 +103,7 @@ const selectConnections: Statement = {
 };
 
 /** A merchant's accounts, oldest first. */
-export async function listConnections(database: Database, merchantId: string): Promise<Connection[]> {
+export async function listConnections(database: Queryable, merchantId: string): Promise<Connection[]> {
   return database.query<Connection>(selectConnections, [merchantId, null]);
 }
 

@@ -1,0 +1,45 @@
+/** Gives a merchant keys in one environment: on its creation both kinds with its settings, later one kind anew. */
+import { sessionLifetimeMs } from "../limits.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { generateKey, type KeyKind, recordKey } from "./api-keys.ts";
+import { recordSettings } from "./merchant-settings.ts";
+
+/** What a key's letters are made from, and where its randomness comes from. */
+export type KeyMaker = { readonly entropy: Entropy; readonly brand: string; readonly environment: string };
+
+/** A merchant's keys in clear, which exist nowhere else. */
+export type IssuedKeys = { readonly secretKey: Secret; readonly publishableKey: Secret };
+
+/** Opens one environment to a merchant: both keys, and settings as a merchant begins with. */
+export async function openEnvironmentTo(tx: Tx, maker: KeyMaker, merchantId: string): Promise<IssuedKeys> {
+  const secretKey = await issueKey(tx, maker, { merchantId, kind: "secret" });
+  const publishableKey = await issueKey(tx, maker, { merchantId, kind: "publishable" });
+  await recordSettings(tx, {
+    merchantId,
+    sessionLifetimeMs,
+    checkoutOrigins: [],
+    publishableKey: publishableKey.expose(),
+  });
+  return { secretKey, publishableKey };
+}
+
+// Session creation hands the publishable key to the widget, so the settings follow.
+const replacePublishableKey: Statement = {
+  name: "replace_publishable_key",
+  text: "UPDATE merchant_settings SET publishable_key = $2 WHERE merchant_id = $1",
+};
+
+/** Issues a key of one kind in place of the one in use, which is refused from the commit on. */
+export async function issueKey(
+  tx: Tx,
+  maker: KeyMaker,
+  wanted: { merchantId: string; kind: KeyKind },
+): Promise<Secret> {
+  const { merchantId, kind } = wanted;
+  const secret = generateKey(maker.entropy, { brand: maker.brand, environment: maker.environment, kind });
+  await recordKey(tx, { id: maker.entropy.uuid(), merchantId, kind, secret });
+  if (kind === "publishable") await tx.query(replacePublishableKey, [merchantId, secret.expose()]);
+  return secret;
+}

@@ -1,0 +1,72 @@
+/** The dashboard's rpcs for programs without generated code: JSON in and JSON out, typed by the schemas, over gRPC. */
+import {
+  type DescMethodUnary,
+  type DescService,
+  fromJson,
+  type JsonValue,
+  type MessageJsonType,
+  toJson,
+} from "@bufbuild/protobuf";
+import type { ServiceError } from "@grpc/grpc-js";
+import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
+import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { type CallOptions, createGrpcClient } from "./grpc-client.ts";
+import { RpcError } from "./rpc-error.ts";
+
+type JsonMethods<Service extends DescService> = {
+  [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
+    ? (request: MessageJsonType<Input>) => Promise<MessageJsonType<Output>>
+    : never;
+};
+
+// A verification waits for the gateway's answer and up to ten seconds more for its test notice.
+const callTimeoutMs = 40_000;
+
+/** Connects lazily with an operator token. Every method rejects with RpcError; `address` is `host:port`. */
+export function createDashboardClient(address: string, operatorToken: Secret) {
+  const closers: (() => void)[] = [];
+  const clientOf = <Service extends DescService>(service: Service): JsonMethods<Service> => {
+    const client = createGrpcClient(service, address);
+    closers.push(() => client.close());
+    const calls = client as unknown as Record<string, (message: object, options: CallOptions) => Promise<never>>;
+    const methods = service.methods.map((method) => {
+      const call = async (request: JsonValue) => {
+        const metadata = { authorization: `Bearer ${operatorToken.expose()}` };
+        try {
+          const message = fromJson(method.input, request);
+          const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });
+          return toJson(method.output, answer, { alwaysEmitImplicit: true });
+        } catch (error) {
+          throw isServiceError(error) ? new RpcError(error) : error;
+        }
+      };
+      return [method.localName, call] as const;
+    });
+    return Object.fromEntries(methods) as JsonMethods<Service>;
+  };
+  return {
+    merchants: clientOf(MerchantService),
+    apiKeys: clientOf(ApiKeyService),
+    connections: clientOf(GatewayConnectionService),
+    routingRules: clientOf(RoutingRuleService),
+    endpoints: clientOf(WebhookEndpointService),
+    settings: clientOf(SettingsService),
+    audit: clientOf(AuditService),
+    close: () => {
+      for (const close of closers) close();
+    },
+  };
+}
+
+/** A client of every service of the dashboard. */
+export type DashboardClient = ReturnType<typeof createDashboardClient>;
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && "code" in error && "details" in error;
+}

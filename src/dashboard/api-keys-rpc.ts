@@ -1,0 +1,51 @@
+/** A merchant's keys: proto ↔ accounts. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ApiKey_Kind,
+  type ApiKeyService,
+  ListApiKeysResponseSchema,
+  RegenerateApiKeyResponseSchema,
+} from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { type KeyKind, listKeys } from "../accounts/api-keys.ts";
+import { issueKey } from "../accounts/issue-keys.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { scopedVisitOf } from "./visit.ts";
+
+const kindMessages: Record<KeyKind, ApiKey_Kind> = { secret: ApiKey_Kind.SECRET, publishable: ApiKey_Kind.PUBLISHABLE };
+
+export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof ApiKeyService> {
+  return {
+    async listApiKeys(_request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const keys = await listKeys(environment.database, merchantId);
+      return create(ListApiKeysResponseSchema, {
+        apiKeys: keys.map(({ kind, prefix, last4, createdAt }) => ({
+          kind: kindMessages[kind],
+          prefix,
+          last4,
+          createdAt: timestampFromDate(createdAt),
+        })),
+      });
+    },
+
+    async regenerateApiKey(request, context) {
+      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const kind = request.kind === ApiKey_Kind.SECRET ? "secret" : "publishable";
+      const maker = { entropy: parts.entropy, brand: parts.brand, environment: environment.name };
+      const key = await environment.database.transaction(async (tx) => {
+        const old = (await listKeys(tx, merchantId)).find((each) => each.kind === kind);
+        const issued = await issueKey(tx, maker, { merchantId, kind });
+        await visit.audit(tx, {
+          subject: encodeId("mer", merchantId),
+          before: { kind, last4: old?.last4 },
+          after: { kind, last4: issued.expose().slice(-4) },
+        });
+        return issued;
+      });
+      return create(RegenerateApiKeyResponseSchema, { key: key.expose() });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** The audit trail: proto ↔ accounts. */
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type AuditService, ListAuditEntriesResponseSchema } from "../../gen/dashboard/v1/audit_pb.ts";
+import { type AuditEntry, listAudit } from "../accounts/audit-trail.ts";
+import { pageSizeDefault } from "../limits.ts";
+import { encodeId } from "../platform/ids.ts";
+import { scopedVisitOf } from "./visit.ts";
+
+export function createAuditService(): ServiceImpl<typeof AuditService> {
+  return {
+    async listAuditEntries(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const entries = await listAudit(environment.database, merchantId, request.pageSize ?? pageSizeDefault);
+      return create(ListAuditEntriesResponseSchema, { entries: entries.map(toMessage) });
+    },
+  };
+}
+
+function toMessage({ id, before, after, createdAt, requestId, ...entry }: AuditEntry) {
+  return {
+    ...entry,
+    auditEntryId: encodeId("aud", id),
+    requestId: requestId ?? "",
+    createdAt: timestampFromDate(createdAt),
+    ...(before !== null && { before: before as JsonObject }),
+    ...(after !== null && { after: after as JsonObject }),
+  };
+}

@@ -1,0 +1,28 @@
+/** What the dashboard's rpcs work on, put together by the composition root. */
+import type { ConnectError, ContextValues } from "@connectrpc/connect";
+import type { Core } from "../core/core.ts";
+import type { EndpointContext } from "../events/endpoints.ts";
+import type { Database } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+
+/** One environment as the dashboard needs it. */
+export type DashboardEnvironment = {
+  readonly name: "test" | "live";
+  readonly core: Pick<Core, "sealing" | "connectorOf">;
+  readonly database: Database;
+  readonly endpoints: EndpointContext;
+};
+
+export type DashboardParts = {
+  /** Both in the demo, one in a live installation. */
+  readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;
+  readonly accounts: Database;
+  readonly entropy: Entropy;
+  readonly brand: string;
+  /** Origin of the public port, where gateways send their notices. */
+  readonly apiOrigin: string;
+  /** The id that the server gave the request. */
+  readonly requestIdOf: (values: ContextValues) => string;
+  /** Any error as the server words it; it reports bugs. */
+  readonly toConnectError: (error: unknown, requestId: string) => ConnectError;
+};

@@ -1,0 +1,44 @@
+/** All services of the dashboard behind their guard, ready to be added to whichever server is to have them. */
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
+import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { createApiKeyService } from "./api-keys-rpc.ts";
+import { createAuditService } from "./audit-rpc.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
+import { createGuard } from "./guard.ts";
+import { createMerchantService } from "./merchants-rpc.ts";
+import { createRoutingRuleService } from "./routing-rules-rpc.ts";
+import { createSettingsService } from "./settings-rpc.ts";
+import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
+
+/** Every service of the package dashboard.v1. */
+export const dashboardServices: readonly DescService[] = [
+  MerchantService,
+  ApiKeyService,
+  GatewayConnectionService,
+  RoutingRuleService,
+  WebhookEndpointService,
+  SettingsService,
+  AuditService,
+];
+
+/** Adds the services to a server's router. Their guard takes the place of the server's own interceptors. */
+export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRouter) => void {
+  const guarded = { interceptors: [createGuard(parts)] };
+  return (router) => {
+    router.service(MerchantService, createMerchantService(parts), guarded);
+    router.service(ApiKeyService, createApiKeyService(parts), guarded);
+    router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
+    router.service(RoutingRuleService, createRoutingRuleService(), guarded);
+    router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
+    router.service(SettingsService, createSettingsService(), guarded);
+    router.service(AuditService, createAuditService(), guarded);
+  };
+}

@@ -1,0 +1,26 @@
+/** Checks what a person entered to connect an account against what the gateway's connector asks for. Asks no gateway. */
+import type { FieldProblem } from "../platform/errors.ts";
+import type { CredentialField } from "./connector.ts";
+
+/** Every value that is missing, unknown or not shaped as the gateway's are; the values themselves are not repeated. */
+export function findCredentialProblems(
+  fields: readonly CredentialField[],
+  entered: Readonly<Record<string, string>>,
+): FieldProblem[] {
+  const problem = (name: string, code: FieldProblem["code"], detail: string): FieldProblem => ({
+    param: `credentials.${name}`,
+    pointer: `/credentials/${name}`,
+    code,
+    detail,
+  });
+  const known = fields.flatMap(({ name, shape, hint }) => {
+    const value = entered[name];
+    if (value === undefined || value === "") return [problem(name, "missing_field", hint)];
+    return shape.test(value) ? [] : [problem(name, "invalid_field", hint)];
+  });
+  const names = fields.map(({ name }) => name);
+  const unknown = Object.keys(entered)
+    .filter((name) => !names.includes(name))
+    .map((name) => problem(name, "unknown_field", `The credentials of this gateway are ${names.join(", ")}.`));
+  return [...known, ...unknown];
+}
