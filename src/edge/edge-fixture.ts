@@ -1,0 +1,110 @@
+/** The public and the gRPC server of an edge with one environment, on free ports, for tests of the surfaces. */
+import type { AddressInfo } from "node:net";
+import { Pool } from "pg";
+import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { generateKey, type KeyKind, recordKey } from "../accounts/api-keys.ts";
+import { recordSettings } from "../accounts/merchant-settings.ts";
+import { type CoreFixture, startCoreFixture } from "../core/core-fixture.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { createTestDatabase } from "../testing/postgres.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import type { EdgeEnvironment } from "./caller.ts";
+import { createCheckoutService } from "./checkout-rpc.ts";
+import type { EdgeParts } from "./edge-parts.ts";
+import { createPublicServer } from "./public-server.ts";
+
+/** Keys of the fixture's merchant. */
+export type EdgeKeys = { readonly secret: string; readonly publishable: string };
+
+/** Starts it; close it at the test's end. */
+export async function startEdgeFixture(): Promise<EdgeFixture> {
+  const core = await startCoreFixture();
+  const accounts = await createTestDatabase("accounts");
+  const pool = new Pool({ connectionString: accounts.url, max: 2 });
+  pool.on("error", () => {});
+  const environment: EdgeEnvironment = {
+    name: "test",
+    core: core.core,
+    database: core.core.database,
+    anyOriginWhenNoneRegistered: true,
+    takeNotification: async () => {},
+  };
+  const bugs: unknown[] = [];
+  const parts = partsOf(environment, new Database(pool), bugs);
+  const server = createPublicServer(parts);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return new EdgeFixture({ core, keys: await makeKeys(core), bugs, port }, async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await core.close();
+    await pool.end();
+    await accounts.drop();
+  });
+}
+
+export class EdgeFixture {
+  readonly core: CoreFixture;
+  readonly keys: EdgeKeys;
+  /** What handlers threw that nobody expected. */
+  readonly bugs: unknown[];
+  readonly port: number;
+  readonly close: () => Promise<void>;
+
+  constructor(parts: { core: CoreFixture; keys: EdgeKeys; bugs: unknown[]; port: number }, close: () => Promise<void>) {
+    this.core = parts.core;
+    this.keys = parts.keys;
+    this.bugs = parts.bugs;
+    this.port = parts.port;
+    this.close = close;
+  }
+
+  /** A request under /api/v1 with the secret key, unless `headers` says otherwise. */
+  async call(method: string, path: string, options: { body?: string; headers?: Record<string, string> } = {}) {
+    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.keys.secret}`,
+        ...(options.body !== undefined && { "content-type": "application/json" }),
+        ...options.headers,
+      },
+      ...(options.body !== undefined && { body: options.body }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: text === "" ? undefined : JSON.parse(text),
+    };
+  }
+}
+
+function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown[]): EdgeParts {
+  const environments = { test: environment };
+  const checkout = createCheckoutService({ accounts, vaultOrigin: "http://127.0.0.1:1" });
+  return {
+    environments,
+    entropy: systemEntropy,
+    authenticate: createAuthenticate(environments, "switchyard"),
+    style: { brand: "switchyard", errorDocsUrl: "https://docs.example/errors" },
+    reportBug: (error) => bugs.push(error),
+    meta: { brand: "switchyard", version: "1.2.3", now: () => new Date("2026-01-02T03:04:05.600Z") },
+    routeCheckout: (router) => router.service(CheckoutService, checkout),
+    widgetFiles: new Map([["/widget/v1/widget.js", { contentType: "text/javascript", bytes: Buffer.from("1") }]]),
+    isReady: async () => true,
+  };
+}
+
+async function makeKeys({ core, owner }: CoreFixture): Promise<EdgeKeys> {
+  const keyOf = (kind: KeyKind) => generateKey(systemEntropy, { brand: "switchyard", environment: "test", kind });
+  const [secret, publishable] = [keyOf("secret"), keyOf("publishable")];
+  await core.database.transaction(async (tx) => {
+    const { merchantId } = owner;
+    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "secret", secret });
+    await recordKey(tx, { id: systemEntropy.uuid(), merchantId, kind: "publishable", secret: publishable });
+    await recordSettings(tx, { ...owner, publishableKey: publishable.expose() });
+  });
+  return { secret: secret.expose(), publishable: publishable.expose() };
+}

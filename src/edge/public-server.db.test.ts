@@ -1,0 +1,270 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+
+let edge: EdgeFixture;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+});
+afterAll(async () => {
+  expect(edge.bugs).toEqual([]);
+  await edge.close();
+});
+
+const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042" };
+const create = (body: string, headers: Record<string, string> = {}) =>
+  edge.call("POST", "/payment-sessions", { body, headers });
+
+describe("POST /api/v1/payment-sessions", () => {
+  it("answers 201 with exactly the documented fields and headers", async () => {
+    const { status, headers, json } = await create(JSON.stringify({ ...order, customerEmail: "ada@shop.example" }));
+    expect(status).toBe(201);
+    expect(Object.keys(json)).toEqual([
+      "sessionId",
+      "clientSecret",
+      "status",
+      "expiresAt",
+      "vault",
+      "orderRef",
+      "amountMinor",
+      "currency",
+    ]);
+    expect(json).toMatchObject({
+      ...order,
+      status: "CREATED",
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
+    });
+    expect(headers.get("location")).toBe(`/api/v1/payment-sessions/${json.sessionId}`);
+    expect(headers.get("request-id")).toMatch(/^req_[0-9a-z]{26}$/);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("content-type")).toBe("application/json");
+  });
+
+  it("answers a repeat with the same bytes and says so", async () => {
+    const key = { "Idempotency-Key": systemEntropy.uuid() };
+    const first = await create(JSON.stringify(order), key);
+    const second = await create('{"orderRef": "order-1042", "currency": "EUR", "amountMinor": 4.9e3}', key);
+    expect(second.text).toBe(first.text);
+    expect([second.status, second.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    expect(first.headers.get("idempotent-replayed")).toBeNull();
+    const other = await create(JSON.stringify({ ...order, amountMinor: 1 }), key);
+    expect([other.status, other.json.code]).toEqual([422, "idempotency_key_reused"]);
+  });
+
+  it.each([
+    ["numeric string", '{"amountMinor":"4900","currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
+    ["null", '{"amountMinor":null,"currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
+    ["fraction", '{"amountMinor":49.5,"currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
+    [
+      "too large an amount",
+      '{"amountMinor":1000000000000,"currency":"EUR","orderRef":"o"}',
+      "invalid_field",
+      "/amountMinor",
+    ],
+    ["metal", '{"amountMinor":1,"currency":"XAU","orderRef":"o"}', "invalid_field", "/currency"],
+    ["lower-case code", '{"amountMinor":1,"currency":"eur","orderRef":"o"}', "invalid_field", "/currency"],
+    ["blank reference", '{"amountMinor":1,"currency":"EUR","orderRef":"  "}', "invalid_field", "/orderRef"],
+    ["control character", '{"amountMinor":1,"currency":"EUR","orderRef":"a\\nb"}', "invalid_field", "/orderRef"],
+    [
+      "email without @",
+      '{"amountMinor":1,"currency":"EUR","orderRef":"o","customerEmail":"ada"}',
+      "invalid_field",
+      "/customerEmail",
+    ],
+    ["missing field", '{"amountMinor":1,"currency":"EUR"}', "missing_field", "/orderRef"],
+    ["unknown field", '{"amountMinor":1,"currency":"EUR","orderRef":"o","tip":1}', "unknown_field", "/tip"],
+    [
+      "duplicate field",
+      '{"amountMinor":1,"amountMinor":2,"currency":"EUR","orderRef":"o"}',
+      "duplicate_field",
+      "/amountMinor",
+    ],
+  ])("refuses a %s and points at it", async (_, body, code, pointer) => {
+    const { status, json } = await create(body);
+    expect([status, json.errors?.[0]?.code, json.errors?.[0]?.pointer]).toEqual([400, code, pointer]);
+    expect(json).toMatchObject({
+      status: 400,
+      code,
+      type: `https://docs.example/errors#${code}`,
+      requestId: expect.stringMatching(/^req_/),
+    });
+  });
+
+  it("tells all problems of a body at once and repeats none of its values", async () => {
+    const { json, text } = await create('{"amountMinor":"hunter2","currency":"hunter3","note":"hunter4"}');
+    expect(json.errors.length).toBeGreaterThanOrEqual(3);
+    expect(text).not.toMatch(/hunter/);
+  });
+
+  it.each([
+    ["not JSON", "{", {}, 400, "invalid_json"],
+    ["form", "a=b", { "content-type": "application/x-www-form-urlencoded" }, 415, "unsupported_media_type"],
+    ["compressed", "{}", { "content-encoding": "gzip" }, 415, "unsupported_encoding"],
+    ["too long", JSON.stringify({ ...order, orderRef: "x".repeat(65_536) }), {}, 413, "payload_too_large"],
+    ["empty key", JSON.stringify(order), { "Idempotency-Key": "ü" }, 400, "invalid_idempotency_key"],
+  ])("refuses a body or key that is %s", async (_, body, headers, status, code) => {
+    const answer = await create(body, headers as unknown as Record<string, string>);
+    expect([answer.status, answer.json.code]).toEqual([status, code]);
+  });
+});
+
+describe("authentication", () => {
+  it("gives missing, malformed, unknown and revoked keys one identical answer", async () => {
+    const unknown = edge.keys.secret.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+    const answers = await Promise.all(
+      ["", "Bearer x", `Bearer ${unknown}`, `Basic ${edge.keys.secret}`].map((authorization) =>
+        edge.call("GET", "/payment-sessions", { headers: { authorization } }),
+      ),
+    );
+    expect(new Set(answers.map(({ json }) => JSON.stringify({ ...json, requestId: "" }))).size).toBe(1);
+    expect(answers.map(({ status, headers }) => [status, headers.get("www-authenticate")])).toEqual(
+      Array(4).fill([401, "Bearer"]),
+    );
+  });
+
+  it("refuses a publishable key on a server endpoint", async () => {
+    const headers = { authorization: `Bearer ${edge.keys.publishable}` };
+    const { status, json } = await edge.call("GET", "/payment-sessions", { headers });
+    expect([status, json.code]).toEqual([403, "key_type_not_allowed"]);
+  });
+
+  it("comes before the body is looked at", async () => {
+    const { status } = await create("not json", { authorization: "Bearer x" });
+    expect(status).toBe(401);
+  });
+});
+
+describe("GET /api/v1/payment-sessions", () => {
+  it("shows a session without its secret, and an unknown id as any other's", async () => {
+    const { json: created } = await create(JSON.stringify(order));
+    const { status, json, text } = await edge.call("GET", `/payment-sessions/${created.sessionId}`);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ ...order, status: "CREATED", failover: false, processing: false, attempts: [] });
+    expect(text).not.toMatch(/clientSecret|vault|null/);
+    const unknown = [encodeId("ps", systemEntropy.uuid()), "ps_0123456789abcdefghjkmnpqrs", "x", "att_1"];
+    for (const id of unknown) {
+      const answer = await edge.call("GET", `/payment-sessions/${id}`);
+      expect([answer.status, answer.json.code]).toEqual([404, "not_found"]);
+    }
+  });
+
+  it("lists without attempts, by filter and page", async () => {
+    await create(JSON.stringify({ ...order, orderRef: "listed" }));
+    await create(JSON.stringify({ ...order, orderRef: "listed" }));
+    const first = await edge.call("GET", "/payment-sessions?orderRef=listed&pageSize=1");
+    expect(first.json.paymentSessions).toHaveLength(1);
+    expect(first.json.paymentSessions[0]).not.toHaveProperty("attempts");
+    const token = encodeURIComponent(first.json.nextPageToken);
+    const second = await edge.call("GET", `/payment-sessions?orderRef=listed&pageSize=1&pageToken=${token}`);
+    expect(second.json.paymentSessions[0].sessionId).not.toBe(first.json.paymentSessions[0].sessionId);
+    expect(second.json).not.toHaveProperty("nextPageToken");
+  });
+
+  it.each([
+    "pageSize=0",
+    "pageSize=101",
+    "status=PAID",
+    "unheard=1",
+    "pageToken=x",
+    "processing=maybe",
+    "pageSize=1&pageSize=2",
+  ])("refuses the query %s", async (query) => {
+    const { status, json } = await edge.call("GET", `/payment-sessions?${query}`);
+    expect([status, json.code]).toEqual([400, "invalid_parameter"]);
+  });
+});
+
+describe("the public port", () => {
+  it("answers meta to anybody", async () => {
+    const { status, json } = await edge.call("GET", "/meta", { headers: { authorization: "" } });
+    expect(status).toBe(200);
+    expect(json).toEqual({ service: "switchyard", time: "2026-01-02T03:04:05.600Z", version: "1.2.3" });
+  });
+
+  it("says which methods a path has, and that a path is unknown, in the same shape", async () => {
+    const wrong = await edge.call("DELETE", "/payment-sessions");
+    expect([wrong.status, wrong.json.code, wrong.headers.get("allow")]).toEqual([
+      405,
+      "method_not_allowed",
+      expect.stringContaining("POST"),
+    ]);
+    const unknown = await edge.call("GET", "/refunds");
+    expect([unknown.status, unknown.json.code, unknown.json.requestId]).toEqual([
+      404,
+      "not_found",
+      unknown.headers.get("request-id"),
+    ]);
+  });
+
+  it.each([
+    ["a malformed Host", "GET /api/v1/meta HTTP/1.1\r\nHost: a b\r\n\r\n", "HTTP/1.1 400"],
+    ["a bracket in Host", "GET /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: [\r\n\r\n", "HTTP/1.1 400"],
+    ["two Hosts", "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400"],
+    ["no Host", "GET /api/v1/meta HTTP/1.1\r\n\r\n", "HTTP/1.1 400"],
+    [
+      "two keys",
+      "POST /api/v1/payment-sessions HTTP/1.1\r\nHost: a\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n",
+      "HTTP/1.1 400",
+    ],
+    ["an absolute target", "GET http://a/api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 404"],
+    ["TRACE", "TRACE /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 405"],
+  ])("survives %s", async (_, request, expected) => {
+    expect(await firstLine(request)).toContain(expected);
+    expect((await edge.call("GET", "/meta")).status).toBe(200);
+  });
+});
+
+function firstLine(request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(edge.port, "127.0.0.1", () => socket.write(request));
+    socket.once("data", (data) => {
+      socket.destroy();
+      resolve(data.toString().split("\r\n")[0]!);
+    });
+    socket.once("error", reject);
+    socket.once("close", () => resolve("closed"));
+  });
+}
+
+describe("CheckoutService", () => {
+  const rpc = (method: string, clientSecret: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${clientSecret}`, ...headers },
+      body: JSON.stringify(body),
+    });
+
+  it("opens a session to its own client secret only", async () => {
+    const { json: mine } = await create(JSON.stringify(order));
+    const { json: other } = await create(JSON.stringify(order));
+    const read = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId });
+    expect([read.status, (await read.json()).checkout]).toMatchObject([
+      200,
+      { status: "CREATED", amountMinor: "4900" },
+    ]);
+    for (const secret of [other.clientSecret, edge.keys.secret, "x"]) {
+      const refused = await rpc("GetCheckout", secret, { sessionId: mine.sessionId });
+      expect([refused.status, (await refused.json()).details?.[0]?.debug?.reason]).toEqual([
+        401,
+        "INVALID_CLIENT_SECRET",
+      ]);
+    }
+  });
+
+  it("answers a preflight for any page, and lets a page read the refusal", async () => {
+    const origin = { origin: "https://shop.example" };
+    const preflight = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/GetCheckout`, {
+      method: "OPTIONS",
+      headers: { ...origin, "access-control-request-method": "POST" },
+    });
+    expect([
+      preflight.status,
+      preflight.headers.get("access-control-allow-origin"),
+      preflight.headers.get("access-control-max-age"),
+    ]).toEqual([204, "https://shop.example", "7200"]);
+    const refused = await rpc("GetCheckout", "x", { sessionId: "ps_x" }, origin);
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, "https://shop.example"]);
+  });
+});
