@@ -92,6 +92,7 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
     reportBug: (error) => bugs.push(error),
     meta: { brand: "switchyard", version: "1.2.3", now: () => new Date("2026-01-02T03:04:05.600Z") },
     routeCheckout: (router) => router.service(CheckoutService, checkout),
+    guestServices: { services: [], route: () => {} },
     widgetFiles: new Map([["/widget/v1/widget.js", { contentType: "text/javascript", bytes: Buffer.from("1") }]]),
     isReady: async () => true,
   };

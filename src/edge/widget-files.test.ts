@@ -1,0 +1,60 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { request } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serveWidget } from "./widget-files.ts";
+
+const script = Buffer.from("export const answer = 42;\n".repeat(100));
+const file = { contentType: "text/javascript; charset=utf-8", bytes: script };
+const serve = serveWidget(
+  new Map([
+    ["/widget/v1/widget.js", file],
+    ["/widget/v1/api-ABCD1234.mjs", file],
+  ]),
+);
+
+let server: Server;
+let origin: string;
+beforeAll(async () => {
+  server = createServer((incoming, response) => {
+    if (!serve(incoming, response)) response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+const get = async (path: string, headers: Record<string, string> = {}, method: "GET" | "HEAD" | "POST" = "GET") => {
+  const answer = await request(origin + path, { method, headers });
+  return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+};
+
+describe("serveWidget()", () => {
+  it("compresses for whoever takes it, and for nobody else", async () => {
+    const packed = await get("/widget/v1/widget.js", { "accept-encoding": "br, gzip" });
+    expect(packed.headers["content-encoding"]).toBe("gzip");
+    expect(gunzipSync(packed.bytes).equals(script)).toBe(true);
+    for (const encoding of ["identity", "gzip;q=0"]) {
+      const plain = await get("/widget/v1/widget.js", { "accept-encoding": encoding });
+      expect([plain.headers["content-encoding"], plain.bytes.equals(script)]).toEqual([undefined, true]);
+    }
+  });
+
+  it("lets a browser keep hashed names for a year and the moving path for minutes", async () => {
+    expect((await get("/widget/v1/api-ABCD1234.mjs")).headers["cache-control"]).toContain("immutable");
+    expect((await get("/widget/v1/widget.js")).headers["cache-control"]).toBe("public, max-age=300");
+  });
+
+  it("answers 304 to whoever has it, and HEAD without a body", async () => {
+    const { headers } = await get("/widget/v1/widget.js");
+    expect((await get("/widget/v1/widget.js", { "if-none-match": String(headers.etag) })).status).toBe(304);
+    const head = await get("/widget/v1/widget.js", {}, "HEAD");
+    expect([head.status, head.bytes.length, head.headers["content-length"]]).toEqual([200, 0, String(script.length)]);
+  });
+
+  it("leaves other paths and methods alone", async () => {
+    expect((await get("/widget/v1/other.js")).status).toBe(404);
+    expect((await get("/widget/v1/widget.js", {}, "POST")).status).toBe(404);
+  });
+});
