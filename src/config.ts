@@ -83,6 +83,15 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
   return Object.freeze(config);
 }
 
+/** Secrets that the command line may be given in place of a file, so that they stand in no process list. */
+export function readCommandLineSecrets(variables: NodeJS.ProcessEnv = process.env): {
+  readonly operatorToken: Secret | undefined;
+  readonly secretKey: Secret | undefined;
+} {
+  const secret = (name: string) => (variables[name] ? new Secret(variables[name]) : undefined);
+  return { operatorToken: secret("SWITCHYARD_OPERATOR_TOKEN"), secretKey: secret("SWITCHYARD_SECRET_KEY") };
+}
+
 function readService(reader: Reader): ServiceConfig {
   const sandboxOrigin = reader.origin("SWITCHYARD_SANDBOX_ORIGIN", "http://none");
   return {
@@ -186,7 +195,7 @@ class Reader {
 
   keyFile<Keys>(name: EnvironmentName, parse: (text: string, name: EnvironmentName) => Keys): Keys {
     const variable = `SWITCHYARD_${name.toUpperCase()}_KEYS_FILE`;
-    const file = this.text(variable, /./, "the key file that `switchyard keys generate` wrote");
+    const file = this.text(variable, /./, "the key file that `switchyard server-keys generate` wrote");
     try {
       return parse(readFileSync(file, "utf8"), name);
     } catch (error) {

@@ -41,3 +41,19 @@ export function readDemoFile(stateFolder: string): DemoFile | undefined {
   const file = join(stateFolder, "demo.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as DemoFile) : undefined;
 }
+
+/** Puts a merchant's regenerated key in the place of the old one, for programs that attach from now on. */
+export function recordDemoKey(
+  stateFolder: string,
+  changed: { merchantId: string; environment: "test" | "live"; credentials: Partial<DemoCredentials> },
+): void {
+  const file = readDemoFile(stateFolder);
+  if (file === undefined) return;
+  const { merchantId, environment, credentials } = changed;
+  const merchants = file.merchants.map((merchant) =>
+    merchant.merchantId === merchantId
+      ? { ...merchant, [environment]: { ...merchant[environment], ...credentials } }
+      : merchant,
+  );
+  writeDemoFile(stateFolder, { ...file, merchants });
+}

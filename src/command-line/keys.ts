@@ -1,0 +1,54 @@
+/** `switchyard keys`: a merchant's API keys. The installation's own keys are `switchyard server-keys`. */
+import { resolve } from "node:path";
+import { Command, Option } from "commander";
+import { recordDemoKey } from "../demo/demo-file.ts";
+import { type AttachOptions, administer, isDemo, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { table } from "./output.ts";
+
+type KeyOptions = AttachOptions & ScopeOptions;
+
+export function keysCommand(): Command {
+  return new Command("keys")
+    .description("a merchant's API keys (the installation's own keys: switchyard server-keys)")
+    .addCommand(listCommand())
+    .addCommand(regenerateCommand());
+}
+
+function listCommand(): Command {
+  return merchantCommand("list", {
+    description: "list the keys in use, by their last four characters",
+    example: "switchyard keys list --environment live",
+  }).action(async (options: KeyOptions) => {
+    await administer(
+      options,
+      ({ apiKeys }) => apiKeys.listApiKeys(scopeOf(options)),
+      ({ apiKeys = [] }) =>
+        table(
+          ["KIND", "KEY", "SINCE"],
+          apiKeys.map(({ kind = "", prefix, last4, createdAt = "" }) => [kind, `${prefix}…${last4}`, createdAt]),
+          "The merchant has no key in this environment.",
+        ),
+    );
+  });
+}
+
+function regenerateCommand(): Command {
+  return merchantCommand("regenerate", {
+    description: "replace a key: the old one is refused at once, the new one is shown this once",
+    example: "switchyard keys regenerate --kind secret --merchant mer_01h455vb4pex5vsknk084sn02q --environment live",
+  })
+    .addOption(new Option("--kind <kind>", "which key").choices(["secret", "publishable"]).makeOptionMandatory())
+    .action(async (options: KeyOptions & { kind: "secret" | "publishable" }) => {
+      const scope = scopeOf(options);
+      const kind = options.kind === "secret" ? "SECRET" : "PUBLISHABLE";
+      const { key = "" } = await administer(
+        options,
+        ({ apiKeys }) => apiKeys.regenerateApiKey({ ...scope, kind }),
+        (answer) => [answer.key ?? "", "The old key is refused from now on. This one is not shown again."],
+      );
+      if (!isDemo(options)) return;
+      const credentials = options.kind === "secret" ? { secretKey: key } : { publishableKey: key };
+      const { merchantId } = scope;
+      recordDemoKey(resolve(options.demo), { merchantId, environment: options.environment, credentials });
+    });
+}

@@ -1,0 +1,45 @@
+/** `switchyard origins`: the pages that may show a merchant's checkout. */
+import { Command } from "commander";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+
+type OriginOptions = AttachOptions & ScopeOptions;
+
+export function originsCommand(): Command {
+  return new Command("origins")
+    .description("the pages that may show a merchant's checkout")
+    .addCommand(setCommand())
+    .addCommand(showCommand());
+}
+
+function setCommand(): Command {
+  return merchantCommand("set", {
+    description: "replace the origins; none allows any page in test, and no page in live",
+    example: "switchyard origins set https://shop.example.com https://www.example.com --environment live",
+  })
+    .argument("[origins...]", "scheme and host of each page")
+    .action(async (checkoutOrigins: string[], options: OriginOptions) => {
+      await administer(
+        options,
+        ({ settings }) => settings.setCheckoutOrigins({ ...scopeOf(options), checkoutOrigins }),
+        ({ settings }) => describeOrigins(options, settings?.checkoutOrigins),
+      );
+    });
+}
+
+function showCommand(): Command {
+  return merchantCommand("show", {
+    description: "show the origins",
+    example: "switchyard origins show --environment live",
+  }).action(async (options: OriginOptions) => {
+    await administer(
+      options,
+      ({ settings }) => settings.getSettings(scopeOf(options)),
+      ({ settings }) => describeOrigins(options, settings?.checkoutOrigins),
+    );
+  });
+}
+
+function describeOrigins({ environment }: ScopeOptions, origins: readonly string[] = []): readonly string[] {
+  if (origins.length > 0) return origins;
+  return [environment === "live" ? "None: no page may show the checkout." : "None: any page may show the checkout."];
+}

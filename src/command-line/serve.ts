@@ -1,0 +1,29 @@
+/** `switchyard serve`: runs roles until SIGTERM. */
+import { Command, InvalidArgumentError } from "commander";
+import type { Role } from "../config.ts";
+import { stopRequested } from "./stop-requested.ts";
+
+const roles: readonly Role[] = ["edge", "worker", "vault", "sandbox"];
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("run one or more roles until SIGTERM, configured by SWITCHYARD_… variables")
+    .requiredOption("--role <roles>", `comma-separated: ${roles.join(", ")}`, parseRoles)
+    .addHelpText("after", "\nExample:\n  switchyard serve --role edge,worker")
+    .action(async (options: { role: readonly Role[] }) => {
+      const { serve } = await import("../serve.ts");
+      const running = await serve(options.role);
+      process.send?.("ready");
+      await stopRequested();
+      await running.close();
+      // A connection that a peer keeps open must not keep a stopped process alive.
+      process.exit(0);
+    });
+}
+
+function parseRoles(text: string): readonly Role[] {
+  const asked = text.split(",");
+  const unknown = asked.filter((role) => !roles.some((known) => known === role));
+  if (unknown.length > 0) throw new InvalidArgumentError(`Unknown role: ${unknown.join(", ")}.`);
+  return roles.filter((role) => asked.includes(role));
+}

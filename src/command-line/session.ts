@@ -1,0 +1,106 @@
+/** `switchyard session`: payment sessions over the public REST API, as a merchant's backend would. */
+import { randomUUID } from "node:crypto";
+import { Command, InvalidArgumentError } from "commander";
+import { createRestClient, type PaymentSession } from "../client/rest-client.ts";
+import { readCommandLineSecrets } from "../config.ts";
+import { Secret } from "../platform/secrets.ts";
+import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
+import { type OutputOptions, print } from "./output.ts";
+
+type RestOptions = OutputOptions &
+  ScopeOptions & { readonly demo: string; readonly restBase?: string; readonly secretKeyFile?: string };
+
+type CreateOptions = RestOptions & {
+  readonly amount: number;
+  readonly currency: string;
+  readonly order: string;
+  readonly email?: string;
+  readonly idempotencyKey?: string;
+};
+
+export function sessionCommand(): Command {
+  return new Command("session")
+    .description("payment sessions, over the public REST API as a merchant's backend would")
+    .addCommand(createCommand())
+    .addCommand(showCommand());
+}
+
+function createCommand(): Command {
+  return restCommand("create", {
+    description: "create a payment session",
+    example: "switchyard session create --amount 4900 --currency EUR --order order-1042",
+  })
+    .requiredOption("--amount <minor>", "in minor units: 4900 is 49.00 EUR", parseAmount)
+    .requiredOption("--currency <code>", "ISO 4217, such as EUR")
+    .requiredOption("--order <reference>", "your reference of the order")
+    .option("--email <address>", "the customer's email address")
+    .option("--idempotency-key <key>", "repeat with the same key to get the same session; a new one when not given")
+    .action(async (options: CreateOptions) => {
+      const { amount: amountMinor, currency, order: orderRef, email: customerEmail } = options;
+      const created = await clientOf(options).createSession(
+        { amountMinor, currency, orderRef, customerEmail },
+        options.idempotencyKey ?? randomUUID(),
+      );
+      print(options, created, ({ sessionId, status, expiresAt, clientSecret }) => [
+        `${sessionId}  ${status}, accepts payment until ${expiresAt}`,
+        `client secret for the page: ${clientSecret}`,
+      ]);
+    });
+}
+
+function showCommand(): Command {
+  return restCommand("show", {
+    description: "show a session with its attempt trail",
+    example: "switchyard session show ps_01h455vb4pex5vsknk084sn02q",
+  })
+    .argument("<session>", "its id")
+    .action(async (sessionId: string, options: RestOptions) => {
+      print(options, await clientOf(options).getSession(sessionId), describeSession);
+    });
+}
+
+function restCommand(name: string, about: { description: string; example: string }): Command {
+  return addScope(describedCommand(name, about))
+    .option("--demo <folder>", "state folder of a running demo", ".switchyard")
+    .option("--rest-base <url>", "base address of an installation with its version, instead of a demo")
+    .option("--secret-key-file <file>", "holds the secret key; or set SWITCHYARD_SECRET_KEY");
+}
+
+function clientOf(options: RestOptions) {
+  const given = options.secretKeyFile ? readSecretFile(options.secretKeyFile) : readCommandLineSecrets().secretKey;
+  if (options.restBase !== undefined) {
+    if (given) return createRestClient(options.restBase, given);
+    throw new UsageError("Give the secret key with --secret-key-file, or set SWITCHYARD_SECRET_KEY.");
+  }
+  const { restBase, merchants } = demoOf(options);
+  const merchant = merchants.find(({ merchantId }) => merchantId === options.merchant) ?? merchants[0];
+  const ownedByDemo = options.merchant === undefined || merchant?.merchantId === options.merchant;
+  const secretKey =
+    given ?? (ownedByDemo && merchant ? new Secret(merchant[options.environment].secretKey) : undefined);
+  if (secretKey) return createRestClient(restBase, secretKey);
+  throw new UsageError("The demo does not know this merchant's key: give it with --secret-key-file.");
+}
+
+function describeSession(session: PaymentSession): string[] {
+  const { sessionId, orderRef, amountMinor, currency, status, processing, capturedVia, failover, declineCode } =
+    session;
+  const outcome = [
+    processing ? "processing" : status,
+    capturedVia && `via ${capturedVia}${failover ? " after a failover" : ""}`,
+    declineCode,
+  ];
+  return [
+    `${sessionId}  ${orderRef}  ${amountMinor} ${currency} (minor units)  ${outcome.filter(Boolean).join(", ")}`,
+    ...session.attempts.map(({ sequence, gateway, status: state, declineCode: code, next }) =>
+      [`  ${sequence}  ${gateway}  ${state}`, code, next && `${next.action}: ${next.because}`]
+        .filter(Boolean)
+        .join("  "),
+    ),
+  ];
+}
+
+function parseAmount(text: string): number {
+  const amount = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(amount)) return amount;
+  throw new InvalidArgumentError("It must be a whole number of minor units.");
+}
