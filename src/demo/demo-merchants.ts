@@ -10,6 +10,7 @@ import { Secret } from "../platform/secrets.ts";
 import { type DemoFile, type DemoMerchant, readDemoFile } from "./demo-file.ts";
 import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
+import { moveShopEndpoint } from "./shop-endpoint.ts";
 
 export type DemoMerchants = {
   readonly credentials: Pick<DemoFile, "merchants" | "operatorToken">;
@@ -25,10 +26,13 @@ type Preparation = {
   webhookUrl: string;
 };
 
-/** Makes or finds the merchants. The pretend acquirers are told on every start where their notices go. */
+/** Makes or finds the merchants. On every start it is told anew where notices and webhooks go: the ports may be others. */
 export async function prepareMerchants(preparation: Preparation): Promise<DemoMerchants> {
   const known = await findKnown(preparation);
-  if (known !== undefined) await tellAcquirers(preparation, known.merchants);
+  if (known !== undefined) {
+    await tellAcquirers(preparation, known.merchants);
+    await tellShopAddress(preparation, known.merchants[0]!);
+  }
   const seeded = known === undefined ? await seedBoth(preparation) : [];
   const credentials = known ?? {
     merchants: seeded.map(({ merchant }) => merchant),
@@ -74,6 +78,11 @@ async function tellAcquirers(
       }
     }
   }
+}
+
+async function tellShopAddress({ installation, webhookUrl }: Preparation, { merchantId }: DemoMerchant): Promise<void> {
+  const test = installation.environments.find(({ name }) => name === "test");
+  if (test) await moveShopEndpoint(test, { merchantId: decodeId("mer", merchantId) ?? "", url: webhookUrl });
 }
 
 async function makeOperatorToken(installation: Installation): Promise<string> {

@@ -12,9 +12,14 @@ export class Progress {
   async step<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     const begun = performance.now();
     if (!this.#quiet) process.stdout.write(`  ${what} … `);
-    const result = await work();
-    if (!this.#quiet) process.stdout.write(`${((performance.now() - begun) / 1000).toFixed(1)} s\n`);
-    return result;
+    let ending = "failed";
+    try {
+      const result = await work();
+      ending = `${((performance.now() - begun) / 1000).toFixed(1)} s`;
+      return result;
+    } finally {
+      if (!this.#quiet) process.stdout.write(`${ending}\n`);
+    }
   }
 
   /** Where everything is, and what to try. */
