@@ -1,9 +1,13 @@
 /** `switchyard serve`: runs roles until SIGTERM. */
+import { setTimeout as pause } from "node:timers/promises";
 import { Command, InvalidArgumentError } from "commander";
 import type { Role } from "../config.ts";
 import { stopRequested } from "./stop-requested.ts";
 
 const roles: readonly Role[] = ["edge", "worker", "vault", "sandbox"];
+
+// Longer than the longest step that a stop waits for: the webhook of 15 s (events/egress.ts).
+const stopWithinMs = 20_000;
 
 export function serveCommand(): Command {
   return new Command("serve")
@@ -15,9 +19,10 @@ export function serveCommand(): Command {
       const running = await serve(options.role);
       process.send?.("ready");
       await stopRequested();
-      await running.close();
+      const closed = await Promise.race([running.close().then(() => true), pause(stopWithinMs, false)]);
+      if (!closed) console.error("Some work did not end in time; another worker takes it up when its lease lapses.");
       // A connection that a peer keeps open must not keep a stopped process alive.
-      process.exit(0);
+      process.exit(closed ? 0 : 1);
     });
 }
 

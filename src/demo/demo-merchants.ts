@@ -59,7 +59,7 @@ async function findKnown({ stateFolder, installation }: Preparation) {
 
 async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Promise<Seeded[]> {
   return [
-    await seedMerchant(installation, sandbox, { name: "Corner Coffee", account: "corner-coffee", webhookUrl }),
+    await seedMerchant(installation, sandbox, { name: "Roundhouse", account: "roundhouse", webhookUrl }),
     await seedMerchant(installation, sandbox, { name: "Another Shop", account: "another-shop" }),
   ];
 }

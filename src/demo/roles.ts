@@ -14,6 +14,8 @@ export type RoleProcess = {
 };
 
 const entry = join(import.meta.dirname, "..", "main.ts");
+// Past the 20 s after which a role stops by itself (command-line/serve.ts).
+const killAfterMs = 25_000;
 const logTailLines = 6;
 
 /**
@@ -41,7 +43,9 @@ export async function startRole(
     pid: child.pid!,
     async close() {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      const killer = setTimeout(() => child.kill("SIGKILL"), killAfterMs);
       await ended;
+      clearTimeout(killer);
     },
   };
 }
