@@ -1,0 +1,94 @@
+/** The dashboard's rpcs on a real gRPC port over databases of its own, with a merchant, an operator and a pretend acquirer. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Pool } from "pg";
+import { openEnvironmentTo } from "../accounts/issue-keys.ts";
+import { createMerchant } from "../accounts/merchants.ts";
+import { insertOperatorToken } from "../accounts/operator-tokens.ts";
+import { requestIdKey } from "../edge/caller.ts";
+import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
+import { openEventsBed } from "../events/testing/events-bed.ts";
+import { GatewayHttp } from "../gateways/gateway-http.ts";
+import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
+import { startSandbox } from "../gateways/sandbox/main.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { TestForwarder } from "../testing/forwarder.ts";
+import { createTestDatabase } from "../testing/postgres.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { createDashboardRoutes } from "./routes.ts";
+
+const brand = "switchyard";
+
+export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
+
+/** Close it when the file's tests are done. */
+export async function startDashboardFixture() {
+  const bed = await openEventsBed();
+  const accountsDatabase = await createTestDatabase("accounts");
+  const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
+  const sandbox = await startSandbox({ port: 0 });
+  const http = new GatewayHttp();
+  const forwarder = new TestForwarder(http, "4242424242424242");
+  const connector = new SandboxAConnector({ http, forwarder, origin: sandbox.origin, environment: "test" });
+  const { database, sealing } = bed.context;
+  const core = { sealing, connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined) };
+  const server = await serve({
+    environments: { test: { name: "test", core, database, endpoints: bed.context } },
+    accounts,
+    entropy: systemEntropy,
+    brand,
+    apiOrigin: "https://pay.example.com",
+    requestIdOf: (values) => values.get(requestIdKey),
+    toConnectError: (error, requestId) =>
+      toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
+  });
+  const merchant = { id: systemEntropy.uuid(), name: "Corner Coffee" };
+  const maker = { entropy: systemEntropy, brand, environment: "test" };
+  const { secretKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
+  await createMerchant(accounts, merchant);
+  return {
+    address: server.address,
+    merchantId: encodeId("mer", merchant.id),
+    secretKey,
+    /** A new operator's token, which is let in from now on. */
+    async hireOperator(label: string): Promise<Secret> {
+      const token = new Secret(`${brand}_operator_${randomBytes(32).toString("base64url")}`);
+      await insertOperatorToken(accounts, { id: systemEntropy.uuid(), label, token });
+      return token;
+    },
+    /** Revokes every token with this label. */
+    dismissOperator: (label: string) =>
+      accounts.query(
+        { name: "dismiss", text: "UPDATE operator_token SET revoked_at = clock_timestamp() WHERE label = $1" },
+        [label],
+      ),
+    rows: bed.rows,
+    async close(): Promise<void> {
+      await server.close();
+      await Promise.all([sandbox.close(), http.close(), accounts.pool.end()]);
+      await Promise.all([bed.close(), accountsDatabase.drop()]);
+    },
+  };
+}
+
+async function serve(parts: DashboardParts) {
+  const server = createServer(
+    connectNodeAdapter({
+      routes: createDashboardRoutes(parts),
+      contextValues: () => createContextValues().set(requestIdKey, encodeId("req", systemEntropy.uuid())),
+    }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}

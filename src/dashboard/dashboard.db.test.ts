@@ -1,0 +1,235 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type DescMethod, type DescService, fromJson, getOption, type JsonValue } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
+import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { type CallOptions, createGrpcClient } from "../client/grpc-client.ts";
+import { RpcError } from "../client/rpc-error.ts";
+import { Secret } from "../platform/secrets.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { requireRole } from "./guard.ts";
+import { dashboardServices } from "./routes.ts";
+
+/** Every service that buf generated from proto/dashboard/v1, found without any list of ours. */
+async function generatedServices(): Promise<DescService[]> {
+  const folder = join(import.meta.dirname, "..", "..", "gen", "dashboard", "v1");
+  const modules = await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))));
+  return modules.flatMap((module) =>
+    Object.values<DescService | { kind?: string }>(module).filter((value) => value?.kind === "service"),
+  ) as DescService[];
+}
+
+const services = await generatedServices();
+const methods = services.flatMap((service) => service.methods);
+const named = methods.map((method): [string, DescMethod] => [`${method.parent.name}.${method.name}`, method]);
+
+type AuditRow = { actor: string; action: string; subject: string; request_id: string; before: unknown; after: unknown };
+
+let dashboard: DashboardFixture;
+let receiver: Receiver;
+let operator: Secret;
+let scope: { merchantId: string; environment: string };
+
+beforeAll(async () => {
+  [dashboard, receiver] = await Promise.all([startDashboardFixture(), Receiver.start()]);
+  operator = await dashboard.hireOperator("ada");
+  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
+});
+afterAll(async () => {
+  await dashboard?.close();
+  await receiver?.close();
+});
+
+/** Calls any method with JSON; rejects with RpcError. */
+async function call(method: DescMethod, request: JsonValue, token?: Secret): Promise<Record<string, unknown>> {
+  const client = createGrpcClient(method.parent, dashboard.address);
+  const calls = client as unknown as Record<string, (message: object, options: CallOptions) => Promise<object>>;
+  const metadata = token ? { authorization: `Bearer ${token.expose()}` } : {};
+  try {
+    const message = fromJson(method.input, request);
+    return { ...(await calls[method.localName]!(message, { timeoutMs: 15_000, metadata })) };
+  } catch (error) {
+    throw new RpcError(error as ConstructorParameters<typeof RpcError>[0]);
+  } finally {
+    client.close();
+  }
+}
+
+const methodNamed = (name: string) => methods.find((method) => method.name === name)!;
+const auditRows = () => dashboard.rows<AuditRow>("SELECT * FROM audit_entry ORDER BY id");
+const lastRow = async () => (await auditRows()).at(-1);
+
+/** A request that every method answers, in an order in which each finds what it needs. */
+async function callEach(visit: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
+  const ids = { connectionId: "", endpointId: "" };
+  const requests: Record<string, () => object> = {
+    CreateMerchant: () => ({ name: "Tea House" }),
+    ListMerchants: () => ({}),
+    ListApiKeys: () => scope,
+    RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
+    AddGatewayConnection: () => ({
+      ...scope,
+      gateway: "SANDBOX_A",
+      account: "every-rpc",
+      credentials: { apiKey: "sandbox_test_every-rpc" },
+    }),
+    VerifyGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    ListGatewayConnections: () => scope,
+    SetRoutingRule: () => ({ ...scope, connectionIds: [ids.connectionId], failoverOn: ["TIMEOUT"] }),
+    GetRoutingRule: () => scope,
+    AddWebhookEndpoint: () => ({ ...scope, url: receiver.url }),
+    VerifyWebhookEndpoint: () => ({ ...scope, endpointId: ids.endpointId }),
+    ListWebhookEndpoints: () => scope,
+    SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
+    GetSettings: () => scope,
+    ListAuditEntries: () => scope,
+  };
+  expect(Object.keys(requests).sort()).toEqual(methods.map(({ name }) => name).sort());
+  for (const [name, request] of Object.entries(requests)) {
+    const method = methodNamed(name);
+    const answer = await call(method, request() as JsonValue, operator);
+    Object.assign(ids, answer.connection, answer.endpoint);
+    await visit(method, answer);
+  }
+}
+
+describe("the dashboard's rpcs", () => {
+  it("are all served", () => {
+    expect([...dashboardServices].sort()).toEqual([...services].sort());
+    expect(methods.length).toBeGreaterThan(10);
+  });
+
+  it.each(named)("%s declares the role it needs", (_name, method) => {
+    expect(getOption(method, role)).not.toBe(Role.UNSPECIFIED);
+  });
+
+  it.each(named)(
+    "%s is refused without a token, with a merchant's secret key and with unknown tokens",
+    async (_, method) => {
+      const before = await auditRows();
+      const refused = [
+        undefined,
+        dashboard.secretKey,
+        new Secret("switchyard_operator_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+        new Secret(operator.expose().slice(0, -1)),
+        new Secret(operator.expose().replace("switchyard", "another")),
+      ];
+      for (const token of refused) {
+        await expect(call(method, {}, token)).rejects.toMatchObject({ code: "invalid_key" });
+      }
+      expect(await auditRows()).toEqual(before);
+    },
+  );
+
+  it("refuse a token from the moment that it is revoked", async () => {
+    const token = await dashboard.hireOperator("bob");
+    await call(methodNamed("ListMerchants"), {}, token);
+    await dashboard.dismissOperator("bob");
+    await expect(call(methodNamed("ListMerchants"), {}, token)).rejects.toMatchObject({ code: "invalid_key" });
+  });
+
+  it.each(named.filter(([, { input }]) => input.fields.some(({ name }) => name === "merchant_id")))(
+    "%s knows no merchant that does not exist, and no environment that is not served",
+    async (_name, method) => {
+      const nobody = { merchantId: "mer_01h455vb4pex5vsknk084sn02q", environment: "ENVIRONMENT_TEST" };
+      const rest = restOf(method);
+      await expect(call(method, { ...rest, ...nobody }, operator)).rejects.toMatchObject({ code: "not_found" });
+      const elsewhere = { ...scope, environment: "ENVIRONMENT_LIVE" };
+      await expect(call(method, { ...rest, ...elsewhere }, operator)).rejects.toMatchObject({ code: "not_found" });
+      await expect(call(method, rest, operator)).rejects.toMatchObject({ code: "missing_field" });
+    },
+  );
+
+  it("write one row each, which names who, what, to what and the request, and holds no secret", async () => {
+    await callEach(async (method, answer) => {
+      expect(await lastRow(), method.name).toMatchObject({
+        actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
+        action: method.name,
+        subject: expect.stringMatching(/^((mer|gc|we)_\w{26}|installation)/),
+        request_id: expect.stringMatching(/^req_\w{26}$/),
+      });
+      const secrets = [answer.key, answer.signingSecret, "sandbox_test_every-rpc"].filter(Boolean) as string[];
+      const kept = JSON.stringify(await auditRows());
+      for (const secret of secrets) expect(kept).not.toContain(secret);
+      expect(kept).not.toMatch(/_(sk|pk)_[0-9A-Za-z]{38}|whsec_[0-9A-Za-z+/]{40}/);
+    });
+    const rows = await auditRows();
+    expect(
+      rows.filter(({ action }) => action === "SetCheckoutOrigins").map(({ before, after }) => [before, after]),
+    ).toEqual([[{ checkoutOrigins: [] }, { checkoutOrigins: ["https://shop.example.com"] }]]);
+  });
+});
+
+/** What a request needs beside its scope to pass validation. */
+function restOf(method: DescMethod): Record<string, JsonValue> {
+  const values: Record<string, JsonValue> = {
+    kind: "SECRET",
+    gateway: "SANDBOX_A",
+    account: "mine",
+    connectionId: "gc_01h455vb4pex5vsknk084sn02q",
+    connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"],
+    endpointId: "we_01h455vb4pex5vsknk084sn02q",
+    url: "https://shop.example.com/webhooks",
+  };
+  const names = method.input.fields.map(({ jsonName }) => jsonName);
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+}
+
+describe("requireRole()", () => {
+  it("refuses everybody where a method declares no role", () => {
+    expect(() => requireRole(PaymentSessionService.method.getPaymentSession, Role.OPERATOR)).toThrow("may not call");
+  });
+
+  it("lets a role do what lesser ones may, and no more", () => {
+    const regenerate = methodNamed("RegenerateApiKey");
+    expect(() => requireRole(regenerate, Role.DEVELOPER)).toThrow("may not call");
+    expect(() => requireRole(regenerate, Role.OWNER)).not.toThrow();
+    expect(() => requireRole(methodNamed("ListApiKeys"), Role.OWNER)).not.toThrow();
+    expect(() => requireRole(methodNamed("CreateMerchant"), Role.OWNER)).toThrow("may not call");
+  });
+});
+
+describe("changes that are refused", () => {
+  let rowsBefore: AuditRow[];
+  const connection = { gateway: "SANDBOX_A", account: "twice", credentials: { apiKey: "sandbox_test_twice" } };
+  const add = (change: object = {}) =>
+    call(methodNamed("AddGatewayConnection"), { ...scope, ...connection, ...change } as JsonValue, operator);
+  beforeEach(async () => {
+    rowsBefore = await auditRows();
+  });
+
+  it("leave no row: an account that is connected already", async () => {
+    await add();
+    await expect(add()).rejects.toMatchObject({ code: "invalid_field", message: "This account is connected already." });
+    expect(await auditRows()).toHaveLength(rowsBefore.length + 1);
+  });
+
+  it("leave no row: credentials that are missing, misshapen or unknown, each told of, none repeated", async () => {
+    const credentials = { apiKey: "not a key", password: "hunter2" };
+    const refusal = await add({ account: "other", credentials }).catch((error: RpcError) => error);
+    expect(refusal).toMatchObject({
+      problems: [{ param: "credentials.apiKey" }, { param: "credentials.password" }],
+    });
+    expect(JSON.stringify(refusal)).not.toContain("hunter2");
+    await expect(add({ account: "other", credentials: {} })).rejects.toMatchObject({ code: "missing_field" });
+    await expect(add({ gateway: "NOBODY" })).rejects.toMatchObject({ code: "invalid_field" });
+    expect(await auditRows()).toEqual(rowsBefore);
+  });
+
+  it("leave no row: a rule over a connection that was never verified, or is not there", async () => {
+    const added = await add({ account: "unverified" });
+    const { connectionId } = added.connection as { connectionId: string };
+    const set = (connectionIds: string[]) => call(methodNamed("SetRoutingRule"), { ...scope, connectionIds }, operator);
+    await expect(set([connectionId])).rejects.toThrow("was not verified yet");
+    await expect(set(["gc_01h455vb4pex5vsknk084sn02q"])).rejects.toThrow("does not exist");
+    expect(await auditRows()).toHaveLength(rowsBefore.length + 1);
+  });
+
+  it("leave no row: an origin with a path", async () => {
+    const origins = { ...scope, checkoutOrigins: ["https://shop.example.com/cart"] };
+    await expect(call(methodNamed("SetCheckoutOrigins"), origins, operator)).rejects.toThrow("An origin is scheme");
+    expect(await auditRows()).toEqual(rowsBefore);
+  });
+});
