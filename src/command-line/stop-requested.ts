@@ -3,8 +3,9 @@
 /** Resolves on SIGINT, SIGTERM, or when the process that started this one is gone. */
 export function stopRequested(): Promise<void> {
   return new Promise((done) => {
-    process.once("SIGINT", () => done());
-    process.once("SIGTERM", () => done());
+    // Every time, not once: an impatient second Ctrl-C must not cut the stop short and leave servers behind.
+    process.on("SIGINT", () => done());
+    process.on("SIGTERM", () => done());
     if (process.connected) process.once("disconnect", () => done());
   });
 }

@@ -9,6 +9,7 @@ import { startShop } from "../shop/shop.ts";
 import { type DemoDatabases, prepareDatabases, prepareKeyFiles } from "./databases.ts";
 import { type DemoFile, writeDemoFile } from "./demo-file.ts";
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
+import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
 import { startPrivateNats } from "./private-nats.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
@@ -99,14 +100,15 @@ async function startParts(
 
 async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)[]): Promise<Servers> {
   const pids: Record<string, number> = {};
-  let ownerUrl = options.postgres;
+  let ownerUrl = options.postgres && parseGivenAddress("--postgres", options.postgres).href;
   if (ownerUrl === undefined) {
     const postgres = await startPrivatePostgres({ stateFolder: options.state, dataName: "postgres" });
     undo.push(() => postgres.stop());
     pids.postgres = postgres.pid;
     ownerUrl = postgres.ownerUrl;
   }
-  let nats = options.nats === undefined ? undefined : bothFrom(new URL(options.nats));
+  let nats = options.nats === undefined ? undefined : bothFrom(parseGivenAddress("--nats", options.nats));
+  await requireGivenServers({ postgres: options.postgres, nats: nats?.test });
   if (nats === undefined) {
     const server = await startPrivateNats({ stateFolder: options.state });
     undo.push(() => server.stop());
