@@ -46,18 +46,13 @@ try {
 } catch (error) {
   // What a person can put right is said in one line; anything else is a bug and shows where.
   const refusal = describeRefusal(error, { json: process.argv.includes("--json") });
-  console.error(refusal ?? (isPlain(error) ? messageOf(error) : error));
+  console.error(refusal ?? (isPlain(error) ? error.message : error));
   process.exit(1);
 }
 
 function isPlain(error: unknown): error is Error {
   const isOurs = error instanceof CannotStart || error instanceof ConfigError || error instanceof UsageError;
-  return isOurs || isSystemError(error) || isSystemError((error as Error | undefined)?.cause);
-}
-
-/** `fetch failed` says nothing; its cause does. */
-function messageOf({ message, cause }: Error): string {
-  return isSystemError(cause) ? cause.message : message;
+  return isOurs || isSystemError(error);
 }
 
 function isSystemError(error: unknown): error is Error {

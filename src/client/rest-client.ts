@@ -55,15 +55,16 @@ export type PaymentSession = {
   readonly attempts: readonly PaymentAttempt[];
 };
 
-/** The API's refusal, in its own words. */
+/** The API's refusal in its own words, or that it gave no answer (`unavailable`). */
 export class RestError extends Error {
   override readonly name = "RestError";
   readonly code: string;
-  readonly status: number;
+  /** The HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined;
   readonly requestId: string | undefined;
   readonly problems: readonly { readonly param: string; readonly detail: string }[];
 
-  constructor(status: number, body: Partial<RestErrorBody>) {
+  constructor(status: number | undefined, body: Partial<RestErrorBody>) {
     super(body.detail ?? `The answer was HTTP ${status}.`);
     this.status = status;
     this.code = body.code ?? "unknown";
@@ -89,6 +90,11 @@ export function createRestClient(restBase: string, secretKey: Secret) {
       ...init,
       headers: { ...init.headers, authorization: `Bearer ${secretKey.expose()}` },
       signal: AbortSignal.timeout(timeoutMs),
+    }).catch((error: Error) => {
+      throw new RestError(undefined, {
+        code: "unavailable",
+        detail: `${restBase} gave no answer: ${reasonOf(error)}.`,
+      });
     });
     const text = await answer.text();
     if (!answer.ok) throw new RestError(answer.status, parseBody(text));
@@ -106,6 +112,12 @@ export function createRestClient(restBase: string, secretKey: Secret) {
     getSession: (sessionId: string) =>
       call<PaymentSession>(`/payment-sessions/${encodeURIComponent(sessionId)}`, { method: "GET" }),
   };
+}
+
+// `fetch failed` says nothing; its cause does, or at least the cause's code.
+function reasonOf({ message, cause }: Error): string {
+  const { message: reason, code } = (cause ?? {}) as { message?: string; code?: string };
+  return reason || code || message;
 }
 
 // Something in between, such as a proxy, may answer in words of its own.
