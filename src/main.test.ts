@@ -1,0 +1,29 @@
+/** What the command line says when it cannot do what it was asked: our own sentence, in one line. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-main-"));
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function run(...args: string[]) {
+  const { status, stderr } = spawnSync("node", [join(import.meta.dirname, "main.ts"), ...args], { encoding: "utf8" });
+  return { status, stderr };
+}
+
+it("says what to do, and not the system error behind it", () => {
+  // Below the ports that the system gives to others; a demo of another test that is here says so in a line of its own.
+  const args = ["demo", "--state", folder, "--port", "6900", "--postgres", "postgres://a:b@127.0.0.1:1/postgres"];
+  const { status, stderr } = run(...args);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^(PostgreSQL does not answer at the address given with --postgres: .*|Port 69\d\d .*)\n$/);
+});
+
+it("names a wrong argument with its rule", () => {
+  const { status, stderr } = run("demo", "--port", "80");
+  expect(status).toBe(1);
+  expect(stderr).toContain("It must be a number from 1024 to 65530.");
+});
