@@ -179,7 +179,8 @@ export async function recordVoided(
   });
 }
 
-/** The same request has to be repeated at a later moment. */
-export async function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date): Promise<void> {
-  await move(tx, attempt, attempt.status, { set: { tries: attempt.tries + 1, nextTryAt } });
+/** The same request has to be repeated at a later moment; `voidAskedAt` when a void was taken on after the horizon. */
+export async function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date, voidAskedAt?: Date): Promise<void> {
+  const set = { tries: attempt.tries + 1, nextTryAt, ...(voidAskedAt && { voidAskedAt }) };
+  await move(tx, attempt, attempt.status, { set });
 }

@@ -20,6 +20,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, FailureKind, PaymentSession, PlannedConnection, Stop } from "./entities.ts";
 import type { NextStep } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
+import { findCaptureReport, tellCaptureFailed } from "./late-captures.ts";
 import { type Lease, lockSession, nameWinner } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
@@ -156,13 +157,15 @@ export async function captureWinner({ core, lease, trail }: Work, attempt: Attem
 async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
   switch (answer.type) {
     case "done":
-    case "accepted":
+    case "accepted": {
       await recordCaptured(tx, attempt);
-      return settleSession(tx, core, trail.session, {
-        status: "SUCCEEDED",
-        winner: attempt,
-        captureConfirmed: answer.type === "done",
-      });
+      // The notice may be faster than the answer.
+      const report = answer.type === "done" ? "captured" : await findCaptureReport(tx, attempt);
+      const captureConfirmed = report === "captured";
+      await settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
+      if (report === "capture_failed") await tellCaptureFailed(tx, core, trail.session, attempt.id);
+      return;
+    }
     case "refused": {
       if (!answer.definitive) return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
       const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR" });
@@ -207,7 +210,9 @@ async function recordGivenBack(
   if (answer.type === "alreadyCaptured") {
     core.log.error({ attemptId: attempt.id }, "a capture that was never ordered");
   }
-  await recordRepeat(tx, attempt, repeatAt(now, attempt.tries));
+  // Of voids that the gateway reports on later, the first one that no late authorize can outrun is remembered.
+  const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
+  await recordRepeat(tx, attempt, repeatAt(now, attempt.tries), voidAskedAt);
 }
 
 /** When a capture or void is sent again: after 1 s, 2 s, 4 s … at most 5 minutes. */

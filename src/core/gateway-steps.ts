@@ -41,6 +41,7 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
   const known = connector.canRead ? undefined : await lookUpInNotices(core.database, attempt);
   if (known?.type === "voided") return { type: "done" };
   if (known?.type === "captured") return { type: "alreadyCaptured" };
+  if (known?.type === "absent") return { type: "absent" };
   const key = `${encodeId("att", attempt.id)}_void${attempt.tries + 1}`;
   return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
 }

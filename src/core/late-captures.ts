@@ -1,40 +1,69 @@
-/** What a gateway reports about a capture after it had only accepted it. The session has ended by then and stays as it is. */
-import type { Statement } from "../platform/database.ts";
+/** What a gateway reports about a capture that it had only accepted: before the session's end, or long after it. */
+import type { Statement, Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { tellMerchant } from "./settle.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
+type SessionKey = { readonly id: string; readonly merchantId: string };
 
-const confirm: Statement = {
-  name: "confirm_capture",
+const selectReports: Statement = {
+  name: "select_reports_of_capture",
   text: `
-    UPDATE payment_session SET capture_confirmed = true
-    WHERE id = $1 AND captured_attempt_id = $2 AND NOT capture_confirmed`,
+    SELECT n.kind
+    FROM attempt a
+    JOIN gateway_notice n ON n.connection_id = a.connection_id AND n.attempt_reference = $3
+    WHERE a.session_id = $1 AND a.id = $2 AND n.kind IN ('captured', 'capture_failed')
+      AND n.amount_minor = a.amount_minor AND n.currency = a.currency`,
 };
 
-/** The gateway has done what it accepted. */
-export async function confirmCapture(core: Core, attempt: AttemptKey): Promise<void> {
-  await core.database.query(confirm, [attempt.sessionId, attempt.id]);
+/** What the stored notices say of an attempt's capture, for exactly its amount; undefined before there is one. */
+export async function findCaptureReport(
+  tx: Tx,
+  { sessionId, id }: AttemptKey,
+): Promise<"captured" | "capture_failed" | undefined> {
+  const rows = await tx.query<{ kind: string }>(selectReports, [sessionId, id, encodeId("att", id)]);
+  if (rows.some(({ kind }) => kind === "captured")) return "captured";
+  return rows.length > 0 ? "capture_failed" : undefined;
 }
 
-const selectUnconfirmed: Statement = {
-  name: "select_unconfirmed_capture",
+// Locked by its id alone: a condition on more would be judged by the row as it was before the lock was waited for, and
+// a report that meets the settling transaction would be lost.
+const lockEnded: Statement = {
+  name: "lock_session_for_report",
   text: `
-    SELECT s.id, s.merchant_id AS "merchantId" FROM payment_session s
-    WHERE s.id = $1 AND s.captured_attempt_id = $2 AND NOT s.capture_confirmed
-      AND NOT EXISTS (SELECT 1 FROM outbox_event WHERE session_id = $1 AND type = 'payment_attempt.capture_failed')
-    FOR UPDATE`,
+    SELECT id, merchant_id AS "merchantId", captured_attempt_id AS "capturedAttemptId",
+      capture_confirmed AS "captureConfirmed"
+    FROM payment_session WHERE id = $1 FOR UPDATE`,
+};
+const confirm: Statement = {
+  name: "confirm_capture",
+  text: "UPDATE payment_session SET capture_confirmed = true WHERE id = $1",
+};
+const selectTold: Statement = {
+  name: "select_capture_failed_told",
+  text: "SELECT 1 FROM outbox_event WHERE session_id = $1 AND type = 'payment_attempt.capture_failed'",
 };
 
-/** The gateway took the capture on and could not do it: an alarm, and an event for the merchant, once. */
-export async function reportCaptureFailed(core: Core, attempt: AttemptKey): Promise<void> {
+type Ended = SessionKey & { readonly capturedAttemptId: string | null; readonly captureConfirmed: boolean | null };
+
+/**
+ * Acts once on what was reported of a session's capture: confirms it, or tells the merchant that it failed. Before the
+ * session has settled it does nothing: settling reads the same notices.
+ */
+export async function recordCaptureReport(core: Core, attempt: AttemptKey): Promise<void> {
   await core.database.transaction(async (tx) => {
-    const [session] = await tx.query<{ id: string; merchantId: string }>(selectUnconfirmed, [
-      attempt.sessionId,
-      attempt.id,
-    ]);
-    if (session === undefined) return;
-    core.log.error({ sessionId: session.id, attemptId: attempt.id }, "an accepted capture has failed");
-    await tellMerchant(tx, core, session, "payment_attempt.capture_failed");
+    const [session] = await tx.query<Ended>(lockEnded, [attempt.sessionId]);
+    if (session?.capturedAttemptId !== attempt.id || session.captureConfirmed) return;
+    const report = await findCaptureReport(tx, attempt);
+    if (report === "captured") await tx.query(confirm, [session.id]);
+    if (report !== "capture_failed" || (await tx.query(selectTold, [session.id])).length > 0) return;
+    await tellCaptureFailed(tx, core, session, attempt.id);
   });
+}
+
+/** The gateway took the capture on and could not do it: an alarm, and an event for the merchant. */
+export async function tellCaptureFailed(tx: Tx, core: Core, session: SessionKey, attemptId: string): Promise<void> {
+  core.log.error({ sessionId: session.id, attemptId }, "an accepted capture has failed");
+  await tellMerchant(tx, core, session, "payment_attempt.capture_failed");
 }

@@ -10,7 +10,7 @@ const selectNotices: Statement = {
     SELECT kind, gateway_reference AS "gatewayReference", declined
     FROM gateway_notice
     WHERE connection_id = $1 AND attempt_reference = $2
-      AND (kind = 'absent' OR amount_minor = $3 AND currency = $4)
+      AND (kind = 'absent' AND received_at >= $5 OR amount_minor = $3 AND currency = $4)
     ORDER BY received_at`,
 };
 
@@ -21,15 +21,20 @@ type NoticeRow = {
 };
 
 // The furthest state that any notice reports; their order of arrival means nothing.
-const byWeight = ["captured", "already_captured", "voided", "absent", "held", "declined"];
+const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
 
-/** Only a notice with our reference, our amount and our currency counts (what never existed has no amount); without one we cannot tell. */
+/**
+ * Only a notice with our reference, our amount and our currency counts; without one we cannot tell. What never existed has
+ * no amount, and counts once the gateway has taken on a void that was sent after the attempt's horizon: an earlier void
+ * may have found nothing because the authorize had yet to come.
+ */
 export async function lookUpInNotices(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
   const rows = await database.query<NoticeRow>(selectNotices, [
     attempt.connectionId,
     encodeId("att", attempt.id),
     attempt.amountMinor,
     attempt.currency,
+    attempt.voidAskedAt ?? null,
   ]);
   const notice = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
   switch (notice?.kind) {

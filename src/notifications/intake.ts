@@ -39,8 +39,7 @@ export async function takeNotification(
   if (!connection || !connector?.readNotification) {
     throw new DomainError("not_found", "No gateway connection takes notifications at this address.");
   }
-  const versions = await newestVersions(context.database, connection.id);
-  for (const credentialVersion of versions) {
+  for (const credentialVersion of await versionsToTry(context.database, connection.id)) {
     const wanted = { connectionId: connection.id, credentialVersion };
     const credentials = await loadCredentials(context.database, context.sealing, wanted);
     const reading = await connector.readNotification(credentials, notification);
@@ -50,12 +49,14 @@ export async function takeNotification(
 }
 
 const selectVersions: Statement = {
-  name: "select_newest_credential_versions",
-  text: "SELECT version FROM connection_credential WHERE connection_id = $1 ORDER BY version DESC LIMIT 2",
+  name: "select_credential_versions_to_try",
+  text: `
+    SELECT v.version FROM connection_credential v JOIN connection c ON c.id = v.connection_id
+    WHERE c.id = $1 ORDER BY (v.version IS NOT DISTINCT FROM c.credential_version) DESC, v.version DESC LIMIT 3`,
 };
 
-// Two: while new credentials are being verified, the gateway may sign with either.
-async function newestVersions(database: Database, connectionId: string): Promise<number[]> {
+// Those in use, and the newest two beside them: while credentials are swapped, the gateway may sign with either.
+async function versionsToTry(database: Database, connectionId: string): Promise<number[]> {
   const rows = await database.query<{ version: number }>(selectVersions, [connectionId]);
   return rows.map((row) => row.version);
 }

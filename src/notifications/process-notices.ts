@@ -1,6 +1,6 @@
 /** Hands stored notices to reconciliation: a notice changes no payment by itself, it makes a worker look at the payment again. */
 import type { Core } from "../core/core.ts";
-import { confirmCapture, reportCaptureFailed } from "../core/late-captures.ts";
+import { recordCaptureReport } from "../core/late-captures.ts";
 import { wakeSession } from "../core/lease.ts";
 import type { Statement } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
@@ -17,10 +17,13 @@ const markProcessed: Statement = {
 };
 const selectAttemptSession: Statement = {
   name: "select_session_of_attempt",
-  text: `SELECT session_id AS "sessionId" FROM attempt WHERE id = $1 AND connection_id = $2`,
+  text: `
+    SELECT session_id AS "sessionId", void_asked_at IS NOT NULL AS "voidAsked"
+    FROM attempt WHERE id = $1 AND connection_id = $2`,
 };
 
 type StoredNotice = { connectionId: string; noticeId: string; kind: string; attemptReference: string };
+type FoundAttempt = { sessionId: string; voidAsked: boolean };
 
 // One turn's share.
 const batch = 100;
@@ -38,13 +41,17 @@ export async function processNoticesOnce(core: Core): Promise<boolean> {
 async function act(core: Core, notice: StoredNotice): Promise<void> {
   const attemptId = decodeId("att", notice.attemptReference);
   if (attemptId === undefined) return;
-  const [found] = await core.database.query<{ sessionId: string }>(selectAttemptSession, [
-    attemptId,
-    notice.connectionId,
-  ]);
+  const values = [attemptId, notice.connectionId];
+  const [found] = await core.database.query<FoundAttempt>(selectAttemptSession, values);
   if (found === undefined) return;
-  const attempt = { sessionId: found.sessionId, id: attemptId };
-  if (notice.kind === "captured") await confirmCapture(core, attempt);
-  else if (notice.kind === "capture_failed") await reportCaptureFailed(core, attempt);
+  if (notice.kind === "captured" || notice.kind === "capture_failed") {
+    await recordCaptureReport(core, { sessionId: found.sessionId, id: attemptId });
+  }
+  if (changesNothing(notice, found)) return;
   await wakeSession(core.database, found.sessionId);
+}
+
+// Woken by these, a session would send the next void at once, which is answered in the same way, and so on.
+function changesNothing({ kind }: StoredNotice, { voidAsked }: FoundAttempt): boolean {
+  return kind === "void_refused" || (kind === "absent" && !voidAsked);
 }
