@@ -40,3 +40,13 @@ export async function loadSettings(database: Queryable, merchantId: string): Pro
   if (settings === undefined) throw new Error("a merchant without settings");
   return settings;
 }
+
+const lockRow: Statement = {
+  name: "lock_merchant_settings",
+  text: "SELECT 1 FROM merchant_settings WHERE merchant_id = $1 FOR UPDATE",
+};
+
+/** Makes changes of one merchant's configuration wait for each other: until this transaction ends, no other has the lock. */
+export async function lockConfiguration(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(lockRow, [merchantId]);
+}

@@ -32,10 +32,10 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
     },
 
     async regenerateApiKey(request, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, environment, visit, change } = scopedVisitOf(context);
       const kind = request.kind === ApiKey_Kind.SECRET ? "secret" : "publishable";
       const maker = { entropy: parts.entropy, brand: parts.brand, environment: environment.name };
-      const key = await environment.database.transaction(async (tx) => {
+      const key = await change(async (tx) => {
         const old = (await listKeys(tx, merchantId)).find((each) => each.kind === kind);
         const issued = await issueKey(tx, maker, { merchantId, kind });
         await visit.audit(tx, {

@@ -233,3 +233,29 @@ describe("changes that are refused", () => {
     expect(await auditRows()).toEqual(rowsBefore);
   });
 });
+
+describe("changes at the same moment", () => {
+  it("wait for each other: every rule gets a version, and an account is connected once", async () => {
+    const connect = (account: string) =>
+      call(
+        methodNamed("AddGatewayConnection"),
+        { ...scope, gateway: "SANDBOX_A", account, credentials: { apiKey: `sandbox_test_${account}` } },
+        operator,
+      );
+    const [added, ...refused] = (await Promise.allSettled([1, 2, 3, 4].map(() => connect("at-once")))).sort((left) =>
+      left.status === "fulfilled" ? -1 : 1,
+    );
+    expect(refused.map((each) => each.status === "rejected" && each.reason.code)).toEqual(
+      Array(3).fill("invalid_field"),
+    );
+    const { connectionId } = (added as PromiseFulfilledResult<{ connection: { connectionId: string } }>).value
+      .connection;
+    await call(methodNamed("VerifyGatewayConnection"), { ...scope, connectionId }, operator);
+    const set = () => call(methodNamed("SetRoutingRule"), { ...scope, connectionIds: [connectionId] }, operator);
+    const rules = await Promise.all([1, 2, 3, 4, 5, 6].map(set));
+    const versions = rules.map(({ routingRule }) => (routingRule as { version: number }).version);
+    expect(new Set(versions).size).toBe(6);
+    const kind = { ...scope, kind: "SECRET" };
+    await Promise.all([1, 2, 3, 4].map(() => call(methodNamed("RegenerateApiKey"), kind, operator)));
+  });
+});

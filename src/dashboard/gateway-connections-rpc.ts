@@ -24,13 +24,13 @@ import { type Scope, scopedVisitOf } from "./visit.ts";
 export function createGatewayConnectionService(parts: DashboardParts): ServiceImpl<typeof GatewayConnectionService> {
   return {
     async addGatewayConnection(request, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, environment, visit, change } = scopedVisitOf(context);
       const { gateway, account, credentials } = request;
       const problems = findCredentialProblems(requireConnector(environment, gateway).credentialFields, credentials);
       if (problems[0]) throw new DomainError(problems[0].code, "The credentials are not complete.", { problems });
       const connection = { id: parts.entropy.uuid(), merchantId, gateway, account };
       const connectionId = encodeId("gc", connection.id);
-      await environment.database.transaction(async (tx) => {
+      await change(async (tx) => {
         const known = await listConnections(tx, merchantId);
         if (known.some((each) => each.gateway === gateway && each.account === account)) {
           throw new DomainError("invalid_field", "This account is connected already.", { field: "account" });

@@ -21,9 +21,9 @@ const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY
 export function createRoutingRuleService(): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, visit, change } = scopedVisitOf(context);
       const failoverOn = switches.filter((name) => request.failoverOn.includes(FailoverMessage[name]));
-      const rule = await environment.database.transaction(async (tx) => {
+      const rule = await change(async (tx) => {
         const connectionIds = await requireVerified(tx, { merchantId, connectionIds: request.connectionIds });
         const before = await findRoutingRule(tx, merchantId);
         await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn });

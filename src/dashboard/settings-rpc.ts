@@ -20,9 +20,9 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
     },
 
     async setCheckoutOrigins({ checkoutOrigins }, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, visit, change } = scopedVisitOf(context);
       requireOrigins(checkoutOrigins);
-      const settings = await environment.database.transaction(async (tx) => {
+      const settings = await change(async (tx) => {
         const before = await loadSettings(tx, merchantId);
         const after = { ...before, checkoutOrigins };
         await recordSettings(tx, after);

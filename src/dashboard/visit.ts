@@ -2,8 +2,9 @@
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { type AuditFact, recordAudit } from "../accounts/audit-trail.ts";
+import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
@@ -56,11 +57,28 @@ export function visitOf(context: HandlerContext): Visit {
   return visit;
 }
 
+/** A call about one merchant's configuration. */
+export type ScopedVisit = Scope & {
+  readonly visit: Visit;
+  /** Runs a change in one transaction. Changes of the same merchant wait for each other, so each sees the one before. */
+  readonly change: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+};
+
 /** The call with the merchant and environment that its request names. */
-export function scopedVisitOf(context: HandlerContext): Scope & { readonly visit: Visit } {
+export function scopedVisitOf(context: HandlerContext): ScopedVisit {
   const visit = visitOf(context);
   if (visit.scope === undefined) throw new Error("this rpc's request names no merchant and environment");
-  return { ...visit.scope, visit };
+  const { merchantId, environment } = visit.scope;
+  return {
+    merchantId,
+    environment,
+    visit,
+    change: (work) =>
+      environment.database.transaction(async (tx) => {
+        await lockConfiguration(tx, merchantId);
+        return work(tx);
+      }),
+  };
 }
 
 /** What a request is about, if it names a merchant. Throws `not_found` for what does not exist or is not served here. */

@@ -18,8 +18,8 @@ import { scopedVisitOf } from "./visit.ts";
 export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpointService> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
-      const { endpoint, signingSecret } = await environment.database.transaction(async (tx) => {
+      const { merchantId, environment, visit, change } = scopedVisitOf(context);
+      const { endpoint, signingSecret } = await change(async (tx) => {
         const registered = await registerEndpoint(
           { ...environment.endpoints, database: tx },
           { merchantId, url, eventTypes },
