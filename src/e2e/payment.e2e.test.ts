@@ -107,6 +107,15 @@ describe("paying in the demo shop", () => {
     expect(await capturesOf(declined.sessionId)).toEqual([]);
   });
 
+  it("shows a whole card number on a phone of 320 px, and nothing beyond its edge", async () => {
+    await customer.page.setViewportSize({ width: 320, height: 800 });
+    await customer.goToCheckout();
+    await customer.enterCard(cards.approved);
+    const number = customer.cardForm.getByLabel("Card number");
+    expect(await number.evaluate((input) => input.scrollWidth - input.clientWidth)).toBeLessThanOrEqual(0);
+    expect(await customer.page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  });
+
   it("shows the outcome to a page that was reloaded in mid-submission, with one capture", async () => {
     const { sessionId, orderRef } = await customer.goToCheckout();
     await customer.enterCard(cards.approved);

@@ -38,6 +38,8 @@ export function checkoutPage(
 }
 
 function testCard({ number, name, behaviour }: TestCard) {
-  const grouped = number.replace(/(\d{4})(?=\d)/g, "$1 ");
+  // As on the cards themselves: American Express in 4, 6 and 5 digits.
+  const isAmex = number.length === 15;
+  const grouped = isAmex ? number.replace(/^(.{4})(.{6})/, "$1 $2 ") : number.replace(/(.{4})(?=.)/g, "$1 ");
   return html`<li><code>${grouped}</code><strong>${name}</strong><span>${behaviour}</span></li>`;
 }
