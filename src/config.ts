@@ -60,6 +60,8 @@ export type Config = {
   readonly sandbox: { readonly host: string; readonly port: number } | undefined;
 };
 
+const brandDefault = "switchyard";
+
 /** Everything that is wrong with the configuration, a line each, with what to set. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -70,7 +72,7 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
   const problems: string[] = [];
   const reader = new Reader(variables, problems);
   const config: Config = {
-    brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", "switchyard"),
+    brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", brandDefault),
     logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
     errorDocsUrl: reader.text("SWITCHYARD_ERROR_DOCS_URL", /^https?:/, "where you publish docs/errors.md"),
     service: roles.includes("edge") || roles.includes("worker") ? readService(reader) : undefined,
@@ -83,13 +85,20 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
   return Object.freeze(config);
 }
 
-/** Secrets that the command line may be given in place of a file, so that they stand in no process list. */
-export function readCommandLineSecrets(variables: NodeJS.ProcessEnv = process.env): {
+/** What the command line takes from the environment, so that no secret stands in a process list. */
+export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.env): {
+  readonly brand: string;
   readonly operatorToken: Secret | undefined;
   readonly secretKey: Secret | undefined;
+  readonly accountsDatabaseUrl: Secret | undefined;
 } {
   const secret = (name: string) => (variables[name] ? new Secret(variables[name]) : undefined);
-  return { operatorToken: secret("SWITCHYARD_OPERATOR_TOKEN"), secretKey: secret("SWITCHYARD_SECRET_KEY") };
+  return {
+    brand: variables.SWITCHYARD_BRAND ?? brandDefault,
+    operatorToken: secret("SWITCHYARD_OPERATOR_TOKEN"),
+    secretKey: secret("SWITCHYARD_SECRET_KEY"),
+    accountsDatabaseUrl: secret("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
+  };
 }
 
 function readService(reader: Reader): ServiceConfig {

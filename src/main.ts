@@ -9,6 +9,7 @@ import { endpointCommand } from "./command-line/endpoint.ts";
 import { keysCommand } from "./command-line/keys.ts";
 import { merchantsCommand } from "./command-line/merchant.ts";
 import { migrateCommand } from "./command-line/migrate.ts";
+import { operatorsCommand } from "./command-line/operator.ts";
 import { originsCommand } from "./command-line/origins.ts";
 import { describeRefusal } from "./command-line/output.ts";
 import { routingCommand } from "./command-line/routing.ts";
@@ -30,6 +31,7 @@ const commands = [
   serveCommand(),
   migrateCommand(),
   serverKeysCommand(),
+  operatorsCommand(),
   merchantsCommand(),
   keysCommand(),
   connectionCommand(),

@@ -1,6 +1,15 @@
 /** Tokens of the people who administer an installation from its command line. Kept as a hash. */
 import type { Database, Statement } from "../platform/database.ts";
-import { type Secret, sha256 } from "../platform/secrets.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import { Secret, sha256 } from "../platform/secrets.ts";
+
+// Beyond guessing, as any key of 256 bits.
+const tokenBytes = 32;
+
+/** A new token: `<brand>_operator_` and 43 base64url characters. */
+export function generateOperatorToken(entropy: Pick<Entropy, "randomBytes">, brand: string): Secret {
+  return new Secret(`${brand}_operator_${Buffer.from(entropy.randomBytes(tokenBytes)).toString("base64url")}`);
+}
 
 const insertToken: Statement = {
   name: "insert_operator_token",
@@ -27,4 +36,14 @@ const selectOperator: Statement = {
 export async function findOperator(accounts: Database, token: string): Promise<Operator | undefined> {
   const [row] = await accounts.query<Operator>(selectOperator, [sha256(token)]);
   return row;
+}
+
+const revokeTokens: Statement = {
+  name: "revoke_operator_tokens",
+  text: "UPDATE operator_token SET revoked_at = clock_timestamp() WHERE label = $1 AND revoked_at IS NULL RETURNING id",
+};
+
+/** Refuses every token with this label from now on; durable on return. Returns how many were in use. */
+export async function revokeOperatorTokens(accounts: Database, label: string): Promise<number> {
+  return (await accounts.query(revokeTokens, [label])).length;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { readCommandLineSecrets } from "../config.ts";
+import { readCommandLineVariables } from "../config.ts";
 import { type DemoFile, readDemoFile } from "../demo/demo-file.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -103,7 +103,7 @@ function attach(options: AttachOptions): { grpcAddress: string; operatorToken: S
   }
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)
-    : readCommandLineSecrets().operatorToken;
+    : readCommandLineVariables().operatorToken;
   if (operatorToken === undefined) {
     throw new UsageError("Give the operator token with --operator-token-file, or set SWITCHYARD_OPERATOR_TOKEN.");
   }

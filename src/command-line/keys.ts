@@ -44,7 +44,11 @@ function regenerateCommand(): Command {
       const { key = "" } = await administer(
         options,
         ({ apiKeys }) => apiKeys.regenerateApiKey({ ...scope, kind }),
-        (answer) => [answer.key ?? "", "The old key is refused from now on. This one is not shown again."],
+        (answer) => [
+          answer.key ?? "",
+          "The old key is refused from now on. This one is not shown again.",
+          ...(isDemo(options) ? ["The demo's file has it; the demo shop takes it at the demo's next start."] : []),
+        ],
       );
       if (!isDemo(options)) return;
       const credentials = options.kind === "secret" ? { secretKey: key } : { publishableKey: key };

@@ -1,7 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Pool } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
+import { findOperator } from "../accounts/operator-tokens.ts";
+import { Database } from "../platform/database.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 
@@ -10,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("switchyard --help", () => {
   it("shows every command with an example", async () => {
-    const nouns = ["merchant", "keys", "connection", "routing", "origins", "endpoint", "audit", "session"];
+    const nouns = ["merchant", "keys", "connection", "routing", "origins", "endpoint", "audit", "session", "operator"];
     const overview = await run(["--help"]);
     for (const noun of [...nouns, "server-keys", "serve", "migrate", "demo"])
       expect(overview.out).toContain(`  ${noun}`);
@@ -32,6 +35,8 @@ describe("switchyard --help", () => {
       ["audit", "list"],
       ["session", "create"],
       ["session", "show"],
+      ["operator", "create"],
+      ["operator", "revoke"],
       ["server-keys", "generate"],
       ["migrate"],
     ];
@@ -62,6 +67,25 @@ describe("switchyard migrate", () => {
     const migrate = ["migrate", "--kind", "accounts", "--url", database.ownerUrl, "--runtime-role", "accounts_runtime"];
     expect(await run([...migrate, "--json"])).toEqual({ code: 0, out: '{\n  "applied": []\n}\n', err: "" });
     expect((await run(migrate)).out).toBe("Nothing to do: the schema is up to date.\n");
+    await database.drop();
+  });
+});
+
+describe("switchyard operator", () => {
+  it("lets a person in by a token, and out again", async () => {
+    const database = await createTestDatabase("accounts");
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    const accounts = new Database(pool);
+    const env = { SWITCHYARD_ACCOUNTS_DATABASE_URL: database.url };
+    const created = await run(["operator", "create", "--label", "ada"], { env });
+    expect(created).toMatchObject({ code: 0, out: expect.stringMatching(/^switchyard_operator_[\w-]{43}\n$/) });
+    expect(await findOperator(accounts, created.out.trim())).toMatchObject({ label: "ada" });
+    const revoked = await run(["operator", "revoke", "--label", "ada", "--json"], { env });
+    expect(JSON.parse(revoked.out)).toEqual({ revoked: 1 });
+    expect(await findOperator(accounts, created.out.trim())).toBeUndefined();
+    const without = await run(["operator", "create", "--label", "ada"]);
+    expect(without).toMatchObject({ code: 1, err: expect.stringMatching(/^Set SWITCHYARD_ACCOUNTS_DATABASE_URL/) });
+    await pool.end();
     await database.drop();
   });
 });

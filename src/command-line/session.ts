@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Command, InvalidArgumentError } from "commander";
 import { createRestClient, type PaymentSession } from "../client/rest-client.ts";
-import { readCommandLineSecrets } from "../config.ts";
+import { readCommandLineVariables } from "../config.ts";
 import { Secret } from "../platform/secrets.ts";
 import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -67,7 +67,7 @@ function restCommand(name: string, about: { description: string; example: string
 }
 
 function clientOf(options: RestOptions) {
-  const given = options.secretKeyFile ? readSecretFile(options.secretKeyFile) : readCommandLineSecrets().secretKey;
+  const given = options.secretKeyFile ? readSecretFile(options.secretKeyFile) : readCommandLineVariables().secretKey;
   if (options.restBase !== undefined) {
     if (given) return createRestClient(options.restBase, given);
     throw new UsageError("Give the secret key with --secret-key-file, or set SWITCHYARD_SECRET_KEY.");

@@ -1,5 +1,4 @@
 /** The dashboard's rpcs on a real gRPC port over databases of its own, with a merchant, an operator and a pretend acquirer. */
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -8,7 +7,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Pool } from "pg";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
-import { insertOperatorToken } from "../accounts/operator-tokens.ts";
+import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
 import { openEventsBed } from "../events/testing/events-bed.ts";
@@ -18,7 +17,7 @@ import { startSandbox } from "../gateways/sandbox/main.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
+import type { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -59,16 +58,12 @@ export async function startDashboardFixture() {
     secretKey,
     /** A new operator's token, which is let in from now on. */
     async hireOperator(label: string): Promise<Secret> {
-      const token = new Secret(`${brand}_operator_${randomBytes(32).toString("base64url")}`);
+      const token = generateOperatorToken(systemEntropy, brand);
       await insertOperatorToken(accounts, { id: systemEntropy.uuid(), label, token });
       return token;
     },
     /** Revokes every token with this label. */
-    dismissOperator: (label: string) =>
-      accounts.query(
-        { name: "dismiss", text: "UPDATE operator_token SET revoked_at = clock_timestamp() WHERE label = $1" },
-        [label],
-      ),
+    dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
     rows: bed.rows,
     async close(): Promise<void> {
       await server.close();

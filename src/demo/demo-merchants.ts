@@ -1,12 +1,10 @@
 /** The demo's two merchants: made on the first start, found again on the next ones. The second exists to try crossing tenants. */
-import { randomBytes } from "node:crypto";
 import { findMerchant } from "../accounts/merchants.ts";
-import { insertOperatorToken } from "../accounts/operator-tokens.ts";
+import { generateOperatorToken, insertOperatorToken } from "../accounts/operator-tokens.ts";
 import type { Installation } from "../app.ts";
 import { listConnections } from "../gateways/connections.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { type DemoFile, type DemoMerchant, readDemoFile } from "./demo-file.ts";
 import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
@@ -86,7 +84,7 @@ async function tellShopAddress({ installation, webhookUrl }: Preparation, { merc
 }
 
 async function makeOperatorToken(installation: Installation): Promise<string> {
-  const token = new Secret(`${installation.config.brand}_operator_${randomBytes(32).toString("base64url")}`);
+  const token = generateOperatorToken(systemEntropy, installation.config.brand);
   await insertOperatorToken(installation.accounts, { id: systemEntropy.uuid(), label: "demo", token });
   return token.expose();
 }
