@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { createProgram } from "./program.ts";
+
+/** Every command that does something, with its words. */
+function leavesOf(command: Command, words: readonly string[]): [string, Command][] {
+  const named = [...words, command.name()];
+  if (command.commands.length === 0) return [[named.join(" "), command]];
+  return command.commands.flatMap((inner) => leavesOf(inner, named));
+}
+
+function helpOf(command: Command): string {
+  let text = "";
+  command.configureOutput({ writeOut: (more) => (text += more) }).outputHelp();
+  return text;
+}
+
+const leaves = leavesOf(createProgram(), []);
+// They run on, and print no answer.
+const runOn = ["switchyard serve", "switchyard demo"];
+
+describe("createProgram()", () => {
+  it.each(leaves)("%s says what it does, and shows an example", (name, command) => {
+    const help = helpOf(command);
+    expect(command.description()).not.toBe("");
+    expect(help.slice(help.indexOf("\nExample:\n"))).toMatch(name === "switchyard demo" ? "npm start" : name);
+  });
+
+  it.each(leaves.filter(([name]) => !runOn.includes(name)))("%s prints JSON on demand", (_name, command) => {
+    expect(command.options.map(({ long }) => long)).toContain("--json");
+  });
+
+  it("has these commands and no others", () => {
+    expect(leaves.map(([name]) => name.slice("switchyard ".length)).sort()).toEqual([
+      "audit list",
+      "connection add",
+      "connection list",
+      "connection verify",
+      "demo",
+      "endpoint add",
+      "endpoint list",
+      "endpoint verify",
+      "keys list",
+      "keys regenerate",
+      "merchant create",
+      "merchant list",
+      "migrate",
+      "operator create",
+      "operator revoke",
+      "origins set",
+      "origins show",
+      "routing set",
+      "routing show",
+      "serve",
+      "server-keys generate",
+      "session create",
+      "session show",
+    ]);
+  });
+});

@@ -1,0 +1,42 @@
+/** The command line as a whole: every command under one name. */
+import { Command } from "commander";
+import { version } from "../version.ts";
+import { auditCommand } from "./audit.ts";
+import { connectionCommand } from "./connection.ts";
+import { demoCommand } from "./demo.ts";
+import { endpointCommand } from "./endpoint.ts";
+import { keysCommand } from "./keys.ts";
+import { merchantsCommand } from "./merchant.ts";
+import { migrateCommand } from "./migrate.ts";
+import { operatorsCommand } from "./operator.ts";
+import { originsCommand } from "./origins.ts";
+import { routingCommand } from "./routing.ts";
+import { serveCommand } from "./serve.ts";
+import { serverKeysCommand } from "./server-keys.ts";
+import { sessionCommand } from "./session.ts";
+
+/** All commands, ready to parse arguments. */
+export function createProgram(): Command {
+  const program = new Command("switchyard")
+    .description("Payment sessions with gateway failover that can never capture twice.")
+    .version(version)
+    .showHelpAfterError()
+    .addHelpText("after", "\nExample:\n  switchyard demo        everything on this machine, ready to be tried");
+  const commands = [
+    demoCommand(),
+    serveCommand(),
+    migrateCommand(),
+    serverKeysCommand(),
+    operatorsCommand(),
+    merchantsCommand(),
+    keysCommand(),
+    connectionCommand(),
+    routingCommand(),
+    originsCommand(),
+    endpointCommand(),
+    auditCommand(),
+    sessionCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  return program;
+}
