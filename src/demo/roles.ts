@@ -16,7 +16,7 @@ export type RoleProcess = {
 const entry = join(import.meta.dirname, "..", "main.ts");
 // Past the 20 s after which a role stops by itself (command-line/serve.ts).
 const killAfterMs = 25_000;
-const logTailLines = 6;
+const logTailLines = 15;
 
 /**
  * Starts one role and resolves when it says that it is ready. It stops by itself when this process is gone.

@@ -96,7 +96,7 @@ describe("run-tests", () => {
   it("ends with the numbers of checks and tests alone on the last line", async () => {
     const { code, stdout } = await checkedMachine(writesReport(report("passed", "passed"))).run("run-tests.mjs");
     expect(code).toBe(0);
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("5 passed, 0 failed");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("6 passed, 0 failed");
   });
 
   it("counts a check that fails, shows what it said and exits with 1", async () => {
@@ -105,7 +105,7 @@ describe("run-tests", () => {
     const { code, stdout } = await made.run("run-tests.mjs");
     expect(code).toBe(1);
     expect(stdout).toContain("✗ types\nsrc/a.ts(1,1): error");
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("3 passed, 1 failed");
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("4 passed, 1 failed");
   });
 
   it("exits with 1 when no test ran", async () => {
