@@ -68,11 +68,12 @@ export async function lockSession(tx: Tx, lease: Lease): Promise<{ session: Paym
 const park: Statement = {
   name: "park_session",
   text: `
-    UPDATE payment_session SET lease_until = $3
+    UPDATE payment_session
+    SET lease_until = least($3, (SELECT min(next_try_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL))
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
 };
 
-/** Lets the lease lapse at a chosen moment: recovery then takes the session up again. */
+/** Lets the lease lapse at a chosen moment, or as soon as an attempt is due: recovery then takes the session up again. */
 export async function parkSession(database: Database, lease: Lease, until: Date): Promise<void> {
   await database.query(park, [lease.sessionId, lease.epoch, until]);
 }

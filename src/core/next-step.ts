@@ -38,11 +38,11 @@ export function nextStep(work: SessionWithTrail, inHand?: string): Step {
 
   const winner = attempts.find((attempt) => attempt.status === "AUTHORIZED");
   if (winner && !winner.captureStartedAt) return { type: "orderCapture", attempt: winner };
-  if (winner) return firstDue([winner], moment, (attempt) => ({ type: "capture", attempt }));
+  if (winner) return noLaterThanPending(session, firstDue([winner], moment, captureOf));
 
   // A former winner may still turn out captured, so nothing else happens before it is given back.
   const formerWinner = voiding.filter((attempt) => attempt.captureStartedAt);
-  if (formerWinner.length > 0) return firstDue(formerWinner, moment, voidOf);
+  if (formerWinner.length > 0) return noLaterThanPending(session, firstDue(formerWinner, moment, voidOf));
   return stepOfPlan(work, moment);
 }
 
@@ -82,6 +82,16 @@ export function nextAfter(
 
 function isOver(session: PaymentSession, { now }: Moment): boolean {
   return session.submitDeadline != null && session.submitDeadline <= now;
+}
+
+/** The wait for an unanswered capture ends with the budget too, for then the merchant is told. */
+function noLaterThanPending({ submitDeadline, pendingToldAt }: PaymentSession, step: Step): Step {
+  if (step.type !== "wait" || pendingToldAt || !submitDeadline || step.until <= submitDeadline) return step;
+  return { type: "wait", until: submitDeadline };
+}
+
+function captureOf(attempt: Attempt): Step {
+  return { type: "capture", attempt };
 }
 
 function voidOf(attempt: Attempt): Step {

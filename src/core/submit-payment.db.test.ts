@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { parkSession, wakeSession } from "./lease.ts";
 import { reconcileOnce } from "./reconcile.ts";
 
 let fixture: CoreFixture;
@@ -87,6 +88,20 @@ describe("submitPayment()", () => {
     expect((await fixture.trail(session)).attempts).toHaveLength(1);
   });
 
+  it("waits for the end of its own payment, however many others end meanwhile", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const another = Promise.resolve();
+    fixture.core.inFlight.add(another);
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    // More reads than a submit call makes in all.
+    for (let read = 0; read < 300; read++) await fixture.trail(session);
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    expect((await paying).status).toBe("SUCCEEDED");
+    fixture.core.inFlight.delete(another);
+  });
+
   it("refuses another card for a session that is being paid, and for one that has ended", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
@@ -146,6 +161,18 @@ describe("reconcileOnce()", () => {
     expect(authorization).toMatchObject({ status: "captured", capturedValue: 4900 });
     expect((await fixture.sandbox.requests(reference))["a.capture"]).toBeGreaterThanOrEqual(1);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("does not sleep over a wake that came while its worker was about to wait", async () => {
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.allDown);
+    await Promise.all(fixture.core.inFlight);
+    const { leaseEpoch: epoch } = (await fixture.trail(session)).session;
+    await wakeSession(fixture.core.database, session.id);
+    await parkSession(fixture.core.database, { sessionId: session.id, epoch }, new Date(Date.now() + 300_000));
+    await reconcileOnce(fixture.core);
+    await Promise.all(fixture.core.inFlight);
+    expect((await fixture.trail(session)).session.leaseEpoch).toBe(epoch + 1);
   });
 
   it("leaves a session alone while its lease is held", async () => {

@@ -24,13 +24,11 @@ export type Submission = { readonly sessionId: string; readonly vaultToken: Secr
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session } = await loadSession(core.database, submission.sessionId);
-  if (session.phase === "IDLE") {
-    const claimed = await claim(core, session, submission.vaultToken);
-    if (claimed) startProcessing(core, claimed.lease, claimed.inHand);
-  }
+  const claimed = session.phase === "IDLE" ? await claim(core, session, submission.vaultToken) : undefined;
+  const run = claimed && startProcessing(core, claimed.lease, claimed.inHand);
   const { session: submitted } = await loadSession(core.database, submission.sessionId);
   requireSameToken(submitted, submission.vaultToken);
-  return waitForEnd(core, submitted, submission.signal);
+  return waitForEnd(core, submitted, submission.signal, run);
 }
 
 /** Claims the session and opens its first attempt, in one transaction; undefined when somebody else was first. */
@@ -61,11 +59,17 @@ function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
   throw new DomainError("session_ended", "The session has ended; create a new one to pay with another card.");
 }
 
-async function waitForEnd(core: Core, submitted: PaymentSession, signal: AbortSignal): Promise<PaymentSession> {
+async function waitForEnd(
+  core: Core,
+  submitted: PaymentSession,
+  signal: AbortSignal,
+  run?: Promise<void>,
+): Promise<PaymentSession> {
   let session = submitted;
   for (let waitedMs = 0; session.status === "CREATED" && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
     if (signal.aborted) break;
-    await Promise.race([core.sleep(submitPollMs, signal), ...core.inFlight]);
+    const ownRun = run && core.inFlight.has(run) ? [run] : [];
+    await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
     ({ session } = await loadSession(core.database, session.id));
   }
   return session;
