@@ -9,7 +9,7 @@ import { CannotStart } from "./detached-server.ts";
 export type RoleProcess = {
   readonly role: Role;
   readonly pid: number;
-  /** Stops it by SIGTERM and waits for its end. */
+  /** Stops it by SIGTERM and waits for its end; one that does not come to it is killed. */
   close(): Promise<void>;
 };
 
