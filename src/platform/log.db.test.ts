@@ -1,0 +1,40 @@
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { describeError } from "./log.ts";
+
+let testDatabase: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("environment");
+  pool = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
+});
+afterAll(async () => {
+  await pool.end();
+  await testDatabase.drop();
+});
+
+describe("describeError()", () => {
+  it("leaves out the values of a refused row, which can be a customer's", async () => {
+    const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
+      VALUES (gen_random_uuid(), gen_random_uuid(), 0, 'EUR', 'order-1', 'ada@example.com', 1, now() + interval '1 h')`;
+    const refusal: Error = await pool.query(insert).then(
+      () => expect.unreachable(),
+      (error) => error,
+    );
+    expect(JSON.stringify(refusal)).toContain("ada@example.com");
+    const logged = describeError(new Error("processing stopped", { cause: refusal }));
+    expect(JSON.stringify([logged, describeError(refusal)])).not.toContain("ada@example.com");
+    expect(describeError(refusal)).toMatchObject({ code: "23514", constraint: "payment_session_amount_minor_check" });
+  });
+
+  it("names an error with its stack and the causes of it", () => {
+    const error = new TypeError("outer", { cause: new Error("inner") });
+    expect(describeError(error)).toMatchObject({ type: "TypeError", message: expect.stringContaining("inner") });
+    expect(describeError(error).stack).toContain("log.db.test.ts");
+  });
+
+  it("describes what is thrown without being an error", () => {
+    expect(describeError("a text")).toMatchObject({ message: "a text" });
+  });
+});
