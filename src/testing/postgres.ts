@@ -42,10 +42,23 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
     ownerUrl: urlOf(serverUrl, { database: name }),
     drop: () =>
       asOwner(serverUrl, async (client) => {
+        await connectionsLeft(client, name);
         await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
         await client.query(`DROP ROLE ${name}`);
       }),
   };
+}
+
+// Half a second in all, after which whoever is still connected is cut off.
+const leaveTries = 50;
+
+/** A pool's `end` resolves while its sockets still close, and one that is cut meanwhile fails the whole test run. */
+async function connectionsLeft(client: Client, database: string): Promise<void> {
+  for (let tries = 0; tries < leaveTries; tries++) {
+    const { rowCount } = await client.query("SELECT 1 FROM pg_stat_activity WHERE datname = $1", [database]);
+    if (rowCount === 0) return;
+    await client.query("SELECT pg_sleep(0.01)");
+  }
 }
 
 /** The role that migrations grant to; each test database's own role is a member of it. */
