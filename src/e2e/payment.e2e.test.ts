@@ -98,7 +98,8 @@ describe("paying in the demo shop", () => {
     await customer.enterCard(cards.fraud);
     await customer.pay();
     await customer.page.getByRole("button", { name: "Try another card" }).click();
-    await customer.page.getByRole("button", { name: "Pay €49.00" }).waitFor();
+    // The finished form's button is disabled; this is the fresh one's.
+    await customer.page.getByRole("button", { name: "Pay €49.00", disabled: false }).waitFor();
     await customer.enterCard(cards.approved);
     await customer.pay();
     await customer.page.waitForURL(`**/orders/${declined.orderRef}`);
