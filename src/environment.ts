@@ -18,7 +18,13 @@ import { GatewayHttp } from "./gateways/gateway-http.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
 import { selfHostedVault } from "./gateways/vault-description.ts";
-import { databaseConnectionsMax, idempotencyWaitMs, statementTimeoutMs } from "./limits.ts";
+import {
+  connectionWaitMs,
+  databaseConnectionsMax,
+  databaseSilenceMs,
+  idempotencyWaitMs,
+  statementTimeoutMs,
+} from "./limits.ts";
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
@@ -134,6 +140,9 @@ export async function openDatabase(
     driverOptions: {
       statement_timeout: statementTimeoutMs,
       lock_timeout: idempotencyWaitMs,
+      query_timeout: databaseSilenceMs,
+      connectionTimeoutMillis: connectionWaitMs,
+      keepAlive: true,
     },
   });
   return { orm, database: new Database(await orm.driver.getConnection().getNativeClient()) };

@@ -57,10 +57,16 @@ export const pageTokenLifetimeMs = 24 * hour;
 export const databaseConnectionsMax = 16;
 /** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */
 export const statementTimeoutMs = 15 * second;
+/** A connection gets free within milliseconds; who waits this long is better told to come again. */
+export const connectionWaitMs = 5 * second;
+/** A server that does not even say that it stopped a statement is gone: without this a loop would wait for it for ever. */
+export const databaseSilenceMs = 20 * second;
 
 assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
 assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
+assert(leaseMs > attemptTimeoutMs + connectionWaitMs, "an answer is recorded under its lease, or not at all");
+assert(databaseSilenceMs > statementTimeoutMs, "the server is the first to stop a statement");
 assert(statementTimeoutMs > idempotencyWaitMs, "a waiting repeat is answered before its statement is stopped");
 
 function assert(holds: boolean, rule: string): void {

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toDomainError } from "./edge/error-mapping.ts";
+import { openDatabase } from "./environment.ts";
+import { databaseConnectionsMax } from "./limits.ts";
+import { Secret } from "./platform/secrets.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/postgres.ts";
+
+let testDatabase: TestDatabase;
+let opened: Awaited<ReturnType<typeof openDatabase>>;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("environment");
+  opened = await openDatabase(new Secret(testDatabase.url), []);
+});
+afterAll(async () => {
+  await opened.orm.close(true);
+  await testDatabase.drop();
+});
+
+/** What the caller of the API is told when this fails. */
+async function failureOf(query: Promise<unknown>): Promise<string> {
+  return query.then(
+    () => expect.unreachable(),
+    (error) => toDomainError(error).code,
+  );
+}
+
+describe("openDatabase()", () => {
+  it("answers that the service is unavailable when no connection gets free in time", async () => {
+    const { pool } = opened.database;
+    const taken = await Promise.all(Array.from({ length: databaseConnectionsMax }, () => pool.connect()));
+    const failure = await failureOf(opened.database.query({ name: "one_more", text: "SELECT 1" }, []));
+    for (const client of taken) client.release();
+    expect(failure).toBe("unavailable");
+  });
+
+  it("answers so too when a connection breaks in the middle of a statement", async () => {
+    const client = await opened.database.pool.connect();
+    const sleeping = failureOf(client.query("SELECT pg_sleep(20)"));
+    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    expect(await sleeping).toBe("unavailable");
+    client.release(true);
+  });
+
+  it("gives up a statement that a silent server never answers, after the server's own limit", () => {
+    const options = opened.database.pool.options as { statement_timeout?: number; query_timeout?: number };
+    expect(options.query_timeout).toBeGreaterThan(options.statement_timeout!);
+  });
+});
