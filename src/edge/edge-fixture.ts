@@ -35,7 +35,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
   const server = createPublicServer(parts);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return new EdgeFixture({ core, keys: await makeKeys(core), bugs, port }, async () => {
+  return new EdgeFixture({ core, keys: await makeKeys(core), bugs, port, parts }, async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await core.close();
@@ -50,13 +50,16 @@ export class EdgeFixture {
   /** What handlers threw that nobody expected. */
   readonly bugs: unknown[];
   readonly port: number;
+  /** What other servers of the same edge can be made from. */
+  readonly parts: EdgeParts;
   readonly close: () => Promise<void>;
 
-  constructor(parts: { core: CoreFixture; keys: EdgeKeys; bugs: unknown[]; port: number }, close: () => Promise<void>) {
-    this.core = parts.core;
-    this.keys = parts.keys;
-    this.bugs = parts.bugs;
-    this.port = parts.port;
+  constructor(made: Pick<EdgeFixture, "core" | "keys" | "bugs" | "port" | "parts">, close: () => Promise<void>) {
+    this.core = made.core;
+    this.keys = made.keys;
+    this.bugs = made.bugs;
+    this.port = made.port;
+    this.parts = made.parts;
     this.close = close;
   }
 

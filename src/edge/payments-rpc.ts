@@ -1,6 +1,6 @@
 /** proto ↔ core for what merchants' backends call: one short method an rpc. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { GetMetaResponseSchema, type MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import {
@@ -62,8 +62,8 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
         orderRef,
         processing,
         status: statusOf(request.status),
-        createdAfter: createdAfter && timestampDate(createdAfter),
-        createdBefore: createdBefore && timestampDate(createdBefore),
+        createdAfter: momentOf("createdAfter", createdAfter),
+        createdBefore: momentOf("createdBefore", createdBefore),
       },
       pageSize,
       pageToken,
@@ -79,6 +79,16 @@ function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed:
   context.values.set(statusOverrideKey, 201);
   context.responseHeader.set("Location", `/api/v1/payment-sessions/${sessionId}`);
   if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
+}
+
+// 0001-01-01 to 9999-12-31 (google/protobuf/timestamp.proto): JSON holds to it, but the binary form carries any number.
+const secondsMin = -62_135_596_800n;
+const secondsMax = 253_402_300_799n;
+
+function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
+  if (timestamp === undefined) return undefined;
+  if (timestamp.seconds >= secondsMin && timestamp.seconds <= secondsMax) return timestampDate(timestamp);
+  throw new DomainError("invalid_parameter", `${field} must lie between the years 1 and 9999.`, { field });
 }
 
 function statusOf(status: PaymentSession_Status | undefined): SessionStatus | undefined {

@@ -1,0 +1,42 @@
+import type { Http2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
+import { RpcError } from "../client/rpc-error.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
+
+let edge: EdgeFixture;
+let server: Http2Server;
+let client: GrpcClient<typeof PaymentSessionService>;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  server = createGrpcServer(edge.parts);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+afterAll(async () => {
+  client.close();
+  await new Promise((resolve) => server.close(resolve));
+  await edge.close();
+});
+
+const options = () => ({ timeoutMs: 5_000, metadata: { authorization: `Bearer ${edge.keys.secret}` } });
+
+describe("createGrpcServer()", () => {
+  it.each([10n ** 15n, -(10n ** 11n), 2n ** 60n])("refuses a moment that is in no calendar: %s s", async (seconds) => {
+    const listed = client.listPaymentSessions({ createdAfter: { seconds, nanos: 0 } }, options());
+    const error = await listed.then(
+      () => expect.unreachable(),
+      (failure) => new RpcError(failure),
+    );
+    expect(error.code).toBe("invalid_parameter");
+    expect(edge.bugs).toEqual([]);
+  });
+
+  it("lists between two moments", async () => {
+    const between = { createdAfter: { seconds: 0n, nanos: 0 }, createdBefore: { seconds: 253_402_300_799n, nanos: 0 } };
+    expect((await client.listPaymentSessions(between, options())).paymentSessions).toEqual([]);
+  });
+});
