@@ -1,5 +1,5 @@
 /** The flow's calls to gateways: each bound to its attempt's connection, credentials, deadline and idempotency key. */
-import type { AuthorizeAnswer, CaptureAnswer, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import type { AuthorizeAnswer, CaptureAnswer, Connector, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import { attemptTimeoutMs, settlingTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -25,9 +25,14 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
   );
 }
 
-/** Asks the gateway to take the money: always with the same key, so a repeat takes nothing again. */
+/**
+ * Asks the gateway to take the money: always with the same key, so a repeat takes nothing again. Where it has reported the
+ * capture already, its notice is the answer.
+ */
 export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnswer> {
   const { connector, credentials } = await bound(core, attempt);
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  if (known?.type === "captured") return { type: "done" };
   const key = `${encodeId("att", attempt.id)}_cap`;
   return connector.capture(
     { credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key },
@@ -38,7 +43,7 @@ export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnsw
 /** Asks the gateway to give the hold back. A new key each time: a gateway may repeat its first answer to a known one. */
 export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer> {
   const { connector, credentials } = await bound(core, attempt);
-  const known = connector.canRead ? undefined : await lookUpInNotices(core.database, attempt);
+  const known = await lookUpWithoutRead(core, connector, attempt);
   if (known?.type === "voided") return { type: "done" };
   if (known?.type === "captured") return { type: "alreadyCaptured" };
   if (known?.type === "absent") return { type: "absent" };
@@ -49,8 +54,17 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
 /** Asks whether the gateway holds the amount; where it cannot be asked, its stored notices are the answer. */
 export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
   const { connector, credentials } = await bound(core, attempt);
-  if (!connector.canRead) return lookUpInNotices(core.database, attempt);
-  return connector.lookUp({ credentials, timeoutMs: settlingTimeoutMs }, atGateway(attempt));
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  return known ?? connector.lookUp({ credentials, timeoutMs: settlingTimeoutMs }, atGateway(attempt));
+}
+
+/** What the notices of a gateway tell that cannot be asked; undefined for one that can. */
+async function lookUpWithoutRead(
+  core: Core,
+  { canRead }: Connector,
+  attempt: Attempt,
+): Promise<LookUpAnswer | undefined> {
+  return canRead ? undefined : lookUpInNotices(core.database, attempt);
 }
 
 function bound(core: Core, attempt: Attempt) {

@@ -177,6 +177,29 @@ describe("processNoticesOnce()", () => {
     expect(await fixture.eventTypes(session)).toEqual(types);
   });
 
+  it("settles by the report of a capture whose own answer does not come", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("b.capture");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "b.capture" });
+    await take(noticeOf(await firstAttempt(session), { psp: "instead-of-an-answer" }));
+    await fixture.lapseLease(session);
+    await reconcileOnce(fixture.core);
+    expect(await paying).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
+    await fixture.sandbox.release({ operation: "b.capture" });
+    await Promise.all(fixture.core.inFlight);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
+  });
+
+  it("is not hurried into the next void by a refusal of the last one", async () => {
+    const { session, attempt } = await degradedPayment();
+    await take(
+      noticeOf(attempt, { psp: "refused", eventCode: "CANCELLATION", success: "false", originalReference: "x" }),
+    );
+    await processNoticesOnce(fixture.core);
+    expect((await firstAttempt(session)).nextTryAt).toEqual(attempt.nextTryAt);
+  });
+
   it("wakes a session that waits for its hold to be given back", async () => {
     const { session, attempt } = await degradedPayment();
     expect(attempt.status).toBe("VOIDING");
