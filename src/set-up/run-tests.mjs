@@ -11,7 +11,11 @@ const checks = [
   { name: "types", command: "tsc", args: [] },
   { name: "lint and format", command: "biome", args: ["check", "--error-on-warnings"] },
   { name: "schema lint", command: "buf", args: ["lint"] },
-  { name: "no breaking change of a released schema", command: "buf", args: ["breaking", "--against", "proto/released.binpb"] },
+  {
+    name: "no breaking change of a released schema",
+    command: "buf",
+    args: ["breaking", "--against", "proto/released.binpb"],
+  },
 ];
 
 const options = process.argv.slice(2);
