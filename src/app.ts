@@ -4,6 +4,7 @@ import type { AddressInfo, Server as NetServer } from "node:net";
 import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
 import type { Config, ServiceConfig } from "./config.ts";
+import { expireIdempotencyOnce } from "./core/expire-idempotency.ts";
 import { expireOnce } from "./core/expire-sessions.ts";
 import { reconcileOnce } from "./core/reconcile.ts";
 import type { DashboardParts } from "./dashboard/dashboard-parts.ts";
@@ -119,6 +120,7 @@ function dashboardParts({ config, environments, accounts, log }: Installation): 
 
 // How often each loop looks by itself; hints make most of them faster.
 const everySecondMs = 1_000;
+const everyMinuteMs = 60_000;
 const relayEveryMs = 2_000;
 
 // A worker that starts beside its NATS finds it within this; without NATS it works all the same, by its sweeps.
@@ -150,6 +152,7 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
     ),
     loop("reconcile", everySecondMs, async () => (await reconcileOnce(core)) > 0),
     loop("expire", everySecondMs, () => expireOnce(core)),
+    loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
   ];
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream });

@@ -31,6 +31,8 @@ export const attemptsMax = 5;
 export const attemptTimeoutMs = 10 * second;
 /** What a customer waits in all before the page says "we are confirming your payment". */
 export const submissionBudgetMs = 45 * second;
+/** No attempt is opened in the last moment of the budget: its transaction would be refused, and an answer lost with it. */
+export const openingMarginMs = 500;
 /** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
 export const leaseMs = 20 * second;
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemEntropy } from "../platform/entropy.ts";
 import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
 import { createSession } from "./create-session.ts";
+import { expireIdempotencyOnce } from "./expire-idempotency.ts";
 import { findSession, listSessions } from "./sessions.ts";
 
 let fixture: CoreFixture;
@@ -71,6 +72,20 @@ describe("createSession()", () => {
     const [found] = await fixture.asOwner.query<{ rows: string }>({ name: "everything", text: everything }, []);
     expect(found?.rows).not.toContain(clientSecret.expose().slice(-40));
     expect(found?.rows).not.toContain("grant for");
+  });
+});
+
+describe("expireIdempotencyOnce()", () => {
+  it("removes keys that are over with their sealed answers, and leaves the others and every session", async () => {
+    const [old, young] = [systemEntropy.uuid(), systemEntropy.uuid()];
+    const { session } = await createSession(fixture.core, fixture.owner, order, old);
+    await createSession(fixture.core, fixture.owner, order, young);
+    const age = "UPDATE idempotency SET expires_at = app.clock() WHERE key = $1";
+    await fixture.asOwner.query({ name: "age_now", text: age }, [old]);
+    await expireIdempotencyOnce(fixture.core);
+    const left = { name: "left", text: "SELECT key FROM idempotency WHERE key IN ($1, $2)" };
+    expect(await fixture.asOwner.query(left, [old, young])).toEqual([{ key: young }]);
+    expect((await fixture.trail(session)).session.status).toBe("CREATED");
   });
 });
 

@@ -160,6 +160,20 @@ describe("nextStep()", () => {
   );
 });
 
+describe("nextStep() at the edges", () => {
+  it("ends after a fraud decline without asking after an earlier hold", () => {
+    const fraud = tried("DECLINED", { failureKind: "FRAUD", declineCode: "fraud_suspected", ...stop });
+    const step = nextStep(work([tried("UNKNOWN", failover), fraud]));
+    expect(step).toEqual({ type: "end", status: "DECLINED", declineCode: "fraud_suspected" });
+  });
+
+  it("opens no attempt in the last half second, which the database might refuse", () => {
+    const declined = [tried("DECLINED", { declineCode: "card_declined", ...failover })];
+    expect(nextStep(work(declined, { submitDeadline: at(0.5) })).type).toBe("end");
+    expect(nextStep(work(declined, { submitDeadline: at(0.501) })).type).toBe("open");
+  });
+});
+
 describe("nextAfter()", () => {
   const rule = { version: 7, failoverOn: ["TIMEOUT"] } as const;
   const timeout = { gateway: "SANDBOX_A", kind: "TIMEOUT" } as const;

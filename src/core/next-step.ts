@@ -1,4 +1,5 @@
 /** What a claimed session needs next, read from its rows alone: so whoever takes over goes on where the last one stopped. PURE. */
+import { openingMarginMs } from "../limits.ts";
 import type { Attempt, PaymentSession, PlannedConnection, Stop } from "./entities.ts";
 import { decideNext, type FailoverRule, type NextStep } from "./failover.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
@@ -49,11 +50,13 @@ export function nextStep(work: SessionWithTrail, inHand?: string): Step {
 function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): Step {
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
-  const mayOpen = to !== undefined && !isOver(session, moment);
+  const mayOpen = to !== undefined && mayStillOpen(session, moment);
   if (last === undefined && mayOpen) return { type: "open", to, because: becauseFirst(session) };
   if (last?.nextAction === "failover" && mayOpen) return { type: "open", to, because: last.nextBecause ?? "" };
+  // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
+  const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD");
   const unknown = attempts.find((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
-  if (unknown) return { type: "lookUp", attempt: unknown };
+  if (unknown && !isFraud) return { type: "lookUp", attempt: unknown };
   if (last?.status === "DECLINED") {
     return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
   }
@@ -76,12 +79,17 @@ export function nextAfter(
   failure: { gateway: string; kind: NonNullable<Attempt["failureKind"]>; stop?: Stop | undefined },
   rule: FailoverRule,
 ): NextStep {
-  const withinBudget = !isOver(work.session, { now: work.readAt });
+  const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   return decideNext(failure, rule, { plan: planLeft(work.session, work.attempts), withinBudget });
 }
 
 function isOver(session: PaymentSession, { now }: Moment): boolean {
   return session.submitDeadline != null && session.submitDeadline <= now;
+}
+
+/** The database refuses an attempt from the deadline on; deciding a little earlier leaves time to store what is decided. */
+function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
+  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) });
 }
 
 /** The wait for an unanswered capture ends with the budget too, for then the merchant is told. */

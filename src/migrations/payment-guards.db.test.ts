@@ -128,6 +128,20 @@ describe("the guards of a payment", () => {
     );
   });
 
+  it("refuse to adopt a hold after a fraud decline", async () => {
+    const run = await submitted("UNKNOWN");
+    const second = v7();
+    await run(opening(`'${second}'`, 2));
+    await run(`UPDATE attempt SET status = 'DECLINED', completed_at = now(), failure_kind = 'FRAUD', stop = 'fraud'
+      WHERE id = '${second}'`);
+    await refused(
+      run,
+      `UPDATE attempt SET status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = 'r4' WHERE id = $attempt;
+       UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session`,
+      /no hold is adopted after a fraud decline/,
+    );
+  });
+
   it("refuse to order the capture of anything but the winner", async () => {
     await refused(
       await submitted("UNKNOWN"),

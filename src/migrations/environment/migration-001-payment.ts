@@ -190,6 +190,9 @@ BEGIN
     PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
   IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
     PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+  IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+    PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
   IF OLD.capture_started_at IS NOT NULL AND NEW.capture_started_at IS DISTINCT FROM OLD.capture_started_at THEN
     PERFORM app.refuse('an ordered capture stays ordered'); END IF;
   IF OLD.capture_started_at IS NULL AND NEW.capture_started_at IS NOT NULL

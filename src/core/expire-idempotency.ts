@@ -1,0 +1,21 @@
+/** Removes idempotency keys whose 24 h are over, and with them the sealed vault objects of first answers. */
+import type { Statement } from "../platform/database.ts";
+import type { Core } from "./core.ts";
+
+const deleteExpired: Statement = {
+  name: "delete_expired_idempotency",
+  text: `
+    DELETE FROM idempotency i
+    USING (SELECT merchant_id, key FROM idempotency WHERE expires_at <= app.clock()
+           ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED) e
+    WHERE i.merchant_id = e.merchant_id AND i.key = e.key
+    RETURNING i.session_id`,
+};
+
+// One turn's share: a statement of milliseconds that no request waits for.
+const batch = 1_000;
+
+/** Removes what is over; true when there may be more. Durable on return. */
+export async function expireIdempotencyOnce(core: Core): Promise<boolean> {
+  return (await core.database.query(deleteExpired, [batch])).length === batch;
+}
