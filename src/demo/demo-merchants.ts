@@ -57,8 +57,13 @@ async function findKnown({ stateFolder, installation }: Preparation) {
 
 async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Promise<Seeded[]> {
   return [
-    await seedMerchant(installation, sandbox, { name: "Roundhouse", account: "roundhouse", webhookUrl }),
-    await seedMerchant(installation, sandbox, { name: "Another Shop", account: "another-shop" }),
+    await seedMerchant(installation, sandbox, { name: "Roundhouse", account: "roundhouse", webhookUrl, hasShop: true }),
+    await seedMerchant(installation, sandbox, {
+      name: "Another Shop",
+      account: "another-shop",
+      webhookUrl,
+      hasShop: false,
+    }),
   ];
 }
 

@@ -16,11 +16,14 @@ import type { SandboxAccounts } from "./sandbox-accounts.ts";
 /** A merchant made by the seed, and its endpoint in test, which is verified once its shop listens. */
 export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> };
 
-/** Makes one merchant with everything it needs to be paid. `webhookUrl` is where its shop takes webhooks, if it has one. */
+/**
+ * Makes one merchant with everything it needs to be paid. Only the shop's own endpoint in test is verified; the others
+ * are registered, so that there is a signing secret, and get no events until somebody gives them an address of their own.
+ */
 export async function seedMerchant(
   installation: Installation,
   sandbox: SandboxAccounts,
-  wanted: { name: string; account: string; webhookUrl?: string },
+  wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean },
 ): Promise<Seeded> {
   const merchant = { id: systemEntropy.uuid(), name: wanted.name };
   await createMerchant(installation.accounts, merchant);
@@ -32,9 +35,8 @@ export async function seedMerchant(
       merchantId: merchant.id,
       account: `${environment.name}_${wanted.account}`,
     });
-    const webhookUrl = environment.name === "test" ? wanted.webhookUrl : undefined;
-    const endpoint = await seedEndpoint(environment, merchant.id, webhookUrl);
-    if (endpoint.verify) verifications.push(endpoint.verify);
+    const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);
+    if (wanted.hasShop && environment.name === "test") verifications.push(endpoint.verify);
     credentials[environment.name] = { ...keys, signingSecret: endpoint.signingSecret };
   }
   const { test, live } = credentials;
@@ -86,8 +88,7 @@ async function seedGateways(
   );
 }
 
-async function seedEndpoint(environment: Environment, merchantId: string, url: string | undefined) {
-  if (url === undefined) return { signingSecret: "", verify: undefined };
+async function seedEndpoint(environment: Environment, merchantId: string, url: string) {
   const { endpoint, signingSecret } = await registerEndpoint(environment.endpoints, { merchantId, url });
   return {
     signingSecret: signingSecret.expose(),
