@@ -31,10 +31,10 @@ export async function seedMerchant(
   const credentials: Partial<Record<"test" | "live", DemoCredentials>> = {};
   for (const environment of installation.environments) {
     const keys = await seedKeys(environment, installation.config.brand, merchant.id);
-    await seedGateways(environment, sandbox, {
-      merchantId: merchant.id,
-      account: `${environment.name}_${wanted.account}`,
-    });
+    // The pretend gateways take test payments only; live begins without a gateway, as in any installation.
+    if (environment.name === "test") {
+      await seedGateways(environment, sandbox, { merchantId: merchant.id, account: `test_${wanted.account}` });
+    }
     const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);
     if (wanted.hasShop && environment.name === "test") verifications.push(endpoint.verify);
     credentials[environment.name] = { ...keys, signingSecret: endpoint.signingSecret };

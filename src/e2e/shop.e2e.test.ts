@@ -75,6 +75,8 @@ beforeEach(async () => {
 });
 
 async function payByCard(): Promise<void> {
+  // A finished form's button is disabled: the one to wait for is the fresh form's.
+  await page.getByRole("button", { name: "Pay €49.00", disabled: false }).waitFor();
   const frame = page.frameLocator("#card iframe");
   await frame.getByLabel("Card number").fill(testCard.number);
   await frame.locator("#expiry").fill("04/31");
