@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   CreatePaymentSessionRequestSchema,
   CreatePaymentSessionResponseSchema,
+  GetPaymentSessionRequestSchema,
+  GetPaymentSessionResponseSchema,
   PaymentSession_Status,
   PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -25,6 +27,7 @@ const hasCurl = await run("curl", ["--version"]).then(
   () => true,
   () => false,
 );
+if (!hasCurl) console.warn("Skipped: curl on REST, because this machine has no curl (apt-get install curl).");
 
 let demo: TestDemo;
 let authorization: string;
@@ -48,31 +51,33 @@ describe("a payment session", () => {
     }
   });
 
-  it("is created by stock @grpc/grpc-js, which reads an error's code and message too", async () => {
+  it("is created and read by stock @grpc/grpc-js, which reads an error's code and message too", async () => {
     const client = new Client(demo.file.grpcAddress, credentials.createInsecure());
     const metadata = new Metadata();
     metadata.set("authorization", authorization);
-    const send = (orderRef: string) =>
-      new Promise<string>((resolve, reject) =>
+    const asIs = (bytes: Buffer) => bytes;
+    const send = (method: string, request: Uint8Array) =>
+      new Promise<Uint8Array>((resolve, reject) =>
         client.makeUnaryRequest(
-          "/payments.v1.PaymentSessionService/CreatePaymentSession",
-          (ref: string) =>
-            Buffer.from(
-              toBinary(
-                CreatePaymentSessionRequestSchema,
-                create(CreatePaymentSessionRequestSchema, { ...wanted, orderRef: ref }),
-              ),
-            ),
-          (bytes) => fromBinary(CreatePaymentSessionResponseSchema, bytes).sessionId,
-          orderRef,
+          `/payments.v1.PaymentSessionService/${method}`,
+          asIs,
+          asIs,
+          Buffer.from(request),
           metadata,
           { deadline: Date.now() + timeoutMs },
-          (error: ServiceError | null, sessionId) => (error ? reject(error) : resolve(sessionId ?? "")),
+          (error: ServiceError | null, answer) => (error ? reject(error) : resolve(answer ?? new Uint8Array())),
         ),
       );
+    const creation = (orderRef: string) =>
+      toBinary(CreatePaymentSessionRequestSchema, create(CreatePaymentSessionRequestSchema, { ...wanted, orderRef }));
     try {
-      expect(await send("stock")).toMatch(/^ps_/);
-      await expect(send("")).rejects.toMatchObject({ code: 3, details: expect.stringMatching(/./) });
+      const created = await send("CreatePaymentSession", creation("stock"));
+      const { sessionId } = fromBinary(CreatePaymentSessionResponseSchema, created);
+      const wish = toBinary(GetPaymentSessionRequestSchema, create(GetPaymentSessionRequestSchema, { sessionId }));
+      const read = fromBinary(GetPaymentSessionResponseSchema, await send("GetPaymentSession", wish));
+      expect(read.paymentSession).toMatchObject({ ...wanted, sessionId, orderRef: "stock" });
+      const refused = send("CreatePaymentSession", creation(""));
+      await expect(refused).rejects.toMatchObject({ code: 3, details: expect.stringMatching(/./) });
     } finally {
       client.close();
     }
