@@ -1,5 +1,6 @@
 /** The pretend acquirers' admin paths, for tests that look behind the connectors or decide when something goes on. */
 import type { Account } from "../gateways/sandbox/accounts.ts";
+import type { FaultKind, FaultPlan } from "../gateways/sandbox/faults.ts";
 import type { AcquirerName, Authorization } from "../gateways/sandbox/ledger.ts";
 import type { PauseFilter } from "../gateways/sandbox/pauses.ts";
 import type { CardBehaviour } from "../gateways/sandbox/test-cards.ts";
@@ -11,9 +12,9 @@ export class SandboxControl {
     this.#admin = `${origin}/admin`;
   }
 
-  /** Every authorization on record under a reference, also those whose answer was lost. */
-  async authorizations(reference: string): Promise<readonly Authorization[]> {
-    const query = new URLSearchParams({ reference });
+  /** Every authorization on record, or those under a reference, also those whose answer was lost. */
+  async authorizations(reference?: string): Promise<readonly Authorization[]> {
+    const query = new URLSearchParams(reference === undefined ? {} : { reference });
     return (await this.#ask<{ authorizations: Authorization[] }>("GET", `authorizations?${query}`)).authorizations;
   }
 
@@ -34,6 +35,16 @@ export class SandboxControl {
 
   async release(filter: PauseFilter = {}): Promise<void> {
     await this.#ask("POST", "release", filter);
+  }
+
+  /** From now on these faults; without a plan none. */
+  async setFaults(plan?: FaultPlan): Promise<void> {
+    await this.#ask("PUT", "faults", plan ?? {});
+  }
+
+  /** How often each fault has happened. */
+  async faults(): Promise<Readonly<Partial<Record<FaultKind, number>>>> {
+    return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
   }
 
   async setDown(acquirer: AcquirerName, down: boolean): Promise<void> {

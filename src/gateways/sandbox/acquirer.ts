@@ -6,6 +6,7 @@ import { Accounts } from "./accounts.ts";
 import { adminRoutes } from "./admin.ts";
 import { sandboxBRoutes } from "./b/acquirer.ts";
 import { NoticeSender } from "./b/notices.ts";
+import { Faults } from "./faults.ts";
 import { IdempotencyStore } from "./idempotency.ts";
 import { type Delays, Issuer } from "./issuer.ts";
 import { Ledger } from "./ledger.ts";
@@ -15,7 +16,12 @@ import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
 
-type Served = { readonly routes: readonly Route[]; readonly pauses: Pauses; readonly requests: RequestLog };
+type Served = {
+  readonly routes: readonly Route[];
+  readonly pauses: Pauses;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
+};
 
 // The connectors' requests are under 4 KiB.
 const bodyBytesMax = 64 * 1024;
@@ -26,17 +32,20 @@ export function createAcquirer(delays: Delays): Acquirer {
   const accounts = new Accounts();
   const ledger = new Ledger();
   const pauses = new Pauses();
+  const faults = new Faults(pauses);
   const requests = new RequestLog();
   const issuer = new Issuer({ ledger, pauses, delays });
   const idempotency = new IdempotencyStore<SandboxAnswer>();
-  const notices = new NoticeSender(http, pauses);
+  const notices = new NoticeSender(http, pauses, faults);
   const routes = [
     ...sandboxARoutes({ accounts, ledger, issuer, idempotency }),
-    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notices, pauses }),
-    ...adminRoutes({ accounts, ledger, issuer, pauses, requests }),
+    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notices, pauses, faults }),
+    ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests }),
   ];
   const server = createServer((request, response) => {
-    serve({ routes, pauses, requests }, request, response).then(undefined, (error: Error) => response.destroy(error));
+    serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>
+      response.destroy(error),
+    );
   });
   return {
     server,
@@ -50,7 +59,7 @@ export function createAcquirer(delays: Delays): Acquirer {
   };
 }
 
-async function serve({ routes, pauses, requests }: Served, request: IncomingMessage, response: ServerResponse) {
+async function serve({ routes, pauses, faults, requests }: Served, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? "/", "http://sandbox");
   const method = request.method ?? "GET";
   const found = findRoute(routes, method, url.pathname);
@@ -60,7 +69,9 @@ async function serve({ routes, pauses, requests }: Served, request: IncomingMess
   if (body === undefined) return reply(response, 413, { error: "the body is too large" });
   if (requests.isDown(route.operation)) return response.destroy();
   const { headers } = request;
-  const answer = await route.handle({ method, path: url.pathname, parameters, query: url.searchParams, headers, body });
+  const asked = { method, path: url.pathname, parameters, query: url.searchParams, headers, body };
+  const execute = () => route.handle(asked);
+  const answer = await (route.operation.startsWith("admin.") ? execute() : faults.aroundRequest(execute));
   const about = answer === "hang_up" ? "" : (answer.about ?? "");
   requests.record(route.operation, about);
   await pauses.gate(route.operation, about);

@@ -1,6 +1,7 @@
 /** What tests and the demo may ask of the pretend acquirers under /admin: what is held, what was asked, and when to go on. */
 import { isObject, parseJsonObject } from "../gateway-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
+import type { FaultPlan, Faults } from "./faults.ts";
 import type { Issuer } from "./issuer.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PauseFilter, Pauses } from "./pauses.ts";
@@ -13,6 +14,7 @@ export type AdminParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
   readonly pauses: Pauses;
+  readonly faults: Faults;
   readonly requests: RequestLog;
 };
 
@@ -22,12 +24,14 @@ export type AdminParts = {
  * GET  /admin/pauses?operation=&reference=  waits until something matching is paused
  * POST /admin/hold {operation}            from now on that operation's answers wait
  * POST /admin/release {operation?, reference?}  lets everything matching go on
+ * PUT  /admin/faults {seed, rates, lateMsMax}  from now on these faults (faults.ts); without rates none
+ * GET  /admin/faults                       how often each has happened
  * PUT  /admin/down {acquirer, down}       hangs up on every request
  * PUT  /admin/cards {acquirer, number, behaviour}  replaces what a card does
  * PUT  /admin/accounts {account, …settings}  notificationUrl, hmacKey, rawCards, manualCapture
  */
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { ledger, issuer, pauses, requests } = parts;
+  const { ledger, issuer, pauses, faults, requests } = parts;
   return [
     route("GET", "authorizations", ({ query }) => {
       const reference = query.get("reference");
@@ -44,6 +48,14 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       return { operation };
     }),
     route("POST", "release", ({ body }) => ({ released: pauses.release(filterOf(jsonOf(body))) })),
+    route("PUT", "faults", ({ body }) => {
+      const { seed, rates, lateMsMax } = jsonOf(body);
+      if (isObject(rates))
+        faults.switchTo({ seed: String(seed), rates: rates as FaultPlan["rates"], lateMsMax: Number(lateMsMax) });
+      else faults.switchTo();
+      return { counts: faults.counts() };
+    }),
+    route("GET", "faults", () => ({ counts: faults.counts() })),
     route("PUT", "down", ({ body }) => {
       const { acquirer, down } = jsonOf(body);
       if (acquirer === "A" || acquirer === "B") requests.setDown(acquirer, down === true);

@@ -16,11 +16,13 @@ export type Authorization = {
   readonly currency: string;
   readonly capturesSlowly: boolean;
   readonly declineCode?: string;
+  /** RFC 3339: when it was decided, which may be long after it was asked for. */
+  readonly openedAt: string;
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
 };
 
-export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue">;
+export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt">;
 
 /** Whose authorization, by the merchant side's own name for it. */
 export type Reference = {
@@ -39,7 +41,8 @@ export class Ledger {
 
   open(authorization: NewAuthorization): Authorization {
     const status = authorization.declineCode === undefined ? "held" : "declined";
-    const opened: Authorization = { ...authorization, id: `auth_${randomUUID()}`, status, capturedValue: 0 };
+    const openedAt = new Date().toISOString();
+    const opened = { ...authorization, id: `auth_${randomUUID()}`, status, capturedValue: 0, openedAt } as const;
     this.#authorizations.set(opened.id, opened);
     dropOldest(this.#authorizations);
     return opened;

@@ -2,6 +2,7 @@
 import { isoCurrencies } from "../../../platform/money.ts";
 import { isObject, parseJsonObject } from "../../gateway-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
+import type { Faults } from "../faults.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
@@ -16,6 +17,7 @@ export type SandboxBParts = {
   readonly idempotency: IdempotencyStore<SandboxAnswer>;
   readonly notices: NoticeSender;
   readonly pauses: Pauses;
+  readonly faults: Faults;
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -145,6 +147,7 @@ async function captureLater(
 ): Promise<void> {
   await parts.issuer.captureDelay(authorization);
   await parts.pauses.gate("b.result", authorization.reference);
+  await parts.faults.beforeResult();
   const before = authorization.status;
   const captured = parts.ledger.capture(authorization);
   await parts.notices.send(account, {
@@ -187,6 +190,7 @@ async function cancelLater(
   find: () => readonly Authorization[],
 ): Promise<void> {
   await parts.pauses.gate("b.result", notice.merchantReference);
+  await parts.faults.beforeResult();
   const found = find().filter((one) => one.status !== "declined");
   const captured = found.find((one) => one.status === "captured");
   if (captured === undefined) for (const one of found) parts.ledger.void(one);

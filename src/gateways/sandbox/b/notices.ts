@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { GatewayHttp } from "../../gateway-http.ts";
 import type { Account } from "../accounts.ts";
+import type { Faults } from "../faults.ts";
 import type { Authorization } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import { type SignedFields, signNotice } from "./notice-signature.ts";
@@ -25,16 +26,26 @@ const postTimeoutMs = 5_000;
 export class NoticeSender {
   readonly #http: GatewayHttp;
   readonly #pauses: Pauses;
+  readonly #faults: Faults;
   #closed = false;
 
-  constructor(http: GatewayHttp, pauses: Pauses) {
+  constructor(http: GatewayHttp, pauses: Pauses, faults: Faults) {
     this.#http = http;
     this.#pauses = pauses;
+    this.#faults = faults;
   }
 
   /** Posts until it is answered 2xx. Signs at each try, so an address or key set meanwhile is used. Never throws. */
-  async send(account: Account, content: NoticeContent): Promise<void> {
+  send(account: Account, content: NoticeContent): Promise<void> {
     const eventDate = new Date().toISOString();
+    return this.#faults.aroundNotice(() => this.#deliver(account, content, eventDate));
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #deliver(account: Account, content: NoticeContent, eventDate: string): Promise<void> {
     let delayMs = firstRetryMs;
     for (let tried = 0; tried < triesMax && !this.#closed; tried++) {
       await this.#pauses.gate("b.notice", content.merchantReference);
@@ -42,10 +53,6 @@ export class NoticeSender {
       await this.#pauses.wait("b.notice-retry", content.merchantReference, delayMs);
       delayMs = Math.min(delayMs * 2, retryMsMax);
     }
-  }
-
-  close(): void {
-    this.#closed = true;
   }
 
   async #post(account: Account, content: NoticeContent, eventDate: string): Promise<boolean> {
