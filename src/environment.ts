@@ -4,6 +4,7 @@ import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { VaultClient } from "./client/vault-rpc.ts";
 import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
+import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./core/entities.ts";
 import type { EdgeEnvironment } from "./edge/caller.ts";
@@ -68,6 +69,7 @@ export async function buildEnvironment(
     forgetCards: (sessionId) => vault.forget(sessionId),
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
+    circuitBreaker: new CircuitBreaker(),
     outbox: {
       entropy: systemEntropy,
       environmentName: config.name,

@@ -36,6 +36,15 @@ export const openingMarginMs = 500;
 /** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
 export const leaseMs = 20 * second;
 
+/** A connection is left out when this many calls in a row failed: fewer could be one broken card or one lost packet. */
+export const breakerCalls = 5;
+/** They count when they lie this close together: older trouble says nothing of the gateway as it is now. */
+export const breakerWindowMs = minute;
+/** How long it is then left out: a customer is spared a wait, and a gateway that came back is found soon. */
+export const breakerOpenMs = 30 * second;
+/** Failing connections that one process remembers, some hundred bytes each; beyond them the oldest is forgotten. */
+export const breakerConnectionsMax = 10_000;
+
 /** How long a submit call waits for the outcome before the widget polls: under the 30 s after which proxies give up. */
 export const submitWaitMs = 20 * second;
 /** How often a waiting submit call looks at a session that another process works on. */
@@ -68,6 +77,7 @@ assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is ta
 assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
 assert(leaseMs > attemptTimeoutMs + connectionWaitMs, "an answer is recorded under its lease, or not at all");
+assert(breakerWindowMs > breakerOpenMs, "failures before the pause still count after it, so one more is enough");
 assert(databaseSilenceMs > statementTimeoutMs, "the server is the first to stop a statement");
 assert(statementTimeoutMs > idempotencyWaitMs, "a waiting repeat is answered before its statement is stopped");
 

@@ -20,6 +20,7 @@ import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
@@ -157,6 +158,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     forgetCards: () => {},
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
+    circuitBreaker: new CircuitBreaker(),
     outbox: { entropy: systemEntropy, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     inFlight: new Set(),

@@ -5,6 +5,7 @@ import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Logger } from "../platform/log.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 
@@ -38,6 +39,8 @@ export type Core = {
   /** The connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
   readonly bind: (connectionId: string, gateway: string, credentialVersion: number) => Promise<BoundConnector>;
+  /** What this process has seen of its connections' health. */
+  readonly circuitBreaker: CircuitBreaker;
   readonly outbox: OutboxContext;
   /** A session as events and GET show it, without the customer's email. */
   readonly describeSession: (trail: SessionWithTrail) => object;

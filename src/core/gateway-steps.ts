@@ -3,15 +3,19 @@ import type { AuthorizeAnswer, CaptureAnswer, Connector, LookUpAnswer, VoidAnswe
 import { attemptTimeoutMs, settlingTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { lookUpInNotices } from "./stored-notices.ts";
 
-/** Asks the gateway for the hold. */
+/**
+ * Asks the gateway for the hold, and lets the circuit breaker know how that went. Captures, voids and look-ups do not
+ * count there: they are repeated for one payment for as long as it takes, and take another way than the card does.
+ */
 export async function authorize(core: Core, session: PaymentSession, attempt: Attempt): Promise<AuthorizeAnswer> {
   const { connector, credentials } = await bound(core, attempt);
   const reference = encodeId("att", attempt.id);
-  return connector.authorize(
+  const answer = await connector.authorize(
     { credentials, timeoutMs: attemptTimeoutMs, idempotencyKey: reference },
     {
       amountMinor: session.amountMinor,
@@ -23,6 +27,8 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
       customerEmail: session.customerEmail ?? undefined,
     },
   );
+  core.circuitBreaker.tell(attempt.connectionId, classifyHealth(answer.outcome, connector), core.entropy.now());
+  return answer;
 }
 
 /**

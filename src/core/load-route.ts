@@ -40,6 +40,7 @@ export async function loadRoute(
       gateway,
       credentialVersion: credentialVersion ?? undefined,
       paused,
+      failing: core.circuitBreaker.isFailing(connectionId, core.entropy.now()),
       notPayable: connector ? connector.whyNotPayable(payment) : `This installation has no connector for ${gateway}.`,
     };
   });

@@ -6,6 +6,7 @@ const candidate = (change: Partial<Candidate> = {}): Candidate => ({
   gateway: "SANDBOX_A",
   credentialVersion: 1,
   paused: false,
+  failing: false,
   ...change,
 });
 const plan = (...candidates: Candidate[]) => planRoute({ version: 1, failoverOn: [], candidates });
@@ -27,6 +28,35 @@ describe("planRoute()", () => {
     const { plan: planned, skipped } = plan(candidate(change));
     expect(planned).toEqual([]);
     expect(skipped[0]?.because).toMatch(because);
+  });
+
+  it("leaves out a failing connection while there is another, and names the circuit breaker", () => {
+    const { plan: planned, skipped } = plan(candidate({ failing: true }), candidate({ gateway: "SANDBOX_B" }));
+    expect(planned.map(({ priority, gateway }) => [priority, gateway])).toEqual([[2, "SANDBOX_B"]]);
+    expect(skipped).toEqual([
+      {
+        gateway: "SANDBOX_A",
+        connectionId: "c",
+        because: "Its last 5 calls failed within 60 s, so the circuit breaker leaves it out for 30 s.",
+      },
+    ]);
+  });
+
+  it.each([
+    ["is failing too", { failing: true }],
+    ["is paused", { paused: true }],
+    ["is not verified", { credentialVersion: undefined }],
+    ["cannot take the amount", { notPayable: "It cannot." }],
+  ])("plans a failing connection after all when the only other %s", (_, change) => {
+    const { plan: planned } = plan(candidate({ failing: true }), candidate({ gateway: "SANDBOX_B", ...change }));
+    expect(planned[0]).toMatchObject({ priority: 1, gateway: "SANDBOX_A" });
+  });
+
+  it("gives a failing connection's place among five to the next one", () => {
+    const others = Array.from({ length: 6 }, () => candidate());
+    const { plan: planned, skipped } = plan(candidate({ failing: true }), ...others);
+    expect(planned.map(({ priority }) => priority)).toEqual([2, 3, 4, 5, 6]);
+    expect(skipped).toHaveLength(2);
   });
 
   it("plans at most five gateways", () => {

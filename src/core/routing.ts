@@ -1,5 +1,5 @@
 /** Plans which gateways a payment may be tried at, and in which order. PURE. */
-import { attemptsMax } from "../limits.ts";
+import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../limits.ts";
 import type { FailoverSwitch, PlannedConnection, SkippedConnection } from "./entities.ts";
 
 /** A connection of the rule as it stands when the payment is submitted. */
@@ -9,6 +9,8 @@ export type Candidate = {
   /** Absent while no credentials were verified. */
   readonly credentialVersion?: number | undefined;
   readonly paused: boolean;
+  /** The circuit breaker has it left out for now. */
+  readonly failing: boolean;
   /** Why the gateway cannot take this amount, when it cannot. */
   readonly notPayable?: string | undefined;
 };
@@ -23,13 +25,17 @@ export type Route = {
 /** The order of gateways, the first of priority 1, and what was left out with its reason. */
 export type Plan = { readonly plan: readonly PlannedConnection[]; readonly skipped: readonly SkippedConnection[] };
 
-/** At most five connections, by the rule's order; priorities keep the rule's numbers, so a skipped one leaves a gap. */
+/**
+ * At most five connections, by the rule's order; priorities keep the rule's numbers, so a skipped one leaves a gap.
+ * A failing connection is left out only while there is another: a poor chance is better than none.
+ */
 export function planRoute(route: Route): Plan {
+  const mayWait = route.candidates.some((candidate) => !candidate.failing && whyNever(candidate) === undefined);
   const plan: PlannedConnection[] = [];
   const skipped: SkippedConnection[] = [];
   route.candidates.forEach((candidate, index) => {
     const { connectionId, gateway, credentialVersion } = candidate;
-    const because = whyNot(candidate, plan.length);
+    const because = whyNever(candidate) ?? (mayWait ? whyNotNow(candidate) : undefined) ?? whyNoMore(plan.length);
     if (because !== undefined || credentialVersion === undefined) {
       skipped.push({ gateway, connectionId, because: because ?? notVerified });
     } else {
@@ -41,10 +47,17 @@ export function planRoute(route: Route): Plan {
 
 const notVerified = "Its credentials have not been verified.";
 
-function whyNot(candidate: Candidate, planned: number): string | undefined {
-  if (candidate.credentialVersion === undefined) return notVerified;
-  if (candidate.paused) return "It is paused.";
-  if (candidate.notPayable !== undefined) return candidate.notPayable;
-  if (planned === attemptsMax) return `A plan holds at most ${attemptsMax} gateways.`;
-  return undefined;
+function whyNever({ credentialVersion, paused, notPayable }: Candidate): string | undefined {
+  if (credentialVersion === undefined) return notVerified;
+  return paused ? "It is paused." : notPayable;
+}
+
+function whyNotNow({ failing }: Candidate): string | undefined {
+  if (!failing) return undefined;
+  const seconds = (durationMs: number) => `${durationMs / 1_000} s`;
+  return `Its last ${breakerCalls} calls failed within ${seconds(breakerWindowMs)}, so the circuit breaker leaves it out for ${seconds(breakerOpenMs)}.`;
+}
+
+function whyNoMore(planned: number): string | undefined {
+  return planned === attemptsMax ? `A plan holds at most ${attemptsMax} gateways.` : undefined;
 }

@@ -111,6 +111,11 @@ function describeDistrust(bench: () => GatewayBench): void {
 }
 
 function describeSilence(bench: () => GatewayBench): void {
+  it("lets a card ask for failures only in a sandbox", () => {
+    const { gateway, failsOnRequest } = bench().connector;
+    expect(failsOnRequest).toBe(gateway.startsWith("SANDBOX_"));
+  });
+
   it("takes a refused connection as provably nothing", async () => {
     const connector = bench().connectTo(await closedOrigin());
     const payment = bench().newPayment();

@@ -57,6 +57,8 @@ export type Unknown = {
   readonly type: "unknown";
   readonly kind: "TIMEOUT" | "GATEWAY_ERROR";
   readonly reason: string;
+  /** The answer was lost at our own vault, which says nothing about the gateway. */
+  readonly lostAtVault?: true | undefined;
 };
 
 /** Why provably nothing happened. Only `connection_refused` and `rate_limited` tell anything about the gateway's health. */
@@ -177,6 +179,8 @@ export interface Connector {
   readonly refusesVoidedReference: boolean;
   /** How long the gateway itself may go on executing an authorize that reached it: its part of the horizon. */
   readonly executionLimitMs: number;
+  /** Whether a card can ask for a timeout or an error, as in a sandbox: then neither tells that the gateway is ill. */
+  readonly failsOnRequest: boolean;
   readonly credentialFields: readonly CredentialField[];
 
   /** Why this amount cannot be sent to this gateway exactly, or undefined when it can. */

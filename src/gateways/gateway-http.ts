@@ -17,7 +17,13 @@ export type GatewayReply =
       readonly cause: "connection_refused" | "token_unusable" | "request_refused" | "vault_unavailable" | "stopped";
       readonly reason: string;
     }
-  | { readonly type: "noAnswer"; readonly timedOut: boolean; readonly reason: string };
+  | {
+      readonly type: "noAnswer";
+      readonly timedOut: boolean;
+      readonly reason: string;
+      /** It was our vault that gave none; what the gateway did, or was asked, is not known. */
+      readonly lostAtVault?: true | undefined;
+    };
 
 export type GatewayRequest = {
   readonly method: "GET" | "POST";

@@ -13,8 +13,10 @@ export function unansweredAuthorize(reply: Unanswered): NotProcessed | Unknown {
 
 /** A capture or void without an answer: asked again either way, so how far it got makes no difference. */
 export function unansweredChange(reply: Unanswered): Unknown {
-  const timedOut = reply.type === "noAnswer" && reply.timedOut;
-  return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason: reply.reason };
+  const { reason } = reply;
+  if (reply.type === "neverSent") return { type: "unknown", kind: "GATEWAY_ERROR", reason };
+  const { timedOut, lostAtVault } = reply;
+  return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason, ...(lostAtVault && { lostAtVault }) };
 }
 
 /** An answer that is broken, undocumented or about something else proves nothing. `status` is all of it that is repeated. */

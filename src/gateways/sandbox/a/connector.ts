@@ -25,6 +25,7 @@ export class SandboxAConnector implements Connector {
   readonly canRead = true;
   readonly refusesVoidedReference = true;
   readonly executionLimitMs = executionLimitMs;
+  readonly failsOnRequest: boolean = true;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",

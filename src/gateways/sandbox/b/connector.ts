@@ -29,6 +29,7 @@ export class SandboxBConnector implements Connector {
   readonly canRead = false;
   readonly refusesVoidedReference = false;
   readonly executionLimitMs = executionLimitMs;
+  readonly failsOnRequest: boolean = true;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",
