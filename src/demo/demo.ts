@@ -6,7 +6,7 @@ import { type NatsLogin, type Role, readConfig } from "../config.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import { startShop } from "../shop/shop.ts";
-import { type DemoDatabases, prepareDatabases, prepareKeyFiles } from "./databases.ts";
+import { prepareDatabases } from "./databases.ts";
 import { type DemoFile, writeDemoFile } from "./demo-file.ts";
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
@@ -14,6 +14,7 @@ import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts"
 import { startPrivateNats } from "./private-nats.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { Progress } from "./progress.ts";
+import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
 
@@ -36,7 +37,7 @@ export type Demo = {
 
 type Started = { readonly file: DemoFile; readonly run: (role: Role) => Promise<void> };
 
-type Servers = { databases: DemoDatabases; nats: Record<"test" | "live", NatsLogin>; pids: Record<string, number> };
+type Servers = ServerLogins & { readonly pids: Record<string, number> };
 
 /** Starts everything. When a part cannot start, those that did are stopped again and CannotStart says what to do. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
@@ -64,7 +65,7 @@ async function startParts(
   mkdirSync(options.state, { recursive: true, mode: 0o700 });
   await requireFreePorts(addresses.ports);
   const servers = await progress.step("PostgreSQL and NATS", () => startServers(options, undo));
-  const variables = variablesOf(options.state, addresses, servers);
+  const variables = roleVariables(options.state, addresses, servers);
   const started: Record<string, number> = { ...servers.pids, demo: process.pid };
   const run = async (role: Role) => {
     const process: RoleProcess = await startRole(role, { variables, logFile: join(options.state, `${role}.log`) });
@@ -126,39 +127,6 @@ function bothFrom(url: URL): Record<"test" | "live", NatsLogin> {
     pass: decodeURIComponent(url.password) || "none",
   };
   return { test: login, live: login };
-}
-
-/** What a role reads: the same names as in any installation (src/config.ts). */
-function variablesOf(stateFolder: string, addresses: DemoAddresses, servers: Servers): Record<string, string> {
-  const keys = prepareKeyFiles(stateFolder);
-  const { ports } = addresses;
-  const perEnvironment = (["test", "live"] as const).flatMap((name): [string, string][] => {
-    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
-    return [
-      [`${prefix}_DATABASE_URL`, servers.databases[name]],
-      [`${prefix}_KEYS_FILE`, keys[name]],
-      [`${prefix}_NATS_SERVERS`, servers.nats[name].servers],
-      [`${prefix}_NATS_USER`, servers.nats[name].user],
-      [`${prefix}_NATS_PASSWORD`, servers.nats[name].pass],
-    ];
-  });
-  return {
-    ...Object.fromEntries(perEnvironment),
-    SWITCHYARD_ENVIRONMENTS: "test,live",
-    SWITCHYARD_ACCOUNTS_DATABASE_URL: servers.databases.accounts,
-    SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
-    SWITCHYARD_PUBLIC_PORT: String(ports.public),
-    SWITCHYARD_GRPC_PORT: String(ports.grpc),
-    SWITCHYARD_VAULT_PORT: String(ports.vault),
-    SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
-    SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
-    SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
-    SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
-    SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
-    SWITCHYARD_SANDBOX_ORIGIN: addresses.sandboxOrigin,
-    SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
-    SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
-  };
 }
 
 /** The merchants, made by this process through the service's own functions, which it needs no longer afterwards. */

@@ -20,7 +20,7 @@ export function addressesFrom(port: number) {
 }
 
 /** Throws CannotStart when one of the ports is taken, naming it and the way out. */
-export async function requireFreePorts(ports: DemoAddresses["ports"]): Promise<void> {
+export async function requireFreePorts(ports: Readonly<Record<string, number>>): Promise<void> {
   for (const [part, port] of Object.entries(ports)) {
     if (await isFree(port)) continue;
     throw new CannotStart(

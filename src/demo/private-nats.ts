@@ -34,7 +34,12 @@ const accountConsumersMax = 64;
  * Starts the nats-server named `dataName` (default "nats"), making it on the first call; port, passwords and messages
  * outlive a stop. Throws CannotStart when there is no nats-server, when it is running already or its port is taken.
  */
-export async function startPrivateNats(options: { stateFolder: string; dataName?: string }): Promise<PrivateNats> {
+export async function startPrivateNats(options: {
+  stateFolder: string;
+  dataName?: string;
+  /** Where the first start listens; any free port otherwise. */
+  port?: number;
+}): Promise<PrivateNats> {
   const stateFolder = resolve(options.stateFolder);
   const dataName = options.dataName ?? "nats";
   const recordFile = join(stateFolder, `${dataName}.json`);
@@ -43,7 +48,7 @@ export async function startPrivateNats(options: { stateFolder: string; dataName?
   const known = loadRecord(recordFile);
   if (known !== undefined) await clearOrphan("nats-server", known, stopSignal);
   const passwords = { test: newPassword(), live: newPassword() };
-  const record = known ?? { dataFolder, port: await freePort(), passwords };
+  const record = known ?? { dataFolder, port: options.port ?? (await freePort()), passwords };
   await requirePort({ port: record.port, owner: "nats-server", recordFile });
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const configFile = join(dataFolder, "nats.conf");

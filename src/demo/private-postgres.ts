@@ -38,6 +38,8 @@ export async function startPrivatePostgres(options: {
   stateFolder: string;
   dataName: string;
   forTests?: boolean;
+  /** Where the first start listens; any free port otherwise. */
+  port?: number;
 }): Promise<PrivatePostgres> {
   const { stateFolder, dataName, forTests = false } = options;
   const recordFile = join(stateFolder, `${dataName}.json`);
@@ -45,7 +47,7 @@ export async function startPrivatePostgres(options: {
   const known = loadRecord(recordFile);
   if (known !== undefined) await clearOrphan("PostgreSQL", known, stopSignal);
   const passwords = { [superuser]: newPassword(), [owner]: newPassword() };
-  const record = known ?? { dataFolder: home.dataFolder, port: await freePort(), passwords };
+  const record = known ?? { dataFolder: home.dataFolder, port: options.port ?? (await freePort()), passwords };
   await requirePort({ port: record.port, owner: "PostgreSQL", recordFile });
   await prepareData({ home, recordFile, record, isNew: known === undefined });
   const mark = await startServer({

@@ -1,0 +1,47 @@
+/** The configuration of the roles that run on one machine: databases, NATS, keys and addresses, as any installation names them. */
+import type { NatsLogin } from "../config.ts";
+import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";
+import type { DemoAddresses } from "./ports.ts";
+
+/** How the roles enter the servers that they share. */
+export type ServerLogins = {
+  readonly databases: DemoDatabases;
+  readonly nats: Readonly<Record<"test" | "live", NatsLogin>>;
+};
+
+/** What a role reads: the same names as in any installation (src/config.ts). */
+export function roleVariables(
+  stateFolder: string,
+  addresses: DemoAddresses,
+  servers: ServerLogins,
+): Record<string, string> {
+  const keys = prepareKeyFiles(stateFolder);
+  const { ports } = addresses;
+  const perEnvironment = (["test", "live"] as const).flatMap((name): [string, string][] => {
+    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
+    return [
+      [`${prefix}_DATABASE_URL`, servers.databases[name]],
+      [`${prefix}_KEYS_FILE`, keys[name]],
+      [`${prefix}_NATS_SERVERS`, servers.nats[name].servers],
+      [`${prefix}_NATS_USER`, servers.nats[name].user],
+      [`${prefix}_NATS_PASSWORD`, servers.nats[name].pass],
+    ];
+  });
+  return {
+    ...Object.fromEntries(perEnvironment),
+    SWITCHYARD_ENVIRONMENTS: "test,live",
+    SWITCHYARD_ACCOUNTS_DATABASE_URL: servers.databases.accounts,
+    SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
+    SWITCHYARD_PUBLIC_PORT: String(ports.public),
+    SWITCHYARD_GRPC_PORT: String(ports.grpc),
+    SWITCHYARD_VAULT_PORT: String(ports.vault),
+    SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
+    SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
+    SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
+    SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
+    SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
+    SWITCHYARD_SANDBOX_ORIGIN: addresses.sandboxOrigin,
+    SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
+    SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
+  };
+}
