@@ -7,6 +7,7 @@ import * as accounts from "./accounts/migration-001-accounts.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
+import * as recovery from "./environment/migration-004-recovery.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -15,14 +16,14 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration, events],
+  environment: [payment, configuration, events, recovery],
   accounts: [accounts],
   vault: [cards],
 };
 
 // Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
-  environment: ["idempotency"],
+  environment: ["idempotency", "comparison_slice"],
   accounts: [],
   vault: ["card", "card_session", "tokenize_count"],
 };

@@ -169,7 +169,7 @@ describe("the guards of a payment", () => {
     await run("UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt");
     const voided = (askedAt: string) => `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED',
       void_asked_at = ${askedAt}, completed_at = now() WHERE id = $attempt`;
-    await refused(client, run, voided("now()"), /attempt_check/);
+    await refused(client, run, voided("now()"), /attempt_never_existed/);
     await run(voided("now() + interval '2 h'"));
   });
 
