@@ -74,6 +74,11 @@ describe("CircuitBreaker", () => {
     expect(told([0, 1, 2, 3, breakerWindowMs + 1]).isFailing("c", at(breakerWindowMs + 1))).toBe(false);
   });
 
+  it("looks at the last five failures, however many came before", () => {
+    const later = five.map((moment) => moment + breakerWindowMs);
+    expect(told([...five, ...later]).isFailing("c", at(last + breakerWindowMs))).toBe(true);
+  });
+
   it("forgets every failure when one call is answered, and none when a call says nothing", () => {
     const breaker = told(five.slice(1));
     breaker.tell("c", "nothing", at(last));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failureKinds, type PlannedConnection, type Stop } from "./entities.ts";
-import { decideNext, type FailoverRule } from "./failover.ts";
+import { type FailoverSwitch, failureKinds, type PlannedConnection, type Stop } from "./entities.ts";
+import { decideNext, type FailoverRule, type Failure } from "./failover.ts";
 
 const next: PlannedConnection = { priority: 2, gateway: "SANDBOX_B", connectionId: "c2", credentialVersion: 1 };
 const rule: FailoverRule = { version: 3, failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] };
@@ -34,6 +34,39 @@ describe("decideNext()", () => {
       decideNext({ gateway: "SANDBOX_A", kind }, { version: 1, failoverOn }, left).action;
     expect(decided([own])).toBe("failover");
     expect(decided(rule.failoverOn.filter((other) => other !== own))).toBe("stop");
+  });
+
+  it("moves on for exactly the kinds that are switched on, and never after fraud, a stop or a missing card", () => {
+    const switches: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+    const settings = Array.from({ length: 8 }, (_, bits) => switches.filter((_, index) => bits & (1 << index)));
+    const moved: string[] = [];
+    for (const failoverOn of settings) {
+      for (const kind of failureKinds) {
+        for (const stop of [undefined, ...stops]) {
+          for (const noCard of [undefined, "vault_unavailable", "token_unusable"] as const) {
+            const answer = decideNext({ gateway: "SANDBOX_A", kind, stop, noCard }, { version: 12, failoverOn }, left);
+            expect(answer.because).toMatch(/rule version 12\b/i);
+            if (answer.action === "failover") moved.push(`${kind} ${stop} ${noCard} by ${failoverOn}`);
+          }
+        }
+      }
+    }
+    const expected = settings.flatMap((failoverOn) =>
+      [
+        ...(failoverOn.includes("HARD_DECLINE") ? ["HARD_DECLINE", "SOFT_DECLINE"] : []),
+        ...failoverOn.filter((kind) => kind !== "HARD_DECLINE"),
+      ].map((kind) => `${kind} undefined undefined by ${failoverOn}`),
+    );
+    expect(moved).toEqual(expected);
+  });
+
+  it.each<[NonNullable<Failure["noCard"]>, RegExp]>([
+    ["vault_unavailable", /^The card vault could not be used/],
+    ["token_unusable", /^The card vault keeps this card no longer/],
+  ])("does not blame the gateway for %s", (noCard, because) => {
+    const answer = decideNext({ gateway: "SANDBOX_A", kind: "GATEWAY_ERROR", noCard }, rule, left);
+    expect(answer).toMatchObject({ action: "stop", because: expect.stringMatching(because) });
+    expect(answer.because).not.toContain("SANDBOX_A");
   });
 
   it("stops at the end of the plan and at the end of the budget, and says which", () => {

@@ -6,8 +6,16 @@ export type NextStep =
   | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
   | { readonly action: "stop"; readonly because: string };
 
+/** Why no gateway can be given the card: each would get it from the same vault. */
+export type NoCard = "vault_unavailable" | "token_unusable";
+
 /** An attempt's failure as far as failover is concerned. */
-export type Failure = { readonly gateway: string; readonly kind: FailureKind; readonly stop?: Stop | undefined };
+export type Failure = {
+  readonly gateway: string;
+  readonly kind: FailureKind;
+  readonly stop?: Stop | undefined;
+  readonly noCard?: NoCard | undefined;
+};
 
 /** What the merchant has set for failover. */
 export type FailoverRule = { readonly version: number; readonly failoverOn: readonly FailoverSwitch[] };
@@ -28,6 +36,11 @@ const stopInWords: Record<Stop, string> = {
   unclassified: "a decline that is not classified is never retried",
 };
 
+const noCardInWords: Record<NoCard, string> = {
+  vault_unavailable: "the card vault could not be used, and no gateway gets the card without it",
+  token_unusable: "the card vault keeps this card no longer, and no gateway gets it without the vault",
+};
+
 // A soft decline has no switch of its own: it is a decline, and follows the one for declines.
 const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   HARD_DECLINE: "HARD_DECLINE",
@@ -36,7 +49,7 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
 
-/** The next connection of the plan, unless a stop, the rule, the budget or the plan's end forbids it: in this order. */
+/** The next connection of the plan, unless a stop, a missing card, the rule, the plan's end or the budget forbids it: in this order. */
 export function decideNext(
   failure: Failure,
   rule: FailoverRule,
@@ -46,6 +59,8 @@ export function decideNext(
   const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop;
   if (stop !== undefined)
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
+  if (failure.noCard !== undefined)
+    return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
   const happened = `${kindInWords[failure.kind]} at ${failure.gateway}`;
   const [to] = left.plan;
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {

@@ -1,5 +1,5 @@
 /** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
-import type { CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import type { CaptureAnswer, GatewayOutcome, LookUpAnswer, NotProcessed, VoidAnswer } from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -17,8 +17,8 @@ import {
   recordVoided,
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
-import type { Attempt, FailureKind, PaymentSession, PlannedConnection, Stop } from "./entities.ts";
-import type { NextStep } from "./failover.ts";
+import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
+import type { Failure, NextStep, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
 import { findCaptureReport, tellCaptureFailed } from "./late-captures.ts";
 import { type Lease, lockSession, nameWinner } from "./lease.ts";
@@ -58,17 +58,21 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<string |
 
 type Failed = Exclude<GatewayOutcome, { type: "held" }>;
 
-function failureOf(outcome: Failed): { kind: FailureKind; stop?: Stop | undefined } {
+function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
   switch (outcome.type) {
     case "declined":
       return { kind: outcome.kind, stop: outcome.stop === "none" ? undefined : outcome.stop };
     case "notProcessed":
-      return { kind: "GATEWAY_ERROR" };
+      return { kind: "GATEWAY_ERROR", noCard: noCardOf(outcome) };
     case "unknown":
-      return { kind: outcome.kind };
+      return { kind: outcome.kind, noCard: outcome.lostAtVault && "vault_unavailable" };
     default:
       return unreachable(outcome);
   }
+}
+
+function noCardOf({ cause }: NotProcessed): NoCard | undefined {
+  return cause === "vault_unavailable" || cause === "token_unusable" ? cause : undefined;
 }
 
 async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: NextStep): Promise<void> {
@@ -88,7 +92,7 @@ async function decide(
   tx: Tx,
   trail: SessionWithTrail,
   attempt: Attempt,
-  failure: { kind: FailureKind; stop?: Stop | undefined },
+  failure: Omit<Failure, "gateway">,
 ): Promise<NextStep> {
   const { merchantId, ruleVersion } = trail.session;
   const rule = await loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 });

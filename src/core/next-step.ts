@@ -1,7 +1,7 @@
 /** What a claimed session needs next, read from its rows alone: so whoever takes over goes on where the last one stopped. PURE. */
 import { openingMarginMs } from "../limits.ts";
-import type { Attempt, PaymentSession, PlannedConnection, Stop } from "./entities.ts";
-import { decideNext, type FailoverRule, type NextStep } from "./failover.ts";
+import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
+import { decideNext, type FailoverRule, type Failure, type NextStep } from "./failover.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
@@ -74,11 +74,7 @@ export function becauseFirst(session: Pick<PaymentSession, "ruleVersion">): stri
 }
 
 /** What follows the failure of this attempt, the last of the session. */
-export function nextAfter(
-  work: SessionWithTrail,
-  failure: { gateway: string; kind: NonNullable<Attempt["failureKind"]>; stop?: Stop | undefined },
-  rule: FailoverRule,
-): NextStep {
+export function nextAfter(work: SessionWithTrail, failure: Failure, rule: FailoverRule): NextStep {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   return decideNext(failure, rule, { plan: planLeft(work.session, work.attempts), withinBudget });
 }
