@@ -18,7 +18,7 @@ import { createLogger } from "../platform/log.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
-import { Receiver } from "../testing/receiver.ts";
+import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
@@ -50,9 +50,11 @@ export async function startCoreFixture(): Promise<CoreFixture> {
   const notices = await receiveNotices(core);
   const control = new SandboxControl(sandbox.origin);
   const merchantId = systemEntropy.uuid();
-  const connectionIds = await connectBoth(core, control, merchantId, notices.url);
+  const connectionIds = await connectBoth(core, control, merchantId, notices.receiver.url);
   return new CoreFixture({ core, merchantId, connectionIds, forwarder, sandbox: control, asOwner }, async () => {
-    await Promise.all([notices.close(), sandbox.close(), http.close()]);
+    await Promise.all([notices.receiver.close(), sandbox.close(), http.close()]);
+    // A notice that was just being taken still needs the database.
+    await Promise.all(notices.taking);
     await Promise.all([database.pool.end(), asOwner.pool.end()]);
     await testDatabase.drop();
   });
@@ -174,17 +176,23 @@ function openPool(connectionString: string, max: number): Pool {
   return pool;
 }
 
-async function receiveNotices(core: Core): Promise<Receiver> {
+async function receiveNotices(core: Core): Promise<{ receiver: Receiver; taking: ReadonlySet<Promise<void>> }> {
   const { database, sealing, connectorOf } = core;
   const receiver = await Receiver.start();
-  receiver.answerWith(async ({ path, headers, body }) => {
+  const taking = new Set<Promise<void>>();
+  const take = async ({ path, headers, body }: ReceivedRequest) => {
     const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
     const connectionId = path.slice(1);
     await takeNotification({ database, sealing, connectorOf }, connectionId, { headers: named, body });
     await processNoticesOnce(core);
+  };
+  receiver.answerWith(async (request) => {
+    const taken = take(request);
+    taking.add(taken);
+    await taken.finally(() => taking.delete(taken));
     return { status: 200 };
   });
-  return receiver;
+  return { receiver, taking };
 }
 
 async function connectBoth(core: Core, sandbox: SandboxControl, merchantId: string, noticesUrl: string) {
