@@ -8,6 +8,8 @@ export default defineConfig(({ mode }) => ({
     globalSetup: "src/testing/test-run.ts",
     pool: "forks",
     maxWorkers: 2,
+    // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
+    maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 60_000,

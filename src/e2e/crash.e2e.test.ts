@@ -2,8 +2,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
+import { orderAtShop } from "./shop-order.ts";
 
 const approvedCard = "4242424242424242";
 
@@ -15,14 +16,6 @@ beforeAll(async () => {
   merchant = new ApiCheckout(demo.file);
 });
 afterAll(() => demo?.close());
-
-/** Buys the shop's product; its session is what the checkout page brings along. */
-async function order(): Promise<{ orderRef: string; session: OpenedSession }> {
-  const page = await (await fetch(`${demo.file.shopUrl}/orders`, { method: "POST" })).text();
-  const [, json = ""] = /<script type="application\/json" id="checkout">(.*?)<\/script>/s.exec(page) ?? [];
-  const { orderRef, widget } = JSON.parse(json);
-  return { orderRef, session: widget };
-}
 
 /** Resolves once the order page, which the shop updates by itself, shows the text. */
 async function shownOnOrderPage(orderRef: string, text: string): Promise<void> {
@@ -42,7 +35,7 @@ describe("a payment", () => {
   it("is finished by the worker, with failover, when the edge is killed in mid-submission", {
     timeout: 90_000,
   }, async () => {
-    const { orderRef, session } = await order();
+    const { orderRef, session } = await orderAtShop(demo.file.shopUrl);
     const token = await merchant.tokenize(session, approvedCard);
     await demo.sandbox.hold("a.authorize");
     const submitted = merchant.submit(session, token).catch(() => "no answer");
@@ -76,7 +69,7 @@ describe("a payment", () => {
   });
 
   it("is told to the merchant when nats-server is killed and its store deleted", { timeout: 60_000 }, async () => {
-    const { orderRef, session } = await order();
+    const { orderRef, session } = await orderAtShop(demo.file.shopUrl);
     process.kill(demo.file.pids.nats!, "SIGKILL");
     await rm(join(demo.stateFolder, "nats", "jetstream"), { recursive: true, force: true });
     expect(await merchant.submit(session, await merchant.tokenize(session, approvedCard))).toMatchObject({

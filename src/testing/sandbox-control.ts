@@ -1,9 +1,9 @@
 /** The pretend acquirers' admin paths, for tests that look behind the connectors or decide when something goes on. */
 import type { Account } from "../gateways/sandbox/accounts.ts";
+import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { FaultKind, FaultPlan } from "../gateways/sandbox/faults.ts";
 import type { AcquirerName, Authorization } from "../gateways/sandbox/ledger.ts";
 import type { PauseFilter } from "../gateways/sandbox/pauses.ts";
-import type { CardBehaviour } from "../gateways/sandbox/test-cards.ts";
 
 export class SandboxControl {
   readonly #admin: string;

@@ -1,13 +1,13 @@
 /** What tests and the demo may ask of the pretend acquirers under /admin: what is held, what was asked, and when to go on. */
 import { isObject, parseJsonObject } from "../gateway-http.ts";
 import type { Account, Accounts } from "./accounts.ts";
+import type { CardBehaviour } from "./card-behaviour.ts";
 import type { FaultPlan, Faults } from "./faults.ts";
 import type { Issuer } from "./issuer.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
-import type { CardBehaviour } from "./test-cards.ts";
 
 export type AdminParts = {
   readonly accounts: Accounts;

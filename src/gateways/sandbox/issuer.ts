@@ -1,7 +1,8 @@
 /** The pretend bank behind the test cards: what becomes of an authorize, for both acquirers. */
+import type { CardBehaviour } from "./card-behaviour.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization, Reference } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
-import { type CardBehaviour, testCards } from "./test-cards.ts";
+import { testCards } from "./test-cards.ts";
 
 export type CardPayment = Reference & {
   readonly number: string;
@@ -16,8 +17,10 @@ export type Delays = {
   readonly silenceMs: number;
   /** When a late approval happens; longer than the flow waits for an attempt. */
   readonly lateMs: number;
-  /** How long a slow capture takes. */
+  /** How long a slow capture takes; longer than one request for it is waited for. */
   readonly slowCaptureMs: number;
+  /** How long an overdue capture takes; longer than a whole payment may. */
+  readonly overdueCaptureMs: number;
 };
 
 /** `silent` means: close the connection without an answer. `refused`: the reference had been voided. */
@@ -53,7 +56,7 @@ export class Issuer {
       const authorization = this.#ledger.open({
         ...rest,
         last4: number.slice(-4),
-        capturesSlowly: false,
+        capture: "at_once",
         ...difference,
       });
       onDecision(authorization);
@@ -62,14 +65,20 @@ export class Issuer {
     const behaviour = this.#behaviourOf(payment);
     switch (behaviour.act) {
       case "approve":
-        return { type: "held", authorization: open() };
-      case "approve_capture_slowly":
-        return { type: "held", authorization: open({ capturesSlowly: true }) };
+        return { type: "held", authorization: open({ capture: behaviour.capture ?? "at_once" }) };
       case "approve_wrong_amount":
         return { type: "held", authorization: open({ value: payment.value - 1 }) };
+      case "approve_wrong_currency":
+        return { type: "held", authorization: open({ currency: payment.currency === "USD" ? "EUR" : "USD" }) };
+      case "approve_wrong_reference":
+        // The record is right: only the answer is another payment's.
+        return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
       case "decline":
         return { type: "declined", authorization: open({ declineCode: behaviour.code }), code: behaviour.code };
       case "fail":
+        return { type: "failed", status: behaviour.status };
+      case "approve_then_fail":
+        open();
         return { type: "failed", status: behaviour.status };
       case "stay_silent":
         return this.#silence(payment, this.#delays.silenceMs);
@@ -85,10 +94,28 @@ export class Issuer {
   }
 
   /** Takes as long as a capture of this authorization takes. */
-  async captureDelay(authorization: Authorization): Promise<void> {
-    if (!authorization.capturesSlowly) return;
-    const operation = `${authorization.acquirer.toLowerCase()}.slow-capture`;
-    await this.#pauses.wait(operation, authorization.reference, this.#delays.slowCaptureMs);
+  async captureDelay({ acquirer, reference, capture }: Authorization): Promise<void> {
+    const { slowCaptureMs, overdueCaptureMs } = this.#delays;
+    const operation = `${acquirer.toLowerCase()}.slow-capture`;
+    if (capture === "slow") await this.#pauses.wait(operation, reference, slowCaptureMs);
+    if (capture === "overdue") await this.#pauses.wait(operation, reference, overdueCaptureMs);
+  }
+
+  /**
+   * Carries a request for a capture to the acquirer, and its answer back. Where the card says so, the first one is lost on
+   * the way there or on the way back; `undefined` then, after as long as an unanswered connection stays open.
+   */
+  async carryCapture<Answer>(
+    authorization: Authorization | undefined,
+    deliver: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const loses = authorization?.capture === "lose_request" || authorization?.capture === "lose_answer";
+    if (!loses || authorization.captureWasLost) return deliver();
+    authorization.captureWasLost = true;
+    if (authorization.capture === "lose_answer") await deliver();
+    const operation = `${authorization.acquirer.toLowerCase()}.lost-capture`;
+    await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
+    return undefined;
   }
 
   async #silence(payment: CardPayment, durationMs: number): Promise<CardResult> {

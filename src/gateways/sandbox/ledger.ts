@@ -1,5 +1,6 @@
 /** The money side of both pretend acquirers: holds, captures and voids. Knows no HTTP. */
 import { randomUUID } from "node:crypto";
+import type { CaptureBehaviour } from "./card-behaviour.ts";
 
 export type AcquirerName = "A" | "B";
 
@@ -14,12 +15,15 @@ export type Authorization = {
   readonly last4: string;
   readonly value: number;
   readonly currency: string;
-  readonly capturesSlowly: boolean;
+  /** What becomes of its capture. */
+  readonly capture: CaptureBehaviour;
   readonly declineCode?: string;
   /** RFC 3339: when it was decided, which may be long after it was asked for. */
   readonly openedAt: string;
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
+  /** True once a request for its capture, or the answer, was lost on the way. */
+  captureWasLost?: boolean;
 };
 
 export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt">;
@@ -46,6 +50,11 @@ export class Ledger {
     this.#authorizations.set(opened.id, opened);
     dropOldest(this.#authorizations);
     return opened;
+  }
+
+  /** Whoever's it is. */
+  record(id: string): Authorization | undefined {
+    return this.#authorizations.get(id);
   }
 
   find(acquirer: AcquirerName, account: string, id: string): Authorization | undefined {

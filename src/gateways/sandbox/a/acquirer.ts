@@ -4,6 +4,7 @@ import type { Account, Accounts } from "../accounts.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
+import { losingCaptures } from "../losing-captures.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 
 export type SandboxAParts = {
@@ -24,10 +25,13 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
     operation,
     handle: (request) => signedIn(parts, request, handle),
   });
+  const captureRoute = route("POST", `${held}/(?<id>[^/]+)/capture`, "a.capture", (request, account) =>
+    capture(parts, request, account),
+  );
   return [
     route("POST", held, "a.authorize", (request, account) => authorize(parts, request, account)),
     route("POST", `${held}/void`, "a.void", (request, account) => voidByReference(parts, request, account)),
-    route("POST", `${held}/(?<id>[^/]+)/capture`, "a.capture", (request, account) => capture(parts, request, account)),
+    losingCaptures(parts, captureRoute),
     route("POST", `${held}/(?<id>[^/]+)/void`, "a.void", (request, account) => voidById(parts, request, account)),
     route("GET", `${held}/(?<id>[^/]+)`, "a.read", async (request, account) => {
       const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
@@ -104,7 +108,10 @@ function authorizeAnswer(result: CardResult): SandboxAnswer {
 async function capture(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
   const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
   if (found === undefined) return notFound;
-  if (found.status === "held") await parts.issuer.captureDelay(found);
+  if (found.status === "held") {
+    if (found.capture === "refuse" || found.capture === "fail_later") return stateRefusal("capture_not_allowed", found);
+    await parts.issuer.captureDelay(found);
+  }
   const captured = parts.ledger.capture(found);
   return captured ? authorizationAnswer(200, found) : stateRefusal(`already_${found.status}`, found);
 }

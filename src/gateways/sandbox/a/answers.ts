@@ -29,7 +29,7 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
 };
 
 /** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
-const definitive = new Set(["not_found", "already_voided", "already_declined"]);
+const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed"]);
 
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);

@@ -6,6 +6,7 @@ import type { Faults } from "../faults.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
+import { losingCaptures } from "../losing-captures.ts";
 import type { Pauses } from "../pauses.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { type NoticeSender, newPspReference } from "./notices.ts";
@@ -32,7 +33,10 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   });
   return [
     route("/payments", "b.authorize", (call) => authorize(parts, call)),
-    route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
+    losingCaptures(
+      parts,
+      route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
+    ),
     route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call)),
     route("/cancels", "b.void", (call) => cancelByReference(parts, call)),
     route("/test-notice", "b.test-notice", async ({ account }) => {
@@ -132,6 +136,7 @@ async function capture(parts: SandboxBParts, { request, account, json }: Call): 
   if (!isObject(amount) || amount.value !== authorization.value || amount.currency !== authorization.currency) {
     return refusal(422, "amount");
   }
+  if (authorization.capture === "refuse") return refusal(422, "capture_not_allowed");
   const pspReference = newPspReference();
   void captureLater(parts, account, authorization, pspReference);
   const { value, currency, reference } = authorization;
@@ -148,6 +153,8 @@ async function captureLater(
   await parts.issuer.captureDelay(authorization);
   await parts.pauses.gate("b.result", authorization.reference);
   await parts.faults.beforeResult();
+  const fails = authorization.capture === "fail_later";
+  if (fails) parts.ledger.void(authorization);
   const before = authorization.status;
   const captured = parts.ledger.capture(authorization);
   await parts.notices.send(account, {
@@ -156,7 +163,7 @@ async function captureLater(
     pspReference,
     merchantReference: authorization.reference,
     authorization,
-    reason: captured ? undefined : `already_${before}`,
+    reason: captured ? undefined : fails ? "capture_failed" : `already_${before}`,
   });
 }
 

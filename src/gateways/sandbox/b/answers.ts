@@ -31,7 +31,7 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 };
 
 /** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
-const definitive = new Set(["payment_not_found", "amount"]);
+const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"]);
 
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);

@@ -1,0 +1,97 @@
+/** One test card from the submission to the last thing that happens, compared with what the table of cards says of it. */
+import type { ExpectStatic } from "vitest";
+import type { PaymentSessionJson } from "../../gen/payments/v1/payment_session_pb.ts";
+import type { TestCard } from "../gateways/sandbox/card-behaviour.ts";
+import { gatewaysOf } from "../gateways/sandbox/outcomes.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import type { TestDemo } from "./demo-fixture.ts";
+import { orderAtShop, webhooksOf } from "./shop-order.ts";
+
+const lookEveryMs = 250;
+// The table says "about": a machine with other things to do is later, and never earlier.
+const laterMs = 15_000;
+const earlierMs = 2_000;
+
+/** Past this a card is no longer for the tests that run every time. */
+export const quickS = 20;
+
+/** When a card's last attempt has ended. */
+export function closedAfterS({ outcome }: TestCard): number {
+  return outcome.closedAfterS ?? outcome.settledAfterS ?? 0;
+}
+
+/** What a test of this card may take before it has failed. */
+export function cardTimeoutMs(card: TestCard): number {
+  return closedAfterS(card) * 1_000 + 3 * laterMs;
+}
+
+/** Pays with the card in the demo shop, by API, and checks everything that the table says, at the acquirers too. */
+export async function runCard(demo: TestDemo, card: TestCard, expect: ExpectStatic): Promise<void> {
+  const { outcome } = card;
+  const merchant = new ApiCheckout(demo.file);
+  const { orderRef, session } = await orderAtShop(demo.file.shopUrl);
+  const token = await merchant.tokenize(session, card.number);
+  const startedAt = performance.now();
+  const passedMs = () => performance.now() - startedAt;
+  await merchant.submit(session, token);
+  const read = () => merchant.read(session.sessionId);
+  const polling = { timeout: cardTimeoutMs(card) - laterMs, interval: lookEveryMs };
+
+  await expect.poll(async () => (await read()).status, polling).toBe(outcome.status);
+  const settledMs = passedMs();
+  expect(settledMs).toBeLessThan((outcome.settledAfterS ?? 0) * 1_000 + laterMs);
+  expect(settledMs).toBeGreaterThan((outcome.settledAfterS ?? 0) * 1_000 - earlierMs);
+
+  const statuses = outcome.attempts.map(({ status }) => status);
+  await expect.poll(async () => (await read()).attempts?.map(({ status }) => status), polling).toEqual(statuses);
+  const closedMs = passedMs();
+  const ended = await read();
+  expect(ended).toMatchObject(expectedSession(card));
+  expect(ended.declineCode).toBe(outcome.declineCode);
+  expect(ended.attempts?.map(({ failureKind }) => failureKind)).toEqual(
+    outcome.attempts.map(({ failureKind }) => failureKind),
+  );
+  await expect
+    .poll(async () => (await webhooksOf(demo.file.shopUrl, orderRef)).toSorted(), polling)
+    .toEqual(outcome.events.toSorted());
+
+  // SANDBOX_B carries out what it has received a moment later.
+  await expect.poll(() => moneyAt(demo, ended), polling).toEqual(expectedMoney(card));
+  // What an acquirer was still going to do, such as approving late, happens now, and changes nothing.
+  for (const { attemptId } of ended.attempts ?? []) await demo.sandbox.release({ reference: attemptId });
+  expect(await moneyAt(demo, ended)).toEqual(expectedMoney(card));
+  console.info(`${card.name}: ${outcome.status} after ${seconds(settledMs)}, closed after ${seconds(closedMs)}`);
+}
+
+function expectedSession({ outcome }: TestCard): PaymentSessionJson {
+  const { status } = outcome;
+  const capturedVia = gatewaysOf(outcome).find((_, index) => outcome.attempts[index]?.status === "CAPTURED");
+  const failover = outcome.attempts.findIndex((attempt) => attempt.status === "CAPTURED") > 0;
+  return {
+    status,
+    processing: false,
+    failover,
+    ...(capturedVia && { capturedVia }),
+    attempts: gatewaysOf(outcome).map((gateway, index) => ({ gateway, sequence: index + 1 })),
+  };
+}
+
+/** The captures, and every hold that is left, by the acquirer's letter. */
+async function moneyAt(demo: TestDemo, { attempts = [] }: PaymentSessionJson): Promise<string[]> {
+  const found = await Promise.all(attempts.map(({ attemptId = "" }) => demo.sandbox.authorizations(attemptId)));
+  return found
+    .flat()
+    .filter(({ status }) => status === "captured" || status === "held")
+    .map(({ acquirer, status, capturedValue }) => `${acquirer} ${status} ${capturedValue}`);
+}
+
+function expectedMoney({ outcome }: TestCard): string[] {
+  if (outcome.events.includes("payment_attempt.capture_failed")) return [];
+  return outcome.attempts.flatMap(({ status }, index) =>
+    status === "CAPTURED" ? [`${"AB"[index]} captured 4900`] : [],
+  );
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,34 @@
+/** How a payment with a test card ends, in words, for whoever chooses one. PURE. */
+import type { AttemptOutcome, CardGroup, CardOutcome } from "./card-behaviour.ts";
+import { gatewaysOf } from "./outcomes.ts";
+
+/** The groups' titles, in the order in which lists show them. */
+export const groupTitles: Readonly<Record<CardGroup, string>> = {
+  approved: "Approved",
+  failover: "Failover",
+  declined: "Declined",
+  nasty: "Nasty",
+};
+
+/** "SUCCEEDED via SANDBOX_B, after about 10 s." and, where a hold is given back much later, when that is. */
+export function endInWords(outcome: CardOutcome): string {
+  const { status, declineCode, settledAfterS, closedAfterS } = outcome;
+  const how = declineCode === undefined ? ` via ${capturedVia(outcome)}` : ` with ${declineCode}`;
+  const when = settledAfterS === undefined ? "" : `, after about ${settledAfterS} s`;
+  const late = closedAfterS === undefined ? "" : ` The last hold is given back after about ${closedAfterS} s.`;
+  return `${status}${how}${when}.${late}`;
+}
+
+/** "SANDBOX_A VOIDED (TIMEOUT), SANDBOX_B CAPTURED". */
+export function attemptsInWords(outcome: CardOutcome): string {
+  const gateways = gatewaysOf(outcome);
+  return outcome.attempts.map((attempt, index) => `${gateways[index]} ${attemptInWords(attempt)}`).join(", ");
+}
+
+function attemptInWords({ status, failureKind }: AttemptOutcome): string {
+  return failureKind === undefined ? status : `${status} (${failureKind})`;
+}
+
+function capturedVia(outcome: CardOutcome): string | undefined {
+  return gatewaysOf(outcome).find((_, index) => outcome.attempts[index]?.status === "CAPTURED");
+}
