@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { findViolations, type ViolationKind, violationKinds } from "./check.ts";
+import type { Records } from "./records.ts";
+
+/** A session that failed over from A to B, was captured there, and of which everybody was told: nothing is wrong. */
+function sound() {
+  return {
+    sessions: [
+      {
+        sessionId: "ps_1",
+        orderRef: "order-1",
+        status: "SUCCEEDED",
+        phase: "DONE",
+        winnerAttemptId: "att_2" as string | undefined,
+        submittedAt: "2026-01-01T00:00:00.000Z" as string | undefined,
+      },
+    ],
+    attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
+    events: [{ sessionId: "ps_1", eventId: "evt_1", sequence: 1, type: "payment_session.succeeded", body: "aa" }],
+    authorizations: [authorization("auth_1", "att_1", "voided"), authorization("auth_2", "att_2", "captured")],
+    webhooks: [
+      { eventId: "evt_1", body: "aa", signed: true, accepted: false },
+      { eventId: "evt_1", body: "aa", signed: true, accepted: true },
+    ],
+    orders: [{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] }],
+  };
+}
+
+type Made = ReturnType<typeof sound>;
+
+function attempt(attemptId: string, sequence: number, status: string) {
+  return {
+    sessionId: "ps_1",
+    attemptId,
+    sequence,
+    gateway: sequence === 1 ? "SANDBOX_A" : "SANDBOX_B",
+    status,
+    failureKind: undefined as string | undefined,
+    voidKind: (status === "VOIDED" ? "VOIDED" : undefined) as string | undefined,
+    horizonAt: "2026-01-01T00:00:50.000Z",
+    value: 4900,
+    currency: "EUR",
+  };
+}
+
+function authorization(id: string, reference: string, status: "held" | "captured" | "voided" | "declined") {
+  const capturedValue = status === "captured" ? 4900 : 0;
+  return { id, reference, status, value: 4900, capturedValue, currency: "EUR", openedAt: "2026-01-01T00:00:01.000Z" };
+}
+
+/** What spoils the sound record, and the kinds that it must be found as. */
+const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; also?: readonly ViolationKind[] }>> = {
+  not_final: {
+    spoil: ({ sessions: [session] }) => {
+      session!.phase = "PROCESSING";
+    },
+  },
+  captured_twice: {
+    spoil: ({ authorizations }) => {
+      authorizations[0] = authorization("auth_1", "att_1", "captured");
+    },
+    also: ["captured_by_another"],
+  },
+  captured_without_success: {
+    spoil: ({ sessions: [session], events: [event], orders: [order] }) => {
+      session!.status = "DECLINED";
+      event!.type = "payment_session.declined";
+      order!.heard = [];
+    },
+  },
+  success_without_capture: {
+    spoil: ({ authorizations }) => {
+      authorizations[1] = authorization("auth_2", "att_2", "voided");
+    },
+  },
+  captured_by_another: {
+    spoil: ({ sessions: [session] }) => {
+      session!.winnerAttemptId = "att_1";
+    },
+  },
+  wrong_amount: {
+    spoil: ({ authorizations: [, captured] }) => {
+      captured!.capturedValue = 4901;
+    },
+  },
+  hold_left: {
+    spoil: ({ authorizations }) => {
+      authorizations[0] = authorization("auth_1", "att_1", "held");
+    },
+  },
+  late_hold: {
+    spoil: ({ attempts: [first], authorizations }) => {
+      first!.voidKind = "NEVER_EXISTED";
+      authorizations[0] = { ...authorization("auth_1", "att_1", "held"), openedAt: "2026-01-01T00:01:00.000Z" };
+    },
+  },
+  unknown_authorization: {
+    spoil: ({ authorizations }) => void authorizations.push(authorization("auth_3", "att_3", "declined")),
+  },
+  after_fraud: {
+    spoil: ({ attempts: [first] }) => {
+      first!.failureKind = "FRAUD";
+    },
+  },
+  final_events: {
+    spoil: ({ events: [event] }) => {
+      event!.type = "payment_session.declined";
+    },
+  },
+  sequence_gap: {
+    spoil: ({ events: [event] }) => {
+      event!.sequence = 2;
+    },
+  },
+  webhook_missing: { spoil: ({ webhooks }) => void webhooks.pop() },
+  webhook_changed: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.body = "bb";
+    },
+  },
+  webhook_unsigned: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.signed = false;
+    },
+  },
+  webhook_unknown: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.eventId = "evt_2";
+    },
+  },
+  key_made_two: {
+    spoil: ({ sessions, events, webhooks, orders: [order] }) => {
+      sessions.push({ ...sessions[0]!, sessionId: "ps_2", status: "EXPIRED", winnerAttemptId: undefined });
+      events.push({ ...events[0]!, sessionId: "ps_2", eventId: "evt_2", type: "payment_session.expired" });
+      webhooks.push({ ...webhooks[1]!, eventId: "evt_2" });
+      order!.created.push("ps_2");
+    },
+  },
+  created_lost: {
+    spoil: (made) => {
+      for (const rows of [made.sessions, made.attempts, made.authorizations, made.events, made.webhooks]) {
+        rows.length = 0;
+      }
+      Object.assign(made.orders[0]!, { submitted: false, heard: [] });
+    },
+  },
+  submitted_lost: {
+    spoil: ({ sessions: [session] }) => {
+      session!.submittedAt = undefined;
+    },
+  },
+  told_otherwise: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
+};
+
+const kindsOf = (records: Records) => findViolations(records).map(({ kind }) => kind);
+
+describe("findViolations()", () => {
+  it("finds nothing wrong with a sound record", () => {
+    expect(findViolations(sound())).toEqual([]);
+  });
+
+  it.each(Object.entries(spoiled))("finds %s, and only what belongs to it", (kind, { spoil, also = [] }) => {
+    const made = sound();
+    spoil(made);
+    expect(kindsOf(made).sort()).toEqual([kind, ...also].sort());
+  });
+
+  it("takes a hold that was there before the horizon for one that should have been found", () => {
+    const made = sound();
+    made.attempts[0]!.voidKind = "NEVER_EXISTED";
+    made.authorizations[0] = authorization("auth_1", "att_1", "held");
+    expect(kindsOf(made)).toEqual(["hold_left"]);
+  });
+
+  it("wants two final events of one session to be noticed, and its pending one not", () => {
+    const made = sound();
+    const [event] = made.events;
+    made.events.push({ ...event!, eventId: "evt_2", sequence: 2, type: "payment_session.pending" });
+    made.webhooks.push({ ...made.webhooks[1]!, eventId: "evt_2" });
+    expect(kindsOf(made)).toEqual([]);
+    made.events[1]!.type = "payment_session.succeeded";
+    expect(kindsOf(made)).toEqual(["final_events"]);
+  });
+
+  it("says of every kind what it means", () => {
+    expect(Object.keys(spoiled).sort()).toEqual(Object.keys(violationKinds).sort());
+  });
+});
