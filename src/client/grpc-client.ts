@@ -25,8 +25,15 @@ type UnaryMethods<Service extends DescService> = {
     : never;
 };
 
-/** A client of one service: a method an rpc, and `close`. Rejects with grpc-js's ServiceError. */
-export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & { close(): void };
+/** A client of one service: a method an rpc, and its connection. Calls reject with grpc-js's ServiceError. */
+export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & {
+  /** Whether there is a connection, waiting so long for one. Without it a call would not reach anybody. */
+  isConnected(waitMs: number): Promise<boolean>;
+  close(): void;
+};
+
+// grpc-js would wait up to two minutes between two tries to connect, long after the server is back.
+const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
 
 /** Connects lazily and reconnects by itself; calls are never repeated. `address` is `host:port`. */
 export function createGrpcClient<Service extends DescService>(
@@ -35,11 +42,13 @@ export function createGrpcClient<Service extends DescService>(
   channel: ChannelCredentials = credentials.createInsecure(),
 ): GrpcClient<Service> {
   // A repeated authorize would be a second hold: the transport's own retries stay off.
-  const client = new Client(address, channel, { "grpc.enable_retries": 0 });
+  const client = new Client(address, channel, { "grpc.enable_retries": 0, ...reconnect });
   const methods = service.methods
     .filter((method): method is DescMethodUnary => method.methodKind === "unary")
     .map((method) => [method.localName, callOf(client, method)]);
-  return { ...Object.fromEntries(methods), close: () => client.close() } as GrpcClient<Service>;
+  const isConnected = (waitMs: number) =>
+    new Promise((resolve) => client.waitForReady(Date.now() + waitMs, (error) => resolve(error === undefined)));
+  return { ...Object.fromEntries(methods), isConnected, close: () => client.close() } as GrpcClient<Service>;
 }
 
 function callOf(client: Client, method: DescMethodUnary) {

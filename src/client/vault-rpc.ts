@@ -10,6 +10,8 @@ import { createGrpcClient, type GrpcClient } from "./grpc-client.ts";
 
 // What the vault and the way to it may take beside the gateway.
 const ownTimeMs = 2_000;
+// A vault that restarts is back within a second or two; a payment may wait as long, one of many vaults answers at once.
+const connectWaitMs = 2_000;
 const forgetTimeoutMs = 5_000;
 
 /** One environment's way to the vault, with a fresh service token for every call. */
@@ -26,6 +28,10 @@ export class VaultClient implements CardForwarder {
 
   async forward(request: ForwardRequest): Promise<ForwardReply> {
     const { token, body, signal, ...rest } = request;
+    // Asked before the call is made, because afterwards nobody can tell a call that never left from one that was lost.
+    if (!(await this.#client.isConnected(connectWaitMs))) {
+      return { reply: { type: "neverSent", cause: "vault_unavailable", reason: "no connection to the vault" } };
+    }
     try {
       const answer = await this.#client.forward(
         { ...rest, token: token.expose(), body: new TextEncoder().encode(body) },
@@ -70,11 +76,14 @@ function replyOf(answer: ForwardResponse): GatewayReply {
     case "noAnswer":
       return { type: "noAnswer", timedOut: answer.result.value.timedOut, reason: answer.result.value.detail };
     case undefined:
-      return { type: "noAnswer", timedOut: false, reason: "the vault's answer is not one we know" };
+      return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the vault's answer is not one we know" };
   }
 }
 
-/** Without the vault's answer, only a refusal that it documents to come before sending counts as never sent. */
+/**
+ * Without the vault's answer, only a refusal that it documents to come before sending counts as never sent. Otherwise the
+ * gateway may have been asked, and what it answered is lost with the vault.
+ */
 function replyWithoutAnswer(error: ServiceError): GatewayReply {
   switch (error.code) {
     case status.UNAUTHENTICATED:
@@ -87,8 +96,8 @@ function replyWithoutAnswer(error: ServiceError): GatewayReply {
         reason: "the vault's destination table refused the request",
       };
     case status.DEADLINE_EXCEEDED:
-      return { type: "noAnswer", timedOut: true, reason: "the vault did not answer in time" };
+      return { type: "noAnswer", timedOut: true, lostAtVault: true, reason: "the vault did not answer in time" };
     default:
-      return { type: "noAnswer", timedOut: false, reason: "the connection to the vault broke" };
+      return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the connection to the vault broke" };
   }
 }
