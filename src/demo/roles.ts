@@ -9,6 +9,8 @@ import { CannotStart } from "./detached-server.ts";
 export type RoleProcess = {
   readonly role: Role;
   readonly pid: number;
+  /** Resolves when the process is gone, by itself or not. */
+  readonly ended: Promise<void>;
   /** Stops it by SIGTERM and waits for its end; one that does not come to it is killed. */
   close(): Promise<void>;
 };
@@ -41,6 +43,7 @@ export async function startRole(
   return {
     role,
     pid: child.pid!,
+    ended,
     async close() {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
       const killer = setTimeout(() => child.kill("SIGKILL"), killAfterMs);
