@@ -1,6 +1,7 @@
 /** `.switchyard/demo.json`: what a running demo is reachable by, for programs that attach to it, and its secrets between starts. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { TestCard } from "../shop/test-card-list.ts";
 
 /** A merchant's credentials in one environment. */
 export type DemoCredentials = {
@@ -24,7 +25,7 @@ export type DemoFile = {
   readonly shopUrl: string;
   readonly operatorToken: string;
   readonly merchants: readonly DemoMerchant[];
-  readonly testCards: readonly { number: string; name: string; behaviour: string }[];
+  readonly testCards: readonly TestCard[];
   readonly pids: Readonly<Record<string, number>>;
 };
 

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openInstallation } from "../app.ts";
 import { type NatsLogin, type Role, readConfig } from "../config.ts";
+import { endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import { startShop } from "../shop/shop.ts";
@@ -85,7 +86,7 @@ async function startParts(
     vaultOrigin: addresses.vaultOrigin,
     ...merchants.shopKeys,
     port: addresses.ports.shop,
-    testCards,
+    testCards: shownCards(),
   });
   undo.push(() => shop.close());
   await progress.step("Webhook endpoint of the shop", () => merchants.finish());
@@ -153,5 +154,11 @@ function publicAddresses({ apiOrigin, grpcAddress, vaultOrigin, shopUrl }: DemoA
 }
 
 function shownCards(): DemoFile["testCards"] {
-  return testCards.map(({ number, name, behaviour }) => ({ number, name, behaviour }));
+  return testCards.map(({ number, name, group, behaviour, outcome }) => ({
+    number,
+    name,
+    group: groupTitles[group],
+    behaviour,
+    outcome: endInWords(outcome),
+  }));
 }

@@ -1,4 +1,5 @@
 /** What a person sees while the demo starts: a line for each step with its time, then where everything is. */
+import { groupTitles } from "../gateways/sandbox/card-words.ts";
 import type { DemoFile } from "./demo-file.ts";
 
 export class Progress {
@@ -25,10 +26,9 @@ export class Progress {
   /** Where everything is, and what to try. */
   summary(file: DemoFile, path: string): void {
     if (this.#quiet) return;
-    const width = Math.max(...file.testCards.map((card) => card.name.length));
-    const cards = file.testCards.map(
-      (card) => `    ${card.number.padEnd(16)}  ${card.name.padEnd(width)}  ${card.behaviour}`,
-    );
+    const shown = file.testCards.filter((card) => card.group !== groupTitles.nasty);
+    const width = Math.max(...shown.map((card) => card.name.length));
+    const cards = shown.map((card) => `    ${card.number.padEnd(16)}  ${card.name.padEnd(width)}  ${card.behaviour}`);
     console.log(`
 Switchyard is running. Pay in the demo shop:
 
@@ -36,6 +36,7 @@ Switchyard is running. Pay in the demo shop:
 
   Test cards (any expiry in the future, any security code):
 ${cards.join("\n")}
+    The checkout page has ${file.testCards.length - shown.length} more: answers that are lost, late or wrong, captures that fail.
 
   REST        ${file.restBase}
   gRPC        ${file.grpcAddress}

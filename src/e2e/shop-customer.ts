@@ -34,7 +34,8 @@ const takeNotes = `
       });
       widget = {
         mount(options) {
-          const mounted = mount({ ...options, ...noting(options, "onSuccess"), ...noting(options, "onDeclined") });
+          const noted = ["onSuccess", "onDeclined", "onPending"].map((name) => noting(options, name));
+          const mounted = mount(Object.assign({ ...options }, ...noted));
           watchForm(options.container);
           mounted.ready.then(() => tell("ready"));
           return mounted;
@@ -94,7 +95,7 @@ export class ShopCustomer {
   async enterCard(number: string): Promise<void> {
     await this.cardForm.getByLabel("Card number").fill(number);
     await this.cardForm.getByLabel("Expiry date").fill("04/31");
-    await this.cardForm.getByLabel("Security code").fill("123");
+    await this.cardForm.getByLabel("Security code").fill(number.length === 15 ? "1234" : "123");
   }
 
   pay(): Promise<void> {

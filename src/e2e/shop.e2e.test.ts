@@ -54,7 +54,15 @@ beforeAll(async () => {
     secretKey: "switchyard_test_sk_shop",
     signingSecret: `switchyard_test_${signingKey}`,
     port: 0,
-    testCards: [{ number: testCard.number, name: "Approved", behaviour: "Approved by the first gateway." }],
+    testCards: [
+      {
+        number: testCard.number,
+        name: "Approved",
+        group: "Approved",
+        behaviour: "",
+        outcome: "SUCCEEDED via SANDBOX_A.",
+      },
+    ],
   });
 });
 

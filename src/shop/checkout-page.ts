@@ -4,9 +4,7 @@ import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
 import { product } from "./product-page.ts";
-
-/** A card number of the sandbox, and what a payment with it does. */
-export type TestCard = { readonly number: string; readonly name: string; readonly behaviour: string };
+import { type TestCard, testCardList } from "./test-card-list.ts";
 
 export function checkoutPage(
   order: Order,
@@ -24,22 +22,17 @@ export function checkoutPage(
 <h2 id="pay">Pay by card</h2>
 <p class="summary"><span>${product.name}</span><strong>${priceText(order)}</strong></p>
 <div id="card"></div>
-<button type="button" id="again" class="button quiet" hidden>Try another card</button>
+<div id="declined" hidden>
+<button type="button" id="again" class="button quiet">Try another card</button>
+<p class="note"><a href="/orders/${order.orderRef}">What happened at the gateways</a></p>
+</div>
 </section>
 <section class="panel quiet" aria-labelledby="cards">
 <h2 id="cards">Test cards</h2>
-<p class="note">With any expiry to come and any security code.</p>
-<ul class="cards">${testCards.map(testCard)}</ul>
+${testCardList(testCards)}
 </section>
 </div>
 <script type="application/json" id="checkout">${jsonForScript({ orderRef: order.orderRef, widget })}</script>`,
-    [`${apiOrigin}/widget/v1/widget.js`, "/checkout.js"],
+    [`${apiOrigin}/widget/v1/widget.js`, "/checkout.js", "/test-cards.js"],
   );
-}
-
-function testCard({ number, name, behaviour }: TestCard) {
-  // As on the cards themselves: American Express in 4, 6 and 5 digits.
-  const isAmex = number.length === 15;
-  const grouped = isAmex ? number.replace(/^(.{4})(.{6})/, "$1 $2 ") : number.replace(/(.{4})(?=.)/g, "$1 ");
-  return html`<li><code>${grouped}</code><strong>${name}</strong><span>${behaviour}</span></li>`;
 }

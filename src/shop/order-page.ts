@@ -40,20 +40,23 @@ function statusLine(state: SessionState | undefined): Html {
     html`Captured via <strong>${state.capturedVia}</strong>${state.failover ? " after failover" : ""}. `;
   const card = state.card && html`Card: ${state.card.brand} ending in ${state.card.last4}. `;
   const declined = state.declineCode && html`Reason: <code>${state.declineCode}</code>. `;
-  const waiting = state.processing && "The payment is being processed.";
+  const waiting = state.processing && "We are confirming your payment; you need not pay again.";
   return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>
 <p class="note">Session <code>${state.sessionId}</code></p>`;
 }
 
-function attempt({ sequence, gateway, status, because, declineCode, durationMs, next }: AttemptState): Html {
+function attempt(state: AttemptState): Html {
+  const { sequence, gateway, status, because, failureKind, declineCode, durationMs, next } = state;
+  const kind = failureKind && html`<small>${failureKind}</small>`;
   const code = declineCode && html`<code>${declineCode}</code>`;
   const duration = durationMs !== undefined && html`<small>${durationMs} ms</small>`;
   const nextStep =
     next && html`<p class="note">${next.action === "failover" ? "Failover" : "Stop"}: ${next.because}</p>`;
   return html`<li>
-<p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${code} ${duration}</p>
+<p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${kind} ${code} ${duration}</p>
 <p class="note">${because}</p>
 ${nextStep}
+${status === "VOIDING" && html`<p class="note">What it may hold is being given back; that can take a minute or two.</p>`}
 </li>`;
 }
 

@@ -27,6 +27,7 @@ export type AttemptState = {
   readonly gateway: string;
   readonly status: string;
   readonly because: string;
+  readonly failureKind?: string;
   readonly declineCode?: string;
   readonly durationMs?: number;
   readonly next?: { readonly action: string; readonly because: string };

@@ -49,7 +49,8 @@ beforeEach(async () => {
   refusal = undefined;
   service = await startService();
   const apiOrigin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-  const testCards = [{ number: "4000000000000002", name: "Decline <b>", behaviour: "declined everywhere" }];
+  const declined = { number: "4000000000000002", name: "Decline <b>", group: "Declined", behaviour: "" };
+  const testCards = [{ ...declined, outcome: "DECLINED with card_declined." }];
   const vaultOrigin = "http://localhost:1";
   shop = await startShop({
     restBase: `${apiOrigin}/api/v1`,

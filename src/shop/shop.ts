@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkoutPage, type TestCard } from "./checkout-page.ts";
+import { checkoutPage } from "./checkout-page.ts";
 import { html } from "./html.ts";
 import { refreshState, streamOrder } from "./order-events.ts";
 import { orderPage } from "./order-page.ts";
@@ -13,6 +13,7 @@ import { contentSecurityPolicy, page } from "./page.ts";
 import { PaymentApi, PaymentApiError } from "./payment-api.ts";
 import { product, productPage } from "./product-page.ts";
 import { readText } from "./request-body.ts";
+import type { TestCard } from "./test-card-list.ts";
 import { WebhookReceiver } from "./webhooks.ts";
 
 export type ShopConfig = {
@@ -112,6 +113,7 @@ function routesOf(config: ShopConfig): Route[] {
     },
     file("/shop.css", "text/css"),
     file("/checkout.js", "text/javascript"),
+    file("/test-cards.js", "text/javascript"),
     file("/order.js", "text/javascript"),
     file("/favicon.svg", "image/svg+xml"),
   ];

@@ -43,5 +43,5 @@ function row({ number, name, behaviour, outcome }: TestCard): string {
 
 /** Literals of the API, such as DECLINED and card_expired, as code. */
 function asCode(text: string): string {
-  return text.replaceAll(/\b([A-Z]{3,}(_[A-Z]+)*|[a-z]+(_[a-z]+)+)\b/g, "`$1`");
+  return text.replaceAll(/\b([A-Z]{3,}(_[A-Z]+)*|[a-z]+(_[a-z]+)+|(?<=with )[a-z]+)\b/g, "`$1`");
 }

@@ -1,5 +1,6 @@
 /* Mounts the widget with the session that the page brought along. */
 const { orderRef, widget: session } = JSON.parse(document.getElementById("checkout").textContent);
+const declined = document.getElementById("declined");
 const again = document.getElementById("again");
 
 const widget = Switchyard.mount({
@@ -9,7 +10,7 @@ const widget = Switchyard.mount({
   onSuccess: () => location.assign(`/orders/${orderRef}`),
   onPending: () => location.assign(`/orders/${orderRef}`),
   onDeclined: () => {
-    again.hidden = false;
+    declined.hidden = false;
     again.focus();
   },
 });
@@ -20,7 +21,7 @@ again.addEventListener("click", async () => {
   const answer = await fetch(`/orders/${orderRef}/sessions`, { method: "POST" });
   again.disabled = false;
   if (!answer.ok) return;
-  again.hidden = true;
+  declined.hidden = true;
   const { sessionId, clientSecret, vault } = await answer.json();
   await widget.update({ sessionId, clientSecret, vault });
   widget.focus();

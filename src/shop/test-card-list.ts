@@ -1,0 +1,50 @@
+/** The card numbers that decide what the pretend gateways do, beside the card form. */
+
+import { type Html, html } from "./html.ts";
+
+/** A card number of the sandbox, what happens with it, and how the payment ends. */
+export type TestCard = {
+  readonly number: string;
+  readonly name: string;
+  /** The title that the card stands under. */
+  readonly group: string;
+  readonly behaviour: string;
+  readonly outcome: string;
+};
+
+/** The cards by their groups, of which the first is open; public/test-cards.js makes the buttons copy. */
+export function testCardList(cards: readonly TestCard[]): Html {
+  const groups = [...new Set(cards.map(({ group }) => group))];
+  return html`<p class="note">With any expiry to come and any security code. Attempts and webhooks of each card: <code>docs/test-cards.md</code>.</p>
+<div id="test-cards">${groups.map((group, index) =>
+    cardGroup(
+      group,
+      cards.filter((card) => card.group === group),
+      index === 0,
+    ),
+  )}</div>
+<p id="copied" class="unseen" role="status"></p>`;
+}
+
+function cardGroup(title: string, cards: readonly TestCard[], isOpen: boolean): Html {
+  return html`<details${isOpen && html` open`}>
+<summary><h3>${title}</h3> <small>${cards.length} cards</small></summary>
+<ul class="cards">${cards.map(cardItem)}</ul>
+</details>
+`;
+}
+
+function cardItem({ number, name, behaviour, outcome }: TestCard): Html {
+  return html`<li>
+<strong>${name}</strong>
+<p class="number"><code>${grouped(number)}</code> <button type="button" class="copy" data-number="${number}" aria-label="Copy the number of ${name}">Copy</button></p>
+<p>${behaviour}</p>
+<p class="note">Ends ${outcome}</p>
+</li>`;
+}
+
+/** As on the cards themselves: American Express in 4, 6 and 5 digits. */
+function grouped(number: string): string {
+  const isAmex = number.length === 15;
+  return isAmex ? number.replace(/^(.{4})(.{6})/, "$1 $2 ") : number.replace(/(.{4})(?=.)/g, "$1 ");
+}
