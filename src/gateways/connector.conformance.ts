@@ -1,9 +1,8 @@
 /** What every connector promises, checked over real HTTP. A connector's own test calls `describeConformance` and adds what is its own. */
 
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isoExponent } from "../platform/money.ts";
+import { brokenAnswers, otherMoney, silences } from "../testing/broken-answers.ts";
 import {
   approvedCard,
   type BenchSubject,
@@ -11,42 +10,24 @@ import {
   type GatewayBench,
   holdPayment,
   noticePath,
-  type Spoil,
   startGatewayBench,
 } from "../testing/gateway-bench.ts";
+import { unreachableOrigins } from "../testing/unreachable-origins.ts";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "./amounts.ts";
+import type { NotProcessedCause } from "./connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "./declines.ts";
 
 export type ConformanceSubject = BenchSubject & {
   readonly gateway: string;
   readonly declines: DeclineTable;
   readonly currencies: CurrencyTable;
+  /** The gateway's own error body under a status, with a code that no row of ours names. */
+  readonly refusalOf: (status: number) => string;
+  /** The statuses under which that error is documented to mean that nothing was done, and why. */
+  readonly notProcessed: Readonly<Partial<Record<number, NotProcessedCause>>>;
 };
 
-const html = "<html><body>It works!</body></html>";
-
-/** Answers nobody may believe, whatever was asked. */
-const broken: Readonly<Record<string, Spoil>> = {
-  "half an answer": ({ status, body }) => ({ status, body: body.slice(0, body.length / 2) }),
-  "an empty answer": ({ status }) => ({ status, body: "" }),
-  "a huge answer": ({ status, body }) => ({ status, body: body + " ".repeat(2 * 1024 * 1024) }),
-  "an HTML page": () => ({ status: 200, headers: { "content-type": "text/html" }, body: html }),
-  "an HTML page saying 401": () => ({ status: 401, body: html }),
-  "an HTML page saying 402": () => ({ status: 402, body: html }),
-  "an HTML page saying 404": () => ({ status: 404, body: html }),
-  "a redirect": () => ({ status: 302, headers: { location: "/elsewhere" }, body: "" }),
-  "a JSON list": ({ status, body }) => ({ status, body: `[${body}]` }),
-  "an honest body under status 500": ({ body }) => ({ status: 500, body }),
-  "a connection that breaks": () => "reset",
-  "another reference": ({ status, body }) => ({ status, body: body.replaceAll("att_bench", "att_other") }),
-};
-
-/** Answers that are about other money. */
-const otherMoney: Readonly<Record<string, Spoil>> = {
-  "another amount": ({ status, body }) => ({ status, body: body.replaceAll("4900", "4901") }),
-  "the amount as text": ({ status, body }) => ({ status, body: body.replaceAll(":4900", ':"4900"') }),
-  "another currency": ({ status, body }) => ({ status, body: body.replaceAll('"EUR"', '"USD"') }),
-};
+const unknownAnswer = { type: "unknown", kind: "GATEWAY_ERROR" };
 
 export function describeConformance(subject: ConformanceSubject): void {
   describe(`${subject.gateway} keeps the connector contract`, () => {
@@ -59,6 +40,7 @@ export function describeConformance(subject: ConformanceSubject): void {
 
     describeDistrust(() => bench);
     describeSilence(() => bench);
+    describeRefusals(() => bench, subject);
     describeRepeats(() => bench);
     describeVerify(() => bench);
   });
@@ -66,7 +48,7 @@ export function describeConformance(subject: ConformanceSubject): void {
 }
 
 function describeDistrust(bench: () => GatewayBench): void {
-  for (const [name, spoil] of Object.entries({ ...broken, ...otherMoney })) {
+  for (const [name, spoil] of Object.entries({ ...brokenAnswers, ...otherMoney })) {
     it(`takes ${name} to an authorize as unknown, never as success or decline`, async () => {
       bench().spoilWith(spoil);
       const payment = bench().newPayment();
@@ -90,7 +72,7 @@ function describeDistrust(bench: () => GatewayBench): void {
 
   it("takes a decline of another payment as unknown", async () => {
     bench().forwarder.useCard(declinedCard);
-    for (const spoil of [broken["another reference"]!, ...Object.values(otherMoney)]) {
+    for (const spoil of [brokenAnswers["another reference"]!, ...Object.values(otherMoney)]) {
       bench().spoilWith(spoil);
       const payment = bench().newPayment();
       const { outcome } = await bench().connector.authorize(bench().call(payment.attemptReference), payment);
@@ -99,7 +81,7 @@ function describeDistrust(bench: () => GatewayBench): void {
     bench().forwarder.useCard(approvedCard);
   });
 
-  for (const [name, spoil] of Object.entries(broken)) {
+  for (const [name, spoil] of Object.entries(brokenAnswers)) {
     it(`takes ${name} to a void as unknown`, async () => {
       const { attemptReference, amountMinor, currency } = await holdPayment(bench(), bench().newPayment());
       bench().spoilWith(spoil);
@@ -116,11 +98,18 @@ function describeSilence(bench: () => GatewayBench): void {
     expect(failsOnRequest).toBe(gateway.startsWith("SANDBOX_"));
   });
 
-  it("takes a refused connection as provably nothing", async () => {
-    const connector = bench().connectTo(await closedOrigin());
+  it.each(Object.entries(unreachableOrigins))("takes %s as provably nothing", async (_, origin) => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    const connector = bench().connectTo(await origin(bench().middle.url));
+    const asked = bench().middle.requests.length;
     const payment = bench().newPayment();
     const { outcome } = await connector.authorize(bench().call(payment.attemptReference), payment);
     expect(outcome).toMatchObject({ type: "notProcessed", cause: "connection_refused" });
+    const again = { type: "unknown", kind: "GATEWAY_ERROR" };
+    expect(await connector.capture(bench().call("cap"), hold)).toMatchObject(again);
+    expect(await connector.void(bench().call("void"), hold)).toMatchObject(again);
+    expect((await connector.lookUp(bench().call(""), hold)).type).toBe("cannotTell");
+    expect(bench().middle.requests).toHaveLength(asked);
   });
 
   it("takes an authorize that is stopped before it is sent as provably nothing", async () => {
@@ -131,17 +120,54 @@ function describeSilence(bench: () => GatewayBench): void {
     expect(await bench().sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
-  it("takes silence as unknown, with kind TIMEOUT", async () => {
+  it.each(Object.entries(silences))("takes %s as unknown, with kind TIMEOUT", async (_, spoil) => {
     const hold = await holdPayment(bench(), bench().newPayment());
-    bench().spoilWith(() => "hang");
+    bench().spoilWith(spoil);
     const payment = bench().newPayment();
     const briefly = (key: string) => bench().call(key, 200);
-    const { outcome } = await bench().connector.authorize(briefly(payment.attemptReference), payment);
-    const timeout = { type: "unknown", kind: "TIMEOUT" };
-    expect(outcome).toMatchObject(timeout);
-    expect(await bench().connector.capture(briefly(`${hold.attemptReference}_cap`), hold)).toMatchObject(timeout);
-    expect(await bench().connector.void(briefly(`${hold.attemptReference}_void`), hold)).toMatchObject(timeout);
-    expect((await bench().connector.lookUp(briefly(""), hold)).type).toBe("cannotTell");
+    const { connector } = bench();
+    const answers = await Promise.all([
+      connector.authorize(briefly(payment.attemptReference), payment).then(({ outcome }) => outcome),
+      connector.capture(briefly(`${hold.attemptReference}_cap`), hold),
+      connector.void(briefly(`${hold.attemptReference}_void`), hold),
+    ]);
+    expect(answers).toMatchObject(Array(3).fill({ type: "unknown", kind: "TIMEOUT" }));
+    expect((await connector.lookUp(briefly(""), hold)).type).toBe("cannotTell");
+  });
+}
+
+// 402 is the gateways' word for a decline, and 404 has a meaning of its own for a void: both have tests of their own.
+const statuses = [
+  400, 401, 403, 405, 406, 408, 409, 410, 413, 415, 422, 423, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 520,
+  529,
+];
+
+function describeRefusals(bench: () => GatewayBench, { refusalOf, notProcessed }: ConformanceSubject): void {
+  it.each(statuses)("takes its own error under status %d for what it is documented to mean", async (status) => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    const body = refusalOf(status);
+    bench().spoilWith(() => ({ status, headers: { "content-type": "application/json" }, body }));
+    const { connector } = bench();
+    const payment = bench().newPayment();
+    const { outcome } = await connector.authorize(bench().call(payment.attemptReference), payment);
+    const cause = notProcessed[status];
+    expect(outcome).toMatchObject(cause ? { type: "notProcessed", cause } : unknownAnswer);
+    const settling = status < 500 ? { type: "refused", definitive: false } : unknownAnswer;
+    expect(await connector.capture(bench().call(`${hold.attemptReference}_cap`), hold)).toMatchObject(settling);
+    expect(await connector.void(bench().call(`${hold.attemptReference}_void`), hold)).toMatchObject(settling);
+    expect((await connector.lookUp(bench().call(""), hold)).type).toBe("cannotTell");
+  });
+
+  it.each(statuses)("takes status %d as unknown when somebody else's error comes with it", async (status) => {
+    const hold = await holdPayment(bench(), bench().newPayment());
+    const { connector } = bench();
+    for (const body of ["", "null", '{"message":"no healthy upstream"}', refusalOf(599)]) {
+      bench().spoilWith(() => ({ status, headers: { "content-type": "application/json" }, body }));
+      const payment = bench().newPayment();
+      const { outcome } = await connector.authorize(bench().call(payment.attemptReference), payment);
+      expect(outcome).toMatchObject(unknownAnswer);
+      expect((await connector.lookUp(bench().call(""), hold)).type).toBe("cannotTell");
+    }
   });
 }
 
@@ -259,13 +285,4 @@ function describeTables({ gateway, declines, currencies }: ConformanceSubject): 
       expect(fromGatewayAmount(currencies, theirs.value, currency)).toEqual(amount);
     });
   });
-}
-
-/** An origin where nobody listens: the port was just given back. */
-async function closedOrigin(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
 }

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Receiver } from "../testing/receiver.ts";
-import { GatewayHttp, parseJsonObject } from "./gateway-http.ts";
+import { GatewayHttp, parseJsonObject, readJsonObject } from "./gateway-http.ts";
 
 describe("GatewayHttp.send()", () => {
   let http: GatewayHttp;
@@ -65,6 +65,18 @@ describe("GatewayHttp.send()", () => {
     await dripping.close();
   });
 
+  it("does not take an answer that nobody asked for as the next request's", async () => {
+    const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    gateway.answerWith(() => (socket) => void socket.write(answer("first") + answer("forged")));
+    const first = await post(gateway.url);
+    gateway.answerWith({ status: 200, body: "second" });
+    const second = await post(gateway.url);
+    expect([first, second].map((reply) => reply.type === "answer" && Buffer.from(reply.body).toString())).not.toContain(
+      "forged",
+    );
+    expect(second).toMatchObject({ type: "answer" });
+  });
+
   it("stops waiting when it is told to, without calling that a timeout", async () => {
     gateway.answerWith("hang");
     const stop = new AbortController();
@@ -72,6 +84,28 @@ describe("GatewayHttp.send()", () => {
     await gateway.waitFor();
     stop.abort();
     expect(await reply).toMatchObject({ type: "noAnswer", timedOut: false });
+  });
+});
+
+describe("readJsonObject()", () => {
+  const read = (headers: Record<string, string>) => readJsonObject({ headers, body: Buffer.from("{}") });
+
+  it.each(["application/json", "application/json;charset=UTF-8", "Application/JSON ; a=b", "application/hal+json"])(
+    "reads %s",
+    (contentType) => {
+      expect(read({ "content-type": contentType })).toEqual({});
+    },
+  );
+
+  it.each(["text/html", "text/plain", "application/jsonp", "application/json, text/html", ""])(
+    "takes %j for nothing",
+    (contentType) => {
+      expect(read({ "content-type": contentType })).toBeUndefined();
+    },
+  );
+
+  it("reads what names no type", () => {
+    expect(read({})).toEqual({});
   });
 });
 

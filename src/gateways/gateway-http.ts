@@ -93,7 +93,19 @@ export class GatewayHttp {
   }
 }
 
-/** The JSON object in an answer, or undefined for anything else: HTML, half a body, a list, nothing. */
+// RFC 9110 section 8.3 and RFC 6839 section 3.1; an answer that names no type is taken for what its bytes are.
+const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
+
+/** The JSON object that an answer says it holds: a page of somebody in between is none, whatever its bytes. */
+export function readJsonObject(answer: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}): Readonly<Record<string, unknown>> | undefined {
+  const contentType = answer.headers["content-type"];
+  return contentType === undefined || jsonType.test(contentType) ? parseJsonObject(answer.body) : undefined;
+}
+
+/** The JSON object in bytes, or undefined for anything else: HTML, half a body, a list, nothing. */
 export function parseJsonObject(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));

@@ -6,7 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 
 /** One request as it came over the wire. `body` holds its exact bytes, which a signature covers. */
 export type ReceivedRequest = {
@@ -19,8 +19,10 @@ export type ReceivedRequest = {
   readonly body: Buffer;
 };
 
-/** What to do with a request: answer it, hold it open until the receiver closes, or cut the connection. */
-export type Answer =
+/** What to do with a request: answer it, hold it open until the receiver closes, cut the connection, or write bytes of one's own to it. */
+export type Answer = GivenAnswer | ((socket: Socket) => void);
+
+type GivenAnswer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | "hang"
   | "reset";
@@ -53,7 +55,7 @@ export class Receiver {
   }
 
   /** Decides the answers from now on; 200 with an empty body until it is called. */
-  answerWith(answer: Answer | ((request: ReceivedRequest) => Answer | Promise<Answer>)): void {
+  answerWith(answer: GivenAnswer | ((request: ReceivedRequest) => Answer | Promise<Answer>)): void {
     this.#answer = typeof answer === "function" ? answer : () => answer;
   }
 
@@ -99,6 +101,7 @@ export class Receiver {
     this.#tellWaiters();
     const answer = await this.#answer(request);
     if (answer === "reset") message.socket.resetAndDestroy();
+    else if (typeof answer === "function") answer(message.socket);
     else if (answer !== "hang") response.writeHead(answer.status, answer.headers).end(answer.body);
   }
 

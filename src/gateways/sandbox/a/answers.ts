@@ -11,7 +11,7 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { type GatewayReply, isObject, parseJsonObject } from "../../gateway-http.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../../gateway-http.ts";
 import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
@@ -33,7 +33,7 @@ const definitive = new Set(["not_found", "already_voided", "already_declined", "
 
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 200 && isAbout(json, attempt) && json.status === "held") {
     return { type: "held", gatewayReference: json.id };
   }
@@ -48,7 +48,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
 
 export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   const authorization = reply.status === 200 ? json : authorizationCalled("already_captured", reply.status, json);
   if (isAbout(authorization, attempt) && authorization.status === "captured" && isWholeCapture(authorization)) {
     return { type: "done" };
@@ -58,7 +58,7 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
 
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 200 && json?.reference === attempt.attemptReference && json.status === "voided") {
     return { type: "done" };
   }
@@ -73,7 +73,7 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
 /** The record under our reference: a kept capture before a hold, a hold before anything that ended. */
 export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
   if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   const records = json?.data;
   if (reply.status !== 200 || json?.reference !== attempt.attemptReference || !Array.isArray(records)) {
     return { type: "cannotTell", reason: untrusted(reply.status).reason };
@@ -95,7 +95,7 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
 
 export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 401) return { type: "unreadable", because: "The gateway does not know this key." };
   if (reply.status !== 200 || json?.object !== "account") {
     return { type: "unreadable", because: `The gateway gave no account (HTTP ${reply.status}).` };

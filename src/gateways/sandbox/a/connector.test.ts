@@ -11,7 +11,28 @@ const subject = {
   credentials: { apiKey: new Secret("sandbox_test_conformance") },
 };
 
-describeConformance({ ...subject, gateway: "SANDBOX_A", declines, currencies });
+const errorTypes: Readonly<Partial<Record<number, string>>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "invalid_request_error",
+  409: "invalid_request_error",
+  429: "rate_limit_error",
+};
+
+describeConformance({
+  ...subject,
+  gateway: "SANDBOX_A",
+  declines,
+  currencies,
+  refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),
+  notProcessed: {
+    400: "request_refused",
+    401: "credentials_refused",
+    403: "credentials_refused",
+    409: "request_refused",
+    429: "rate_limited",
+  },
+});
 
 describe("SandboxAConnector", () => {
   let bench: GatewayBench;

@@ -13,7 +13,7 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { type GatewayReply, isObject, parseJsonObject } from "../../gateway-http.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../../gateway-http.ts";
 import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
@@ -35,7 +35,7 @@ const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"
 
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 200 && json?.merchantReference === attempt.attemptReference && isAmountOf(json, attempt)) {
     const { resultCode, pspReference, refusalReasonCode } = json;
     if (resultCode === "Authorised" && typeof pspReference === "string") {
@@ -52,14 +52,14 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
 
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json, hold)) return { type: "accepted" };
   return refusedOrUnknown(reply.status, json);
 }
 
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 201 && isReceived(json, attempt)) return { type: "accepted" };
   if (errorCodeOf(reply.status, json) === "payment_not_found") return { type: "absent" };
   return refusedOrUnknown(reply.status, json);
@@ -67,7 +67,7 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
 
 export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
-  const json = parseJsonObject(reply.body);
+  const json = readJsonObject(reply);
   if (reply.status === 401) return { type: "unreadable", because: "The gateway does not know this key." };
   if (reply.status === 403) return { type: "unreadable", because: "The key does not open this merchant account." };
   if (reply.status !== 200 || typeof json?.merchantAccount !== "string") {

@@ -18,7 +18,20 @@ const subject = {
   },
 };
 
-describeConformance({ ...subject, gateway: "SANDBOX_B", declines, currencies });
+describeConformance({
+  ...subject,
+  gateway: "SANDBOX_B",
+  declines,
+  currencies,
+  refusalOf: (status) => JSON.stringify({ status, errorCode: "in_no_row", errorType: "validation" }),
+  notProcessed: {
+    400: "request_refused",
+    401: "credentials_refused",
+    403: "credentials_refused",
+    422: "request_refused",
+    429: "rate_limited",
+  },
+});
 
 describe("SandboxBConnector", () => {
   let bench: GatewayBench;
