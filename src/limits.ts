@@ -55,6 +55,28 @@ export const repeatLongestMs = 5 * minute;
 /** What one capture, void or look-up may take. */
 export const settlingTimeoutMs = 10 * second;
 
+/** A gateway that cannot void for an hour has more than a hiccup, and the customer sees the hold. */
+export const voidAlarmMs = hour;
+/** Captures are answered in a second or two: after a minute a person should know before the customer asks. */
+export const captureAlarmMs = minute;
+
+/** Our records are compared with the gateways' once an hour: */
+export const comparisonEveryMs = hour;
+/** those of the attempts that changed within a day, so that each is compared many times, also after a day's outage. */
+export const comparisonWindowMs = 24 * hour;
+/** What changed just now is left to the next pass: a gateway's own record may lag behind its answers. */
+export const comparisonLagMs = minute;
+/** What a worker takes on of a pass at once, and how many reads it has under way: gateways limit both, and payments go first. */
+export const comparisonSliceAttempts = 50;
+export const comparisonConcurrency = 5;
+/** A slice that is not counted by then belonged to a worker that is gone. */
+export const comparisonLeaseMs = 3 * minute;
+
+/** Sessions that the audit looks at in one turn: a statement of some hundred milliseconds that nothing waits for. */
+export const auditSessionsMax = 5_000;
+/** How far back a turn of the audit looks for what has changed: several turns, so that none is missed. */
+export const auditLookBackMs = 5 * minute;
+
 /** Submissions that one process works on at once before recovery leaves the rest to others; each holds a few KiB. */
 export const submissionsInFlightMax = 256;
 
@@ -72,7 +94,15 @@ export const statementTimeoutMs = 15 * second;
 export const connectionWaitMs = 5 * second;
 /** A server that does not even say that it stopped a statement is gone: without this a loop would wait for it for ever. */
 export const databaseSilenceMs = 20 * second;
+/** A transaction of ours is never idle for long, so this one's process is stopped: its locks must not stop the others. */
+export const idleInTransactionMs = 10 * second;
 
+assert(leaseMs > idleInTransactionMs, "a stopped worker holds no lock any more when its lease lapses");
+assert(
+  comparisonLeaseMs > (comparisonSliceAttempts / comparisonConcurrency) * settlingTimeoutMs,
+  "a slice is counted under its lease, however slow the gateway",
+);
+assert(comparisonWindowMs > 2 * comparisonEveryMs, "what one pass leaves out the next one has");
 assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
 assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");

@@ -76,6 +76,19 @@ async function move(
   if (rows.length === 0) throw new LeaseLost("the attempt has moved on");
 }
 
+const selectTaken: Statement = {
+  name: "select_reference_taken",
+  text: `
+    SELECT 1 WHERE EXISTS (SELECT FROM attempt WHERE connection_id = $1 AND gateway_reference = $2 AND id <> $3)
+      OR EXISTS (SELECT FROM stray_hold h JOIN attempt a ON a.session_id = h.session_id AND a.id = h.attempt_id
+                 WHERE h.gateway_reference = $2 AND a.connection_id = $1)`,
+};
+
+/** Whether a gateway's reference is another attempt's, or a stray hold's, so that it cannot be this one's. */
+export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<boolean> {
+  return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
+}
+
 /** The gateway holds the amount: the attempt becomes the session's winner, and every unknown one is given back. */
 export async function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<void> {
   await move(tx, attempt, attempt.status, {

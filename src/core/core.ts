@@ -38,7 +38,12 @@ export type Core = {
   readonly forgetCards: (sessionId: string) => void;
   /** The connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
-  readonly bind: (connectionId: string, gateway: string, credentialVersion: number) => Promise<BoundConnector>;
+  /** What an attempt is bound to, or undefined when this environment lacks the connector or the credentials. */
+  readonly bind: (
+    connectionId: string,
+    gateway: string,
+    credentialVersion: number,
+  ) => Promise<BoundConnector | undefined>;
   /** What this process has seen of its connections' health. */
   readonly circuitBreaker: CircuitBreaker;
   readonly outbox: OutboxContext;

@@ -4,6 +4,7 @@ import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import {
+  isReferenceTaken,
   openAttempt,
   recordCaptured,
   recordCaptureOrdered,
@@ -20,12 +21,13 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { Failure, NextStep, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
-import { findCaptureReport, tellCaptureFailed } from "./late-captures.ts";
+import { findCaptureReports, tellCaptureFailed } from "./late-captures.ts";
 import { type Lease, lockSession, nameWinner } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 import { settleSession, tellMerchant } from "./settle.ts";
+import { openWorkItem } from "./work-items.ts";
 
 /** A claimed session in one worker's hands. */
 export type Work = { readonly core: Core; readonly lease: Lease; readonly trail: SessionWithTrail };
@@ -106,9 +108,12 @@ export async function openNext(
   session: PaymentSession,
   next: { to: PlannedConnection; because: string },
 ): Promise<string> {
+  // One that was taken away since the plan was made is sent nothing, which the attempt then says.
   const connector = core.connectorOf(next.to.gateway);
-  if (connector === undefined) throw new Error(`no connector for ${next.to.gateway}`);
-  const { refusesVoidedReference, executionLimitMs } = connector;
+  const { refusesVoidedReference, executionLimitMs } = connector ?? {
+    refusesVoidedReference: false,
+    executionLimitMs: 0,
+  };
   const id = core.entropy.uuid();
   await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs });
   return id;
@@ -126,11 +131,23 @@ export async function giveUpWaiting({ core, lease, trail }: Work, attempt: Attem
 /** At the end of the plan: was there a hold after all? Then it becomes the winner. */
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
-  if (answer.type === "captured") core.log.error({ attemptId: attempt.id }, "a capture that was never ordered");
   await core.database.transaction(async (tx) => {
     await lockSession(tx, lease);
-    await recordLookUp(tx, attempt, answer);
+    if (answer.type === "captured") await tellNeverOrdered(tx, core, attempt);
+    // A gateway that names another attempt's hold has told nothing about this one.
+    const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
+    await recordLookUp(
+      tx,
+      attempt,
+      isTaken ? { type: "cannotTell", reason: "another attempt has this reference" } : answer,
+    );
   });
+}
+
+/** A gateway that took money which nobody ordered it to take: a person has to see to it. */
+async function tellNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
+  const detail = `${name} has captured an attempt whose capture was never ordered.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId: id, detail });
 }
 
 async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Promise<void> {
@@ -164,10 +181,10 @@ async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, an
     case "accepted": {
       await recordCaptured(tx, attempt);
       // The notice may be faster than the answer.
-      const report = answer.type === "done" ? "captured" : await findCaptureReport(tx, attempt);
-      const captureConfirmed = report === "captured";
+      const reports = await findCaptureReports(tx, attempt);
+      const captureConfirmed = answer.type === "done" || reports.captured;
       await settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
-      if (report === "capture_failed") await tellCaptureFailed(tx, core, trail.session, attempt.id);
+      if (reports.failed) await tellCaptureFailed(tx, core, trail.session, attempt.id);
       return;
     }
     case "refused": {
@@ -200,7 +217,8 @@ async function recordGivenBack(
   // The rows were read before the void was sent, so that moment is never later than the sending.
   const askedAt = trail.readAt;
   const late = askedAt >= attempt.horizonAt;
-  if (answer.type === "done" || (answer.type === "absent" && late && !attempt.captureStartedAt)) {
+  const mayBeCaptured = attempt.captureStartedAt && !attempt.captureRefused;
+  if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
     await recordVoided(tx, attempt, { voidKind, askedAt });
     if (trail.session.status !== "CREATED") await tellMerchant(tx, core, trail.session, "payment_attempt.voided");
@@ -211,15 +229,13 @@ async function recordGivenBack(
     await nameWinner(tx, attempt);
     return settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
   }
-  if (answer.type === "alreadyCaptured") {
-    core.log.error({ attemptId: attempt.id }, "a capture that was never ordered");
-  }
+  if (answer.type === "alreadyCaptured") await tellNeverOrdered(tx, core, attempt);
   // Of voids that the gateway reports on later, the first one that no late authorize can outrun is remembered.
   const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
   await recordRepeat(tx, attempt, repeatAt(now, attempt.tries), voidAskedAt);
 }
 
 /** When a capture or void is sent again: after 1 s, 2 s, 4 s … at most 5 minutes. */
-function repeatAt(now: Date, tries: number): Date {
+export function repeatAt(now: Date, tries: number): Date {
   return new Date(now.getTime() + Math.min(repeatFirstMs * 2 ** tries, repeatLongestMs));
 }

@@ -1,19 +1,30 @@
 /** The flow's calls to gateways: each bound to its attempt's connection, credentials, deadline and idempotency key. */
-import type { AuthorizeAnswer, CaptureAnswer, Connector, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import type {
+  AuthorizeAnswer,
+  CaptureAnswer,
+  Connector,
+  LookUpAnswer,
+  Unknown,
+  VoidAnswer,
+} from "../gateways/connector.ts";
 import { attemptTimeoutMs, settlingTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
+import type { TheirRecord } from "./compare-records.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { lookUpInNotices } from "./stored-notices.ts";
+import { findEndInNotices, lookUpInNotices } from "./stored-notices.ts";
 
 /**
  * Asks the gateway for the hold, and lets the circuit breaker know how that went. Captures, voids and look-ups do not
  * count there: they are repeated for one payment for as long as it takes, and take another way than the card does.
  */
 export async function authorize(core: Core, session: PaymentSession, attempt: Attempt): Promise<AuthorizeAnswer> {
-  const { connector, credentials } = await bound(core, attempt);
+  const binding = await bind(core, attempt);
+  if (binding === undefined)
+    return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
+  const { connector, credentials } = binding;
   const reference = encodeId("att", attempt.id);
   const answer = await connector.authorize(
     { credentials, timeoutMs: attemptTimeoutMs, idempotencyKey: reference },
@@ -36,7 +47,9 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
  * capture already, its notice is the answer.
  */
 export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnswer> {
-  const { connector, credentials } = await bound(core, attempt);
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
   const known = await lookUpWithoutRead(core, connector, attempt);
   if (known?.type === "captured") return { type: "done" };
   const key = `${encodeId("att", attempt.id)}_cap`;
@@ -48,7 +61,9 @@ export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnsw
 
 /** Asks the gateway to give the hold back. A new key each time: a gateway may repeat its first answer to a known one. */
 export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer> {
-  const { connector, credentials } = await bound(core, attempt);
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
   const known = await lookUpWithoutRead(core, connector, attempt);
   if (known?.type === "voided") return { type: "done" };
   if (known?.type === "captured") return { type: "alreadyCaptured" };
@@ -57,11 +72,38 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
   return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
 }
 
+/** Gives back a hold of an attempt that is over: of exactly this authorization, whatever else the attempt's reference holds. */
+export async function voidStray(
+  core: Core,
+  attempt: Attempt,
+  stray: { gatewayReference: string; tries: number },
+): Promise<VoidAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
+  const known = connector.canRead ? undefined : await findEndInNotices(core.database, attempt, stray.gatewayReference);
+  if (known !== undefined) return { type: known === "captured" ? "alreadyCaptured" : "done" };
+  const key = `${encodeId("att", attempt.id)}_stray${stray.tries}`;
+  return connector.void(
+    { credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key },
+    { ...atGateway(attempt), gatewayReference: stray.gatewayReference },
+  );
+}
+
 /** Asks whether the gateway holds the amount; where it cannot be asked, its stored notices are the answer. */
 export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
-  const { connector, credentials } = await bound(core, attempt);
+  return (await readRecord(core, attempt)).answer;
+}
+
+/** The gateway's record of an attempt, and whether it was read or put together from its notices. */
+export async function readRecord(core: Core, attempt: Attempt): Promise<TheirRecord> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return { answer: { type: "cannotTell", reason: unbound }, source: "read" };
+  const { connector, credentials } = binding;
   const known = await lookUpWithoutRead(core, connector, attempt);
-  return known ?? connector.lookUp({ credentials, timeoutMs: settlingTimeoutMs }, atGateway(attempt));
+  if (known !== undefined) return { answer: known, source: "notices" };
+  const call = { credentials, timeoutMs: settlingTimeoutMs };
+  return { answer: await connector.lookUp(call, atGateway(attempt)), source: "read" };
 }
 
 /** What the notices of a gateway tell that cannot be asked; undefined for one that can. */
@@ -73,7 +115,12 @@ async function lookUpWithoutRead(
   return canRead ? undefined : lookUpInNotices(core.database, attempt);
 }
 
-function bound(core: Core, attempt: Attempt) {
+const unbound = "this installation has no connector for the gateway, or not the attempt's credentials";
+
+// The gateway may still act on what it was sent, so nothing but its own word ends the matter: asked again later.
+const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };
+
+function bind(core: Core, attempt: Attempt) {
   return core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
 }
 

@@ -3,6 +3,7 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { tellMerchant } from "./settle.ts";
+import { openWorkItem } from "./work-items.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
 type SessionKey = { readonly id: string; readonly merchantId: string };
@@ -17,14 +18,14 @@ const selectReports: Statement = {
       AND n.amount_minor = a.amount_minor AND n.currency = a.currency`,
 };
 
-/** What the stored notices say of an attempt's capture, for exactly its amount; undefined before there is one. */
-export async function findCaptureReport(
-  tx: Tx,
-  { sessionId, id }: AttemptKey,
-): Promise<"captured" | "capture_failed" | undefined> {
+/** What was reported of a capture. Both may be: a gateway can take back that it has captured. */
+export type CaptureReports = { readonly captured: boolean; readonly failed: boolean };
+
+/** What the stored notices say of an attempt's capture, for exactly its amount. */
+export async function findCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Promise<CaptureReports> {
   const rows = await tx.query<{ kind: string }>(selectReports, [sessionId, id, encodeId("att", id)]);
-  if (rows.some(({ kind }) => kind === "captured")) return "captured";
-  return rows.length > 0 ? "capture_failed" : undefined;
+  const has = (wanted: string) => rows.some(({ kind }) => kind === wanted);
+  return { captured: has("captured"), failed: has("capture_failed") };
 }
 
 // Locked by its id alone: a condition on more would be judged by the row as it was before the lock was waited for, and
@@ -48,22 +49,24 @@ const selectTold: Statement = {
 type Ended = SessionKey & { readonly capturedAttemptId: string | null; readonly captureConfirmed: boolean | null };
 
 /**
- * Acts once on what was reported of a session's capture: confirms it, or tells the merchant that it failed. Before the
- * session has settled it does nothing: settling reads the same notices.
+ * Acts once on what was reported of a session's capture: confirms it, or tells the merchant that it failed, also after it
+ * was confirmed. Before the session has settled it does nothing: settling reads the same notices.
  */
 export async function recordCaptureReport(core: Core, attempt: AttemptKey): Promise<void> {
   await core.database.transaction(async (tx) => {
     const [session] = await tx.query<Ended>(lockEnded, [attempt.sessionId]);
-    if (session?.capturedAttemptId !== attempt.id || session.captureConfirmed) return;
-    const report = await findCaptureReport(tx, attempt);
-    if (report === "captured") await tx.query(confirm, [session.id]);
-    if (report !== "capture_failed" || (await tx.query(selectTold, [session.id])).length > 0) return;
-    await tellCaptureFailed(tx, core, session, attempt.id);
+    if (session?.capturedAttemptId !== attempt.id) return;
+    const { captured, failed } = await findCaptureReports(tx, attempt);
+    if (captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
+    if (failed && (await tx.query(selectTold, [session.id])).length === 0) {
+      await tellCaptureFailed(tx, core, session, attempt.id);
+    }
   });
 }
 
-/** The gateway took the capture on and could not do it: an alarm, and an event for the merchant. */
+/** The gateway took the capture on and could not do it: an alarm, a row in the work list, and an event for the merchant. */
 export async function tellCaptureFailed(tx: Tx, core: Core, session: SessionKey, attemptId: string): Promise<void> {
-  core.log.error({ sessionId: session.id, attemptId }, "an accepted capture has failed");
+  const detail = "The gateway reports that the capture has failed: the merchant may not get the money.";
+  await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", sessionId: session.id, attemptId, detail });
   await tellMerchant(tx, core, session, "payment_attempt.capture_failed");
 }

@@ -1,6 +1,6 @@
 /** What a gateway without a read has told us: its stored, signed notices, read as a look-up. */
 import type { LookUpAnswer } from "../gateways/connector.ts";
-import type { Database, Statement } from "../platform/database.ts";
+import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Attempt } from "./entities.ts";
 
@@ -52,4 +52,25 @@ export async function lookUpInNotices(database: Database, attempt: Attempt): Pro
     default:
       return { type: "cannotTell", reason: "no notice about this attempt has arrived" };
   }
+}
+
+const selectEnd: Statement = {
+  name: "select_end_of_authorization",
+  text: `
+    SELECT bool_or(kind IN ('captured','already_captured')) AS "isCaptured"
+    FROM gateway_notice
+    WHERE connection_id = $1 AND attempt_reference = $2 AND gateway_reference = $3
+      AND kind IN ('captured','already_captured','voided')`,
+};
+
+/** What was reported of exactly this authorization's end; undefined before there is a report. */
+export async function findEndInNotices(
+  queryable: Queryable,
+  attempt: Pick<Attempt, "id" | "connectionId">,
+  gatewayReference: string,
+): Promise<"captured" | "voided" | undefined> {
+  const values = [attempt.connectionId, encodeId("att", attempt.id), gatewayReference];
+  const [row] = await queryable.query<{ isCaptured: boolean | null }>(selectEnd, values);
+  if (row === undefined || row.isCaptured === null) return undefined;
+  return row.isCaptured ? "captured" : "voided";
 }

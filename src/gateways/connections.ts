@@ -1,6 +1,6 @@
 /** A merchant's accounts at gateways: their sealed, versioned credentials, and how an attempt is bound to one version. */
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
-import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
+import { hasKeyFor, type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 import type { Connector, Credentials } from "./connector.ts";
 
 /** One account of a merchant at a gateway. */
@@ -80,17 +80,22 @@ const selectCredential: Statement = {
   text: "SELECT sealed FROM connection_credential WHERE connection_id = $1 AND version = $2",
 };
 
-/** The clear credentials of one version. */
-export async function loadCredentials(
-  queryable: Queryable,
-  ring: KeyRing,
-  wanted: { connectionId: string; credentialVersion: number },
-): Promise<Credentials> {
+type Wanted = { readonly connectionId: string; readonly credentialVersion: number };
+
+/** The clear credentials of one version, which must exist. */
+export async function loadCredentials(queryable: Queryable, ring: KeyRing, wanted: Wanted): Promise<Credentials> {
+  const credentials = await findCredentials(queryable, ring, wanted);
+  if (credentials === undefined) throw new Error("there are no such credentials, or no key that opens them");
+  return credentials;
+}
+
+/** The clear credentials of one version; undefined when there are none, or when the ring has no key that opens them. */
+async function findCredentials(queryable: Queryable, ring: KeyRing, wanted: Wanted): Promise<Credentials | undefined> {
   const [row] = await queryable.query<{ sealed: string }>(selectCredential, [
     wanted.connectionId,
     wanted.credentialVersion,
   ]);
-  if (row === undefined) throw new Error("the credentials of an attempt are kept while it is open");
+  if (row === undefined || !hasKeyFor(ring, row.sealed)) return undefined;
   const clear = JSON.parse(unseal(ring, placeOf(wanted.connectionId), row.sealed).expose()) as Record<string, string>;
   return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
 }
@@ -120,7 +125,7 @@ function placeOf(connectionId: string): string {
 // A version never changes, so what was opened once stays right; the bound is far above a process's working set.
 const boundMax = 1_000;
 
-/** Binds attempts to connectors with credentials, opening each sealed version once. */
+/** Binds attempts to connectors with credentials, opening each sealed version once; undefined where either is missing. */
 export function createBinder(options: {
   database: Database;
   ring: KeyRing;
@@ -129,11 +134,12 @@ export function createBinder(options: {
   const opened = new Map<string, Credentials>();
   return async (connectionId: string, gateway: string, credentialVersion: number) => {
     const connector = options.connectorOf(gateway);
-    if (connector === undefined) throw new Error(`no connector for ${gateway}`);
+    if (connector === undefined) return undefined;
     const key = `${connectionId}/${credentialVersion}`;
     let credentials = opened.get(key);
     if (credentials === undefined) {
-      credentials = await loadCredentials(options.database, options.ring, { connectionId, credentialVersion });
+      credentials = await findCredentials(options.database, options.ring, { connectionId, credentialVersion });
+      if (credentials === undefined) return undefined;
       if (opened.size >= boundMax) opened.clear();
       opened.set(key, credentials);
     }

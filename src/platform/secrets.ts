@@ -87,6 +87,11 @@ export function unseal(ring: KeyRing, place: string, sealed: string): Secret {
   return new Secret(text.toString("utf8"));
 }
 
+/** Whether the ring still has the key that sealed this. */
+export function hasKeyFor(ring: KeyRing, sealed: string): boolean {
+  return ring.keys[sealed.slice(0, sealed.indexOf("."))] !== undefined;
+}
+
 function keyOf(ring: KeyRing, kid: string): Uint8Array {
   const key = ring.keys[kid];
   if (key === undefined) throw new Error(`sealing key ${JSON.stringify(kid)} is not in the ring`);

@@ -90,6 +90,7 @@ CREATE TABLE stray_hold (
   CHECK ((ended_at IS NULL) = (next_try_at IS NOT NULL)),
   CHECK ((ended_at IS NULL) = (outcome IS NULL))
 );
+CREATE INDEX stray_hold_by_reference ON stray_hold (gateway_reference);
 CREATE INDEX stray_hold_due ON stray_hold (next_try_at) WHERE ended_at IS NULL;
 
 -- Whether a reference at a connection belongs, or may turn out to belong, to an attempt that is not final without a hold.
