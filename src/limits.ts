@@ -72,6 +72,8 @@ export const comparisonConcurrency = 5;
 /** A slice that is not counted by then belonged to a worker that is gone. */
 export const comparisonLeaseMs = 3 * minute;
 
+/** One worker audits once a minute; the loops of several come at moments that differ a little. */
+export const auditEveryMs = 50 * second;
 /** Sessions that the audit looks at in one turn: a statement of some hundred milliseconds that nothing waits for. */
 export const auditSessionsMax = 5_000;
 /** How far back a turn of the audit looks for what has changed: several turns, so that none is missed. */
@@ -103,6 +105,7 @@ assert(
   "a slice is counted under its lease, however slow the gateway",
 );
 assert(comparisonWindowMs > 2 * comparisonEveryMs, "what one pass leaves out the next one has");
+assert(auditLookBackMs > 2 * auditEveryMs, "the audit sees every change");
 assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
 assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
