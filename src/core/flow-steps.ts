@@ -22,7 +22,7 @@ import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { Failure, NextStep, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
 import { findCaptureReports, tellCaptureFailed } from "./late-captures.ts";
-import { type Lease, lockSession, nameWinner } from "./lease.ts";
+import { type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
@@ -206,6 +206,10 @@ export async function giveBack({ core, lease, trail }: Work, attempt: Attempt): 
     const { session, now } = await lockSession(tx, lease);
     await recordGivenBack(tx, { core, lease, trail: { ...trail, session } }, { attempt, answer, now });
   });
+  // The notice may be faster than the answer; then it found nobody who waited for it.
+  if (answer.type === "accepted" && (await gateway.isEndReported(core, attempt))) {
+    await wakeSession(core.database, attempt.sessionId);
+  }
 }
 
 async function recordGivenBack(

@@ -14,6 +14,7 @@ import { classifyHealth } from "./circuit-breaker.ts";
 import type { TheirRecord } from "./compare-records.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
+import { loadSession } from "./session-trail.ts";
 import { findEndInNotices, lookUpInNotices } from "./stored-notices.ts";
 
 /**
@@ -70,6 +71,19 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
   if (known?.type === "absent") return { type: "absent" };
   const key = `${encodeId("att", attempt.id)}_void${attempt.tries + 1}`;
   return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
+}
+
+/** Whether the stored notices, as of now, tell what became of an attempt that is being given back. */
+export async function isEndReported(
+  core: Core,
+  { sessionId, id }: Pick<Attempt, "sessionId" | "id">,
+): Promise<boolean> {
+  // Read again: which notices count depends on what was last recorded of the void.
+  const { attempts } = await loadSession(core.database, sessionId);
+  const attempt = attempts.find((one) => one.id === id);
+  if (attempt?.status !== "VOIDING") return false;
+  const { type } = await lookUpInNotices(core.database, attempt);
+  return type === "voided" || type === "captured" || type === "absent";
 }
 
 /** Gives back a hold of an attempt that is over: of exactly this authorization, whatever else the attempt's reference holds. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
+import { wakeSession } from "../core/lease.ts";
 import { reconcileOnce } from "../core/reconcile.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import { type SignedFields, signNotice } from "../gateways/sandbox/b/notice-signature.ts";
@@ -209,6 +210,20 @@ describe("processNoticesOnce()", () => {
     expect(await firstAttempt(session)).toMatchObject({ status: "VOIDED", voidKind: "VOIDED" });
     expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.degraded", "payment_attempt.voided"]);
+  });
+
+  it("loses no report of a void that comes before the void's own answer", async () => {
+    const { session, attempt } = await degradedPayment();
+    await fixture.sandbox.hold("b.void");
+    await wakeSession(fixture.core.database, session.id);
+    await reconcileOnce(fixture.core);
+    await fixture.sandbox.paused({ operation: "b.void", reference: encodeId("att", attempt.id) });
+    await take(noticeOf(attempt, { psp: "faster", eventCode: "TECHNICAL_CANCEL", originalReference: "psp_held" }));
+    await processNoticesOnce(fixture.core);
+    await fixture.sandbox.release({ operation: "b.void" });
+    await Promise.all(fixture.core.inFlight);
+    await reconcile();
+    expect(await firstAttempt(session)).toMatchObject({ status: "VOIDED", voidKind: "VOIDED" });
   });
 
   it("ends the giving back of what never existed, by a void that was sent when nothing can come any more", async () => {
