@@ -10,7 +10,7 @@ const selectNotices: Statement = {
     SELECT kind, gateway_reference AS "gatewayReference", declined
     FROM gateway_notice
     WHERE connection_id = $1 AND attempt_reference = $2
-      AND (kind = 'absent' AND received_at >= $5 OR amount_minor = $3 AND currency = $4)
+      AND (kind IN ('voided', 'declined') OR kind = 'absent' AND received_at >= $5 OR amount_minor = $3 AND currency = $4)
     ORDER BY received_at`,
 };
 
@@ -24,9 +24,10 @@ type NoticeRow = {
 const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
 
 /**
- * Only a notice with our reference, our amount and our currency counts; without one we cannot tell. What never existed has
- * no amount, and counts once the gateway has taken on a void that was sent after the attempt's horizon: an earlier void
- * may have found nothing because the authorize had yet to come.
+ * Money counts only for exactly our amount and currency, and only under our reference; without such a notice we cannot
+ * tell. That nothing is held, or no longer, is true of a hold over any amount: one over another amount has to end too.
+ * What never existed counts once the gateway has taken on a void that was sent after the attempt's horizon: an earlier
+ * void may have found nothing because the authorize had yet to come.
  */
 export async function lookUpInNotices(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
   const rows = await database.query<NoticeRow>(selectNotices, [

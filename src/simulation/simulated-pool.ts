@@ -1,0 +1,134 @@
+/** A process's connections to PostgreSQL, each statement an await that can be its last: what `Database` is given in a run. */
+import type { Pool, QueryResult } from "pg";
+import { idempotencyWaitMs } from "../limits.ts";
+import type { Acted, SimulatedProcess, Stage } from "./simulated-process.ts";
+import type { Backend, Query, SqlServer } from "./sql-server.ts";
+
+// What the server waits for a client in mid-transaction, before it rolls back and hangs up.
+const idleInTransactionMs = 10_000;
+
+type Parts = { readonly process: SimulatedProcess; readonly server: SqlServer; readonly stage: Stage; readonly epochMs: number };
+
+export class SimulatedPool {
+  readonly #parts: Parts;
+  readonly #open = new Set<SimulatedClient>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** The two methods of a pool that `Database` calls. */
+  asPool(): Pool {
+    return this as unknown as Pool;
+  }
+
+  async connect(): Promise<SimulatedClient> {
+    const client = new SimulatedClient(this.#parts, this.#parts.server.lend(), () => this.#open.delete(client));
+    this.#open.add(client);
+    return client;
+  }
+
+  async query(query: Query): Promise<QueryResult> {
+    const client = await this.connect();
+    try {
+      return await client.query(query);
+    } finally {
+      client.release();
+    }
+  }
+
+  /** The process is dead: the server rolls back what it had open. */
+  async abandon(): Promise<void> {
+    for (const client of this.#open) await client.cut();
+    this.#open.clear();
+  }
+
+  /** The process is stopped, and the server will not wait for it for ever. */
+  stopFor(ms: number): void {
+    if (ms <= idleInTransactionMs) return;
+    for (const client of this.#open) {
+      this.#parts.stage.timeline.after(idleInTransactionMs, () => client.cutIfIdleInTransaction());
+    }
+  }
+}
+
+class SimulatedClient {
+  readonly #parts: Parts;
+  readonly #onRelease: () => void;
+  #backend: Backend | undefined;
+  #statements = 0;
+  #isWaiting = false;
+
+  constructor(parts: Parts, backend: Backend, onRelease: () => void) {
+    this.#parts = parts;
+    this.#backend = backend;
+    this.#onRelease = onRelease;
+  }
+
+  query(query: Query): Promise<QueryResult> {
+    this.#statements++;
+    const name = typeof query === "string" ? query : (query.name ?? query.text);
+    return this.#parts.process.step(name, () => this.#send(query));
+  }
+
+  async #send(query: Query): Promise<Acted<QueryResult>> {
+    const { server, stage, epochMs } = this.#parts;
+    if (this.#backend === undefined) return lost();
+    if (this.#isCut("before")) return this.#lose();
+    await server.setClock(epochMs + stage.timeline.nowMs);
+    const acted = await server.run(this.#backend, query);
+    if (acted.type === "waits") return this.#waitForLock(acted);
+    return this.#isCut("after") ? this.#lose() : acted;
+  }
+
+  #waitForLock(acted: Extract<Acted<QueryResult>, { type: "waits" }>): Acted<QueryResult> {
+    const { server, stage } = this.#parts;
+    const backend = this.#backend!;
+    const statement = this.#statements;
+    this.#isWaiting = true;
+    stage.timeline.after(idempotencyWaitMs, () => {
+      if (this.#isWaiting && this.#statements === statement) return server.stopWaiting(backend);
+    });
+    const onEnd: typeof acted.onEnd = (report) =>
+      acted.onEnd((ended) => {
+        this.#isWaiting = false;
+        report(ended);
+      });
+    return { type: "waits", onEnd };
+  }
+
+  #isCut(when: "before" | "after"): boolean {
+    const { stage, process } = this.#parts;
+    const isCut = stage.faults.strikes("cutConnection", stage.timeline.nowMs);
+    if (isCut) process.note(() => `the connection breaks ${when} the server has run it`);
+    return isCut;
+  }
+
+  async #lose(): Promise<Acted<QueryResult>> {
+    await this.cut();
+    return lost();
+  }
+
+  release(): void {
+    this.#onRelease();
+    if (this.#backend !== undefined) this.#parts.server.takeBack(this.#backend);
+    this.#backend = undefined;
+  }
+
+  async cut(): Promise<void> {
+    const backend = this.#backend;
+    this.#backend = undefined;
+    this.#isWaiting = false;
+    if (backend !== undefined) await this.#parts.server.abandon(backend);
+  }
+
+  async cutIfIdleInTransaction(): Promise<void> {
+    if (!this.#backend?.inTransaction || this.#isWaiting || this.#parts.process.isRunning) return;
+    this.#parts.process.note(() => "the server ends its idle transaction");
+    await this.cut();
+  }
+}
+
+function lost(): Acted<QueryResult> {
+  return { type: "error", error: Object.assign(new Error("the connection is lost"), { code: "ECONNRESET" }) };
+}

@@ -1,0 +1,93 @@
+/** The database of a simulation: the product's own schema on real PostgreSQL, except for where its clock comes from. */
+import { randomBytes } from "node:crypto";
+import { Client, escapeIdentifier } from "pg";
+import { recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
+import { migrate } from "../migrations/migrate.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { accounts, type Schedule } from "./schedule.ts";
+import { sealing } from "./simulated-core.ts";
+import { SqlServer } from "./sql-server.ts";
+
+/** A migrated database with a merchant and its connections, for as many runs as you like, one after the other. */
+export type SimulationDatabase = {
+  readonly server: SqlServer;
+  readonly merchantId: string;
+  /** By index of `accounts`. */
+  readonly connectionIds: readonly string[];
+  /** Makes a schedule's plan the merchant's newest routing rule. */
+  setRule(schedule: Pick<Schedule, "plan" | "failoverOn">): Promise<void>;
+  /** Removes the rows of all runs. */
+  clear(): Promise<void>;
+  drop(): Promise<void>;
+};
+
+// A sequence is seen by every transaction at once, which no table is.
+const simulatedClock = `
+  CREATE SEQUENCE app.simulated_clock;
+  CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+    'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
+
+export async function createSimulationDatabase(serverUrl: string): Promise<SimulationDatabase> {
+  const name = `simulation_${randomBytes(6).toString("hex")}`;
+  const url = Object.assign(new URL(serverUrl), { pathname: name }).href;
+  await runOn(serverUrl, `CREATE DATABASE ${name}`, `CREATE ROLE ${name}`);
+  await migrate({ ownerUrl: url, kind: "environment", runtimeRole: name });
+  await runOn(url, simulatedClock);
+  const server = await SqlServer.connect(url);
+  const merchantId = systemEntropy.uuid();
+  const connectionIds = await connectAccounts(url, merchantId);
+  return {
+    server,
+    merchantId,
+    connectionIds,
+    async setRule({ plan, failoverOn }) {
+      await server.observe({
+        name: "set_rule",
+        text: `INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3 FROM routing_rule WHERE merchant_id = $1`,
+        values: [merchantId, plan.map((index) => connectionIds[index]), failoverOn],
+      });
+    },
+    async clear() {
+      await server.observe("TRUNCATE payment_session, attempt, outbox_event, gateway_notice CASCADE");
+    },
+    async drop() {
+      await server.close();
+      await runOn(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`, `DROP ROLE ${escapeIdentifier(name)}`);
+    },
+  };
+}
+
+async function connectAccounts(url: string, merchantId: string): Promise<string[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const one = { query: client.query.bind(client), release: () => {} };
+    const database = new Database({ ...one, connect: async () => one } as never);
+    const connectionIds: string[] = [];
+    for (const { gateway, account } of accounts) {
+      const id = systemEntropy.uuid();
+      await database.transaction(async (tx) => {
+        await recordConnection(tx, { id, merchantId, gateway, account });
+        const credentials = { connectionId: id };
+        const credentialVersion = await stageCredentials(tx, sealing, { connectionId: id, credentials });
+        await recordVerified(tx, { connectionId: id, credentialVersion });
+      });
+      connectionIds.push(id);
+    }
+    return connectionIds;
+  } finally {
+    await client.end();
+  }
+}
+
+async function runOn(url: string, ...statements: string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

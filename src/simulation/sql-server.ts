@@ -1,0 +1,197 @@
+/**
+ * Real PostgreSQL, one statement at a time: the simulation decides when each is sent, so that a seed repeats. A statement
+ * that has to wait for another transaction's lock is set aside until that transaction ends.
+ */
+import { Client, type QueryResult } from "pg";
+import type { Acted } from "./simulated-process.ts";
+
+/** A statement as the driver takes it. */
+export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
+
+type Answer = { readonly type: "value"; readonly value: QueryResult } | { readonly type: "error"; readonly error: unknown };
+
+/** One connection of the server, lent to a simulated process for a transaction or a statement. */
+export class Backend {
+  readonly client: Client;
+  readonly processId: number;
+  inTransaction = false;
+  hasWritten = false;
+
+  constructor(client: Client, processId: number) {
+    this.client = client;
+    this.processId = processId;
+  }
+}
+
+type Waiter = { readonly backend: Backend; readonly answer: Promise<Answer>; report: (answer: Answer) => Promise<void> };
+
+// Three processes, each with a submission, a recovery and a notice in hand, and some to spare.
+const backendsMax = 16;
+
+const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i;
+
+export class SqlServer {
+  /** Called after each statement that has changed rows for everybody to see. */
+  onChange: () => Promise<void> = async () => {};
+  readonly #observer: Client;
+  readonly #idle: Backend[] = [];
+  readonly #all: Backend[] = [];
+  #waiters: Waiter[] = [];
+  #clockMs = Number.NaN;
+
+  private constructor(observer: Client) {
+    this.#observer = observer;
+  }
+
+  /** Connects as the owner, to a database whose `app.clock()` asks `app.simulated_clock`. */
+  static async connect(url: string): Promise<SqlServer> {
+    const server = new SqlServer(await connected(url));
+    for (let count = 0; count < backendsMax; count++) await server.#addBackend(await connected(url));
+    return server;
+  }
+
+  async #addBackend(client: Client): Promise<void> {
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    const backend = new Backend(client, rows[0].pid);
+    this.#all.push(backend);
+    this.#idle.push(backend);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#observer, ...this.#all.map(({ client }) => client)].map((client) => client.end()));
+  }
+
+  /** For the simulation itself: looks at rows beside all processes. */
+  observe(query: Query): Promise<QueryResult> {
+    return this.#observer.query(query as string);
+  }
+
+  async setClock(epochMs: number): Promise<void> {
+    if (epochMs === this.#clockMs) return;
+    this.#clockMs = epochMs;
+    await this.#observer.query({ name: "set_clock", text: "SELECT setval('app.simulated_clock', $1)", values: [epochMs] });
+  }
+
+  /** At once: opening a connection is no await of the code under test. */
+  lend(): Backend {
+    const idle = this.#idle.pop();
+    if (idle === undefined) throw new Error(`a run has at most ${backendsMax} connections open`);
+    return idle;
+  }
+
+  takeBack(backend: Backend): void {
+    this.#idle.push(backend);
+  }
+
+  /** Sends one statement; its error is part of the answer. */
+  async run(backend: Backend, query: Query): Promise<Acted<QueryResult>> {
+    const answer = backend.client.query(query as string).then(
+      (value): Answer => ({ type: "value", value }),
+      (error: unknown): Answer => ({ type: "error", error }),
+    );
+    const answered = await this.#answerUnlessBlocked(backend, answer);
+    if (answered !== undefined) {
+      await this.#note(backend, query, answered);
+      return answered;
+    }
+    const waiter: Waiter = { backend, answer, report: async () => {} };
+    this.#waiters.push(waiter);
+    return {
+      type: "waits",
+      onEnd: (report) => {
+        waiter.report = async (late) => {
+          await this.#note(backend, query, late);
+          report(late);
+        };
+      },
+    };
+  }
+
+  /** What the server does when a client is gone: it stops its statement and rolls back. */
+  async abandon(backend: Backend): Promise<void> {
+    const waiter = this.#waiters.find((waiting) => waiting.backend === backend);
+    if (waiter !== undefined) await this.#stop(waiter);
+    if (backend.inTransaction) await this.run(backend, "ROLLBACK");
+    this.takeBack(backend);
+  }
+
+  /** Stops a statement that still waits for a lock, as `lock_timeout` does. */
+  async stopWaiting(backend: Backend): Promise<void> {
+    const waiter = this.#waiters.find((waiting) => waiting.backend === backend);
+    if (waiter === undefined) return;
+    await this.#stop(waiter);
+    await waiter.report({ type: "error", error: Object.assign(new Error("lock timeout"), { code: "55P03" }) });
+  }
+
+  async #stop(waiter: Waiter): Promise<void> {
+    this.#waiters = this.#waiters.filter((other) => other !== waiter);
+    await this.#observer.query("SELECT pg_cancel_backend($1)", [waiter.backend.processId]);
+    await waiter.answer;
+  }
+
+  async #note(backend: Backend, query: Query, answer: Answer): Promise<void> {
+    const text = typeof query === "string" ? query : query.text;
+    const wrote = answer.type === "value" && isWrite.test(text);
+    if (text === "BEGIN") backend.inTransaction = true;
+    else if (text === "COMMIT" || text === "ROLLBACK") {
+      const committed = backend.hasWritten && text === "COMMIT" && answer.type === "value";
+      backend.inTransaction = false;
+      backend.hasWritten = false;
+      if (committed) await this.onChange();
+      await this.#serveWaiters();
+    } else if (backend.inTransaction) backend.hasWritten ||= wrote;
+    else if (wrote) await this.onChange();
+  }
+
+  async #serveWaiters(): Promise<void> {
+    for (const waiter of [...this.#waiters]) {
+      if (!this.#waiters.includes(waiter)) continue;
+      const answer = await this.#answerUnlessBlocked(waiter.backend, waiter.answer);
+      if (answer === undefined) continue;
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      await waiter.report(answer);
+    }
+  }
+
+  /** The answer, or undefined while another transaction of the run has to end first. Which of the two does not depend on time. */
+  async #answerUnlessBlocked(backend: Backend, answer: Promise<Answer>): Promise<Answer | undefined> {
+    for (;;) {
+      if (!this.#all.some((other) => other !== backend && other.inTransaction)) return answer;
+      const blockers = this.#blockers(backend);
+      const first = await Promise.race([answer, blockers]);
+      await blockers;
+      if (!Array.isArray(first)) return first;
+      // In a circle of waits the server itself ends one statement.
+      if (first.length > 0) return (await this.#isInCircle(backend)) ? answer : undefined;
+    }
+  }
+
+  async #blockers(backend: Backend): Promise<number[]> {
+    const query = { name: "blockers", text: "SELECT pg_blocking_pids($1) AS pids", values: [backend.processId] };
+    const { rows } = await this.#observer.query(query);
+    const ours = new Set(this.#all.map(({ processId }) => processId));
+    return (rows[0].pids as number[]).filter((processId) => ours.has(processId));
+  }
+
+  async #isInCircle(backend: Backend): Promise<boolean> {
+    const seen = new Set<number>();
+    let next: number[] = await this.#blockers(backend);
+    while (next.length > 0) {
+      if (next.includes(backend.processId)) return true;
+      const blocking = this.#all.filter(({ processId }) => next.includes(processId) && !seen.has(processId));
+      for (const { processId } of blocking) seen.add(processId);
+      next = [];
+      for (const other of blocking) next.push(...(await this.#blockers(other)));
+    }
+    return false;
+  }
+}
+
+// Every wait is the simulation's own to end.
+const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
+
+async function connected(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString, options: settings });
+  await client.connect();
+  return client;
+}
