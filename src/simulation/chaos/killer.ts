@@ -1,0 +1,52 @@
+/** Decides what goes down next: processes killed and stopped, servers restarted, acquirers cut off. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
+import type { Dice } from "../dice.ts";
+import type { Site } from "./site.ts";
+
+const second = 1_000;
+// A strike every two seconds on average: more often, and processes would do little else than start.
+const everyMsMax = 4 * second;
+
+const acquirers: readonly AcquirerName[] = ["A", "B"];
+
+// Shorter than a lease (20 s), longer than one, and past the horizon of an attempt at SANDBOX_B (50 s).
+const stopLengths: readonly (readonly [weight: number, range: readonly [leastS: number, mostS: number]])[] = [
+  [60, [1, 15]],
+  [30, [15, 40]],
+  [10, [55, 75]],
+];
+
+/** Strikes at random until it is told to end; what is down by then comes back by itself. */
+export async function strikeUntil(end: AbortSignal, site: Site, dice: Dice): Promise<void> {
+  while (!end.aborted) {
+    dice.weighted(strikes)(site, dice);
+    await pause(dice.between(0, everyMsMax), undefined, { signal: end }).catch(() => {});
+  }
+}
+
+type Strike = (site: Site, dice: Dice) => void;
+
+const strikes: readonly (readonly [weight: number, strike: Strike])[] = [
+  [20, ({ edges }, dice) => dice.pick(edges).kill(downMs(dice))],
+  [20, ({ workers }, dice) => dice.pick(workers).kill(downMs(dice))],
+  [12, ({ edges }, dice) => dice.pick(edges).stop(stopMs(dice))],
+  [12, ({ workers }, dice) => dice.pick(workers).stop(stopMs(dice))],
+  [5, ({ vault }, dice) => vault.kill(downMs(dice))],
+  [4, ({ vault }, dice) => vault.stop(dice.between(second, 15 * second))],
+  // Its requests wait in the system's buffers and are executed when it goes on: as late as a network may be.
+  [4, ({ sandbox }, dice) => sandbox.stop(dice.between(second, 12 * second))],
+  [8, (site, dice) => void site.cutOff(dice.pick(acquirers), dice.between(second, 15 * second))],
+  [6, (site, dice) => void site.moveNoticesTo(dice.between(0, 1))],
+  [4, ({ postgres }, dice) => postgres.restart(dice.pick(["fast", "immediate", "killed"] as const), downMs(dice))],
+  [4, ({ nats }, dice) => nats.kill({ losesStore: dice.chance(0.4) }, downMs(dice))],
+];
+
+function downMs(dice: Dice): number {
+  return dice.between(0, 4 * second);
+}
+
+function stopMs(dice: Dice): number {
+  const [leastS, mostS] = dice.weighted(stopLengths);
+  return dice.between(leastS * second, mostS * second);
+}

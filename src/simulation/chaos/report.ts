@@ -1,0 +1,59 @@
+/** The verdict of a chaos run as a table. PURE. */
+import type { Verdict } from "./chaos-run.ts";
+import { type ViolationKind, violationKinds } from "./check.ts";
+
+type Row = readonly [label: string, value: string];
+
+// Of each kind: enough to see what they have in common.
+const shownMax = 10;
+
+/** The whole report, ready to be printed. */
+export function writeReport(verdict: Verdict): string {
+  const { violations, stateFolder } = verdict;
+  const rows = rowsOf(verdict);
+  const width = Math.max(...rows.map(([label]) => label.length));
+  const table = rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`).join("\n");
+  const groups = [...Map.groupBy(violations, ({ kind }) => kind)].map(([kind, found]) => {
+    const shown = found.slice(0, shownMax).map(({ sessionId, detail }) => `  ${sessionId || "no session"}  ${detail}`);
+    const rest = found.length > shownMax ? [`  and ${found.length - shownMax} more`] : [];
+    return [`${kind}: ${violationKinds[kind as ViolationKind]} (${found.length})`, ...shown, ...rest].join("\n");
+  });
+  const where = `Everything is kept in ${stateFolder}: rows, acquirers' records and webhooks in records.json, what each process said in logs/. Search both for the session's id.`;
+  const verdictInWords = violations.length === 0 ? ["Nothing is wrong."] : groups;
+  return [table, ...verdictInWords, ...(stateFolder === undefined ? [] : [where])].join("\n\n");
+}
+
+function rowsOf({ options, tookS, records, violations, faults, tally }: Verdict): Row[] {
+  const { sessions, authorizations, webhooks, events, attempts } = records;
+  const statuses = [...Map.groupBy(sessions, ({ status }) => status)].map(
+    ([status, of]) => [status, of.length] as const,
+  );
+  const submitted = sessions.filter(({ submittedAt }) => submittedAt !== undefined).length;
+  const givenBack = authorizations.filter(({ status }) => status === "voided").length;
+  const captured = authorizations.filter(({ status }) => status === "captured").length;
+  return [
+    ["duration", `${options.minutes} min of chaos, ${Math.round(tookS)} s in all`],
+    ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
+    ["sessions", `${sessions.length}: ${list(statuses)}`],
+    ["submitted", `${submitted}, with ${attempts.length} attempts`],
+    ["SIGKILL", sumAndList(tally.under("kill "))],
+    ["SIGSTOP", sumAndList(tally.under("stop "))],
+    ["restarts", sumAndList(tally.under("restart "))],
+    ["acquirers cut off", sumAndList(tally.under("cut off "))],
+    ["ended by themselves", sumAndList(tally.under("ended by itself: "))],
+    ["acquirer faults", sumAndList(Object.entries(faults))],
+    ["captures, holds given back", `${captured}, ${givenBack}`],
+    ["events, webhooks", `${events.length}, ${webhooks.length}: ${list(tally.under("webhook "))}`],
+    ["answers", list(tally.under("answer "))],
+    ["violations", String(violations.length)],
+  ];
+}
+
+function sumAndList(counts: readonly (readonly [string, number])[]): string {
+  const sum = counts.reduce((total, [, count]) => total + count, 0);
+  return sum === 0 ? "0" : `${sum}: ${list(counts)}`;
+}
+
+function list(counts: readonly (readonly [string, number])[]): string {
+  return counts.map(([name, count]) => `${name} ${count}`).join(", ");
+}

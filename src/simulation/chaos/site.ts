@@ -1,0 +1,150 @@
+/** Everything that a chaos run runs: its own PostgreSQL and NATS, two edges, two workers, the vault and the pretend acquirers. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Role } from "../../config.ts";
+import { prepareDatabases } from "../../demo/databases.ts";
+import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
+import { roleVariables } from "../../demo/role-variables.ts";
+import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
+import { freePortRange } from "../../testing/free-port-range.ts";
+import { SandboxControl } from "../../testing/sandbox-control.ts";
+import { RoleKeeper } from "./role-keeper.ts";
+import { NatsKeeper, PostgresKeeper } from "./server-keeper.ts";
+import { type SiteMerchant, seedSite } from "./site-merchant.ts";
+import type { Tally } from "./tally.ts";
+
+/** Begins the name of every run's folder. */
+export const sitePrefix = "switchyard-chaos-";
+
+// Six ports for the first edge and everything that there is once, six for the second edge, two for the servers.
+const portsPerDemo = 6;
+const portsInAll = 2 * portsPerDemo + 2;
+
+export class Site {
+  readonly stateFolder: string;
+  readonly postgres: PostgresKeeper;
+  readonly nats: NatsKeeper;
+  readonly acquirers: SandboxControl;
+  /** Where each edge takes REST and the checkout's calls. */
+  readonly edgeOrigins: readonly string[];
+  readonly vaultOrigin: string;
+  sandbox!: RoleKeeper;
+  vault!: RoleKeeper;
+  edges: readonly RoleKeeper[] = [];
+  workers: readonly RoleKeeper[] = [];
+  /** The database of the test environment, as the roles enter it. */
+  databaseUrl = "";
+  readonly #tally: Tally;
+  readonly #addresses: readonly [DemoAddresses, DemoAddresses];
+  readonly #started: { end(): Promise<void> }[] = [];
+  #variables: Record<string, string> = {};
+  #merchant: SiteMerchant | undefined;
+  #dataFolder: string | undefined;
+
+  private constructor(place: { stateFolder: string; firstPort: number; tally: Tally }) {
+    const { stateFolder, firstPort, tally } = place;
+    this.stateFolder = stateFolder;
+    this.#tally = tally;
+    this.#addresses = [addressesFrom(firstPort), addressesFrom(firstPort + portsPerDemo)];
+    const [serverPort, natsPort] = [firstPort + portsInAll - 2, firstPort + portsInAll - 1];
+    this.postgres = new PostgresKeeper({ stateFolder, tally, port: serverPort });
+    this.nats = new NatsKeeper({ stateFolder, tally, port: natsPort });
+    const [{ sandboxOrigin, vaultOrigin }] = this.#addresses;
+    this.acquirers = new SandboxControl(sandboxOrigin);
+    this.edgeOrigins = this.#addresses.map(({ apiOrigin }) => apiOrigin);
+    this.vaultOrigin = vaultOrigin;
+  }
+
+  /** Starts all of it in a folder of its own; when something cannot start, nothing stays. */
+  static async open(tally: Tally): Promise<Site> {
+    const stateFolder = await mkdtemp(join(tmpdir(), sitePrefix));
+    const site = new Site({ stateFolder, firstPort: await freePortRange(portsInAll), tally });
+    try {
+      await site.#start();
+      return site;
+    } catch (error) {
+      await site.end();
+      await site.remove();
+      throw error;
+    }
+  }
+
+  /** Makes the one merchant, whose webhooks are posted to this address. */
+  async openMerchant(webhookUrl: string): Promise<SiteMerchant> {
+    const { stateFolder } = this;
+    const [addresses] = this.#addresses;
+    this.#merchant = await seedSite({ variables: this.#variables, addresses, stateFolder }, webhookUrl);
+    return this.#merchant;
+  }
+
+  /** An acquirer hangs up on everybody for a while; what it has on record stays. */
+  async cutOff(acquirer: AcquirerName, forMs: number): Promise<void> {
+    this.#tally.add(`cut off SANDBOX_${acquirer}`);
+    await this.acquirers.setDown(acquirer, true).catch(() => {});
+    await pause(forMs);
+    await this.acquirers.setDown(acquirer, false).catch(() => {});
+  }
+
+  /** SANDBOX_B posts its notices to this edge from now on, as a load balancer would choose another one. */
+  async moveNoticesTo(edge: number): Promise<void> {
+    await this.#merchant?.sendNoticesTo(this.edgeOrigins[edge] ?? "").catch(() => {});
+  }
+
+  /** Everything runs again, nobody is cut off, and the acquirers are without faults. */
+  async calm(): Promise<void> {
+    await Promise.all([this.postgres.wake(), this.nats.wake()]);
+    await Promise.all(this.#roles().map((keeper) => keeper.wake()));
+    await this.acquirers.setFaults();
+    await Promise.all([this.acquirers.setDown("A", false), this.acquirers.setDown("B", false)]);
+  }
+
+  /** Stops everything; what was stored stays. */
+  async end(): Promise<void> {
+    const [servers, roles] = [this.#started.slice(0, 2), this.#started.slice(2)];
+    await Promise.all(roles.map((one) => one.end()));
+    for (const one of servers.toReversed()) await one.end();
+  }
+
+  /** Leaves nothing behind. As root, PostgreSQL's data and programs are in a folder of the system's, beside nothing else. */
+  async remove(): Promise<void> {
+    const isElsewhere = this.#dataFolder !== undefined && !this.#dataFolder.startsWith(this.stateFolder);
+    const folders = [this.stateFolder, ...(isElsewhere ? [dirname(dirname(this.#dataFolder!))] : [])];
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+
+  async #start(): Promise<void> {
+    const server = await this.postgres.start();
+    this.#started.push(this.postgres);
+    this.#dataFolder = server.dataFolder;
+    const databases = await prepareDatabases(server.ownerUrl, this.stateFolder);
+    this.databaseUrl = databases.test;
+    const { urls } = await this.nats.start();
+    this.#started.push(this.nats);
+    const [first, second] = this.#addresses;
+    this.#variables = roleVariables(this.stateFolder, first, { databases, nats: urls });
+    this.sandbox = this.#keep("sandbox", "sandbox");
+    this.vault = this.#keep("vault", "vault");
+    this.edges = [this.#keep("edge", "edge-1"), this.#keep("edge", "edge-2", second)];
+    this.workers = [this.#keep("worker", "worker-1"), this.#keep("worker", "worker-2")];
+    await Promise.all(this.#roles().map((keeper) => keeper.start()));
+  }
+
+  #keep(role: Role, name: string, own: DemoAddresses = this.#addresses[0]): RoleKeeper {
+    const variables = {
+      ...this.#variables,
+      SWITCHYARD_ENVIRONMENTS: "test",
+      SWITCHYARD_PUBLIC_PORT: String(own.ports.public),
+      SWITCHYARD_GRPC_PORT: String(own.ports.grpc),
+    };
+    const logFolder = join(this.stateFolder, "logs");
+    const keeper = new RoleKeeper({ name, role, variables, logFolder, tally: this.#tally });
+    this.#started.push(keeper);
+    return keeper;
+  }
+
+  #roles(): readonly RoleKeeper[] {
+    return [this.sandbox, this.vault, ...this.edges, ...this.workers];
+  }
+}
