@@ -67,7 +67,7 @@ describe("GatewayHttp.send()", () => {
 
   it("does not take an answer that nobody asked for as the next request's", async () => {
     const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    gateway.answerWith(() => (socket) => void socket.write(answer("first") + answer("forged")));
+    gateway.answerWith({ write: (socket) => void socket.write(answer("first") + answer("forged")) });
     const first = await post(gateway.url);
     gateway.answerWith({ status: 200, body: "second" });
     const second = await post(gateway.url);

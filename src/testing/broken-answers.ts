@@ -6,20 +6,21 @@ const html = "<html><body>It works!</body></html>";
 const megabyte = 1024 * 1024;
 
 /** Writes exactly these bytes in place of an answer, and hangs up unless told otherwise. */
-const bytes =
-  (text: string, { thenHangUp = true } = {}) =>
-  (socket: Socket) =>
-    void (thenHangUp ? socket.end(text) : socket.write(text));
+const bytes = (text: string, { thenHangUp = true } = {}) => ({
+  write: (socket: Socket) => void (thenHangUp ? socket.end(text) : socket.write(text)),
+});
 
 /** Writes without end, as fast as it is read. */
-const endlessly = (head: string, chunk: string) => (socket: Socket) => {
-  const write = (): void => {
-    while (!socket.destroyed && socket.write(chunk)) {}
-  };
-  socket.on("error", () => {}).on("drain", write);
-  socket.write(head);
-  write();
-};
+const endlessly = (head: string, chunk: string) => ({
+  write(socket: Socket): void {
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) {}
+    };
+    socket.on("error", () => {}).on("drain", more);
+    socket.write(head);
+    more();
+  },
+});
 
 const head = (...lines: readonly string[]) => `${["HTTP/1.1 200 OK", ...lines].join("\r\n")}\r\n\r\n`;
 const json = "content-type: application/json";
@@ -95,9 +96,11 @@ export const silences: Readonly<Record<string, Spoil>> = {
         thenHangUp: false,
       },
     ),
-  "a byte now and then": () => (socket) => {
-    socket.write(head(json, "content-length: 100000"));
-    const timer = setInterval(() => socket.write(" "), 20);
-    socket.on("error", () => {}).on("close", () => clearInterval(timer));
-  },
+  "a byte now and then": () => ({
+    write(socket) {
+      socket.write(head(json, "content-length: 100000"));
+      const timer = setInterval(() => socket.write(" "), 20);
+      socket.on("error", () => {}).on("close", () => clearInterval(timer));
+    },
+  }),
 };

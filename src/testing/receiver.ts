@@ -20,12 +20,11 @@ export type ReceivedRequest = {
 };
 
 /** What to do with a request: answer it, hold it open until the receiver closes, cut the connection, or write bytes of one's own to it. */
-export type Answer = GivenAnswer | ((socket: Socket) => void);
-
-type GivenAnswer =
+export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | "hang"
-  | "reset";
+  | "reset"
+  | { readonly write: (socket: Socket) => void };
 
 type Waiter = { readonly arrived: () => boolean; readonly wake: () => void };
 
@@ -55,7 +54,7 @@ export class Receiver {
   }
 
   /** Decides the answers from now on; 200 with an empty body until it is called. */
-  answerWith(answer: GivenAnswer | ((request: ReceivedRequest) => Answer | Promise<Answer>)): void {
+  answerWith(answer: Answer | ((request: ReceivedRequest) => Answer | Promise<Answer>)): void {
     this.#answer = typeof answer === "function" ? answer : () => answer;
   }
 
@@ -101,8 +100,9 @@ export class Receiver {
     this.#tellWaiters();
     const answer = await this.#answer(request);
     if (answer === "reset") message.socket.resetAndDestroy();
-    else if (typeof answer === "function") answer(message.socket);
-    else if (answer !== "hang") response.writeHead(answer.status, answer.headers).end(answer.body);
+    else if (answer === "hang") return;
+    else if ("write" in answer) answer.write(message.socket);
+    else response.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
   #tellWaiters(): void {
