@@ -69,6 +69,12 @@ describe("decideNext()", () => {
     expect(answer.because).not.toContain("SANDBOX_A");
   });
 
+  it("says that it was the capture which a gateway refused", () => {
+    const refused = { gateway: "SANDBOX_A", kind: "GATEWAY_ERROR", captureRefused: true } as const;
+    const { because } = decideNext(refused, rule, left);
+    expect(because).toContain("after a capture refused for good at SANDBOX_A");
+  });
+
   it("stops at the end of the plan and at the end of the budget, and says which", () => {
     const timeout = { gateway: "SANDBOX_A", kind: "TIMEOUT" } as const;
     expect(decideNext(timeout, rule, { plan: [], withinBudget: true }).because).toContain("no gateway left");

@@ -15,6 +15,8 @@ export type Failure = {
   readonly kind: FailureKind;
   readonly stop?: Stop | undefined;
   readonly noCard?: NoCard | undefined;
+  /** It held, and would not let the money be taken. */
+  readonly captureRefused?: boolean | undefined;
 };
 
 /** What the merchant has set for failover. */
@@ -61,7 +63,8 @@ export function decideNext(
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
   if (failure.noCard !== undefined)
     return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
-  const happened = `${kindInWords[failure.kind]} at ${failure.gateway}`;
+  const what = failure.captureRefused ? "a capture refused for good" : kindInWords[failure.kind];
+  const happened = `${what} at ${failure.gateway}`;
   const [to] = left.plan;
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
     return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };

@@ -189,7 +189,7 @@ async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, an
     }
     case "refused": {
       if (!answer.definitive) return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
-      const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR" });
+      const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
       return recordCaptureRefused(tx, attempt, answer.gatewayCode, next);
     }
     case "unknown":

@@ -72,7 +72,11 @@ function expectedSession({ outcome }: TestCard): PaymentSessionJson {
     processing: false,
     failover,
     ...(capturedVia && { capturedVia }),
-    attempts: gatewaysOf(outcome).map((gateway, index) => ({ gateway, sequence: index + 1 })),
+    attempts: outcome.attempts.map(({ captureRefused }, index) => ({
+      gateway: gatewaysOf(outcome)[index]!,
+      sequence: index + 1,
+      ...(captureRefused && { gatewayCode: captureRefused }),
+    })),
   };
 }
 

@@ -67,10 +67,10 @@ export class ShopCustomer {
     this.#shopUrl = shopUrl;
   }
 
-  static async enter(browser: Browser, shopUrl: string): Promise<ShopCustomer> {
+  static async enter(browser: Browser, shopUrl: string, timeoutMs = stepTimeoutMs): Promise<ShopCustomer> {
     const context = await browser.newContext();
     // Before the test's own timeout, so that the step that hangs is named.
-    context.setDefaultTimeout(stepTimeoutMs);
+    context.setDefaultTimeout(timeoutMs);
     const page = await context.newPage();
     const customer = new ShopCustomer(context, page, shopUrl);
     await page.exposeFunction("note", (noted: Noted) => void customer.notes.push(noted));

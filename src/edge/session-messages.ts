@@ -80,7 +80,7 @@ function toAttempt(attempt: Attempt): MessageInitShape<typeof AttemptSchema> {
     status: Attempt_Status[attempt.status],
     ...(attempt.failureKind && { failureKind: Attempt_FailureKind[attempt.failureKind] }),
     ...present("declineCode", attempt.declineCode),
-    ...present("gatewayCode", attempt.gatewayCode),
+    ...present("gatewayCode", attempt.gatewayCode ?? attempt.captureRefused),
     ...present("gatewayReference", attempt.gatewayReference),
     startedAt: timestampFromDate(attempt.startedAt),
     ...moment("completedAt", attempt.completedAt),

@@ -46,14 +46,13 @@ function statusLine(state: SessionState | undefined): Html {
 }
 
 function attempt(state: AttemptState): Html {
-  const { sequence, gateway, status, because, failureKind, declineCode, durationMs, next } = state;
-  const kind = failureKind && html`<small>${failureKind}</small>`;
-  const code = declineCode && html`<code>${declineCode}</code>`;
-  const duration = durationMs !== undefined && html`<small>${durationMs} ms</small>`;
+  const { sequence, gateway, status, because, failureKind, declineCode, gatewayCode, durationMs, next } = state;
+  const why = [failureKind, declineCode ?? gatewayCode].filter((one) => one !== undefined);
+  const duration = durationMs !== undefined && html`<small>${durationMs}&nbsp;ms</small>`;
   const nextStep =
     next && html`<p class="note">${next.action === "failover" ? "Failover" : "Stop"}: ${next.because}</p>`;
   return html`<li>
-<p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${kind} ${code} ${duration}</p>
+<p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${why.map((one) => html`<code>${one}</code> `)}${duration}</p>
 <p class="note">${because}</p>
 ${nextStep}
 ${status === "VOIDING" && html`<p class="note">What it may hold is being given back; that can take a minute or two.</p>`}
@@ -70,8 +69,11 @@ function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Ht
 
 const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
 const open = ["CREATED", "AUTHORIZING", "VOIDING", "UNKNOWN"];
+// Given back, as it should be.
+const neutral = ["VOIDED"];
 
 function badge(status: string): Html {
-  const tone = good.includes(status) ? "good" : open.includes(status) ? "open" : "bad";
+  const tones = { good, open, neutral };
+  const tone = Object.entries(tones).find(([, statuses]) => statuses.includes(status))?.[0] ?? "bad";
   return html`<span class="badge ${tone}">${status}</span>`;
 }

@@ -29,6 +29,7 @@ export type AttemptState = {
   readonly because: string;
   readonly failureKind?: string;
   readonly declineCode?: string;
+  readonly gatewayCode?: string;
   readonly durationMs?: number;
   readonly next?: { readonly action: string; readonly because: string };
 };

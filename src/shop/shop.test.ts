@@ -197,7 +197,8 @@ describe("the order page", () => {
           gateway: "SANDBOX_A",
           status: "DECLINED",
           because: "priority <1>",
-          declineCode: "card_declined",
+          failureKind: "HARD_DECLINE",
+          gatewayCode: "transaction_not_allowed",
           next: { action: "failover", because: "rule 3 moves on" },
         },
         { attemptId: "att_2", sequence: 2, gateway: "SANDBOX_B", status: "CAPTURED", because: "priority 2" },
@@ -205,6 +206,7 @@ describe("the order page", () => {
     };
     const seen = await seenOnOrderPage(orderRef, "after failover");
     expect(seen).toContain("priority &#60;1&#62;");
+    expect(seen).toMatch(/HARD_DECLINE.*transaction_not_allowed/);
     expect(seen).toContain("Failover: rule 3 moves on");
   });
 });

@@ -43,6 +43,8 @@ export type CardGroup = "approved" | "failover" | "declined" | "nasty";
 export type AttemptOutcome = {
   readonly status: "CAPTURED" | "DECLINED" | "VOIDED";
   readonly failureKind?: "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
+  /** Why a gateway refused to capture what it held. */
+  readonly captureRefused?: string;
 };
 
 /** How a payment ends. */

@@ -25,8 +25,9 @@ export function attemptsInWords(outcome: CardOutcome): string {
   return outcome.attempts.map((attempt, index) => `${gateways[index]} ${attemptInWords(attempt)}`).join(", ");
 }
 
-function attemptInWords({ status, failureKind }: AttemptOutcome): string {
-  return failureKind === undefined ? status : `${status} (${failureKind})`;
+function attemptInWords({ status, failureKind, captureRefused }: AttemptOutcome): string {
+  const why = failureKind ?? captureRefused;
+  return why === undefined ? status : `${status} (${why})`;
 }
 
 function capturedVia(outcome: CardOutcome): string | undefined {

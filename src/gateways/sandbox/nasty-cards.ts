@@ -6,6 +6,7 @@ const approve: CardBehaviour = { act: "approve" };
 // A decline after which the rule fails over.
 const declineAtA: CardBehaviour = { act: "decline", code: "transaction_not_allowed" };
 const declineAtB: CardBehaviour = { act: "decline", code: "23" };
+const captureRefused = { status: "VOIDED", captureRefused: "capture_not_allowed" } as const;
 const declinedHard = { status: "DECLINED", failureKind: "HARD_DECLINE" } as const;
 
 const lostAnswers: readonly TestCard[] = [
@@ -151,7 +152,7 @@ const captures: readonly TestCard[] = [
     onB: approve,
     outcome: {
       status: "SUCCEEDED",
-      attempts: [{ status: "VOIDED" }, { status: "CAPTURED" }],
+      attempts: [captureRefused, { status: "CAPTURED" }],
       events: ["payment_session.succeeded"],
     },
   },
@@ -162,7 +163,7 @@ const captures: readonly TestCard[] = [
     behaviour: "Each gateway holds the money and refuses to capture it for good; both holds are voided.",
     onA: { act: "approve", capture: "refuse" },
     onB: { act: "approve", capture: "refuse" },
-    outcome: degraded([{ status: "VOIDED" }, { status: "VOIDED" }]),
+    outcome: degraded([captureRefused, captureRefused]),
   },
   {
     number: "4000000000004178",

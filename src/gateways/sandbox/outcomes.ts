@@ -38,9 +38,9 @@ export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {})
     attempts,
     events: [
       "payment_session.degraded",
-      // A hold whose capture was refused is given back before the end, and has no failure kind.
-      ...attempts.flatMap(({ status, failureKind }) =>
-        status === "VOIDED" && failureKind !== undefined ? ["payment_attempt.voided"] : [],
+      // A hold whose capture was refused is given back before the end.
+      ...attempts.flatMap(({ status, captureRefused }) =>
+        status === "VOIDED" && captureRefused === undefined ? ["payment_attempt.voided"] : [],
       ),
     ],
     ...waits,
