@@ -119,6 +119,17 @@ export class CoreFixture {
     await this.asOwner.query({ name: "lapse", text }, [id]);
   }
 
+  /** The card that gateways get from now on, until the next submission. */
+  useCard(number: string): void {
+    this.#forwarder.useCard(number);
+  }
+
+  /** Sets the database's clock so many minutes ahead of the true time. */
+  async setClockAhead(minutes: number): Promise<void> {
+    await this.asOwner.pool.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+      AS 'SELECT clock_timestamp() + interval ''${minutes} minutes'''`);
+  }
+
   trail(session: PaymentSession): Promise<SessionWithTrail> {
     return loadSession(this.core.database, session.id);
   }

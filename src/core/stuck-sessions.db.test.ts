@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createBinder } from "../gateways/connections.ts";
+import type { Connector } from "../gateways/connector.ts";
+import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import type { Core } from "./core.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery-fixture.ts";
+import { submitPayment } from "./submit-payment.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule([], [fixture.connectionIds[0]!]);
+});
+afterAll(() => fixture.close());
+afterEach(() => fixture.setClockAhead(0));
+
+/** Submits, and waits until nobody works on the session any more. */
+async function submitOn(core: Core): Promise<PaymentSession> {
+  const session = await fixture.newSession();
+  fixture.useCard(cards.approved);
+  const signal = AbortSignal.abort();
+  await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal });
+  await Promise.all(core.inFlight);
+  return session;
+}
+
+const firstOf = async (session: PaymentSession): Promise<Attempt> => (await fixture.trail(session)).attempts[0]!;
+
+const refusedForGood: Partial<Connector> = {
+  refusesVoidedReference: false,
+  capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+  void: async () => ({ type: "absent" }),
+};
+
+describe("a session whose capture is refused for good, and whose hold then is denied", () => {
+  it("waits for the horizon, and then ends", async () => {
+    const changed = withAnswers(fixture.core, refusedForGood);
+    // Only this gateway's late executions make the horizon matter.
+    const core: Core = { ...changed, connectorOf: () => lateGateway };
+    const session = await submitOn(core);
+    await recover(fixture, core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", captureRefused: "expired" });
+    expect((await fixture.trail(session)).session.status).toBe("CREATED");
+    await fixture.setClockAhead(2);
+    await recover(fixture, core, session);
+    await recover(fixture, core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDED", voidKind: "NEVER_EXISTED" });
+    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    expect(await fixture.eventTypes(session)).toContain("payment_session.degraded");
+  });
+
+  it("does not end while the capture may still land: nobody's word is believed over the order", async () => {
+    const core = withAnswers(fixture.core, {
+      ...refusedForGood,
+      capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
+    });
+    const session = await submitOn(core);
+    await fixture.setClockAhead(10);
+    await recover(fixture, core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", tries: 2 });
+    await fixture.setClockAhead(0);
+    await recover(fixture, fixture.core, session);
+    expect((await fixture.trail(session)).session.status).toBe("SUCCEEDED");
+  });
+});
+
+const lateGateway = {
+  ...({} as Connector),
+  refusesVoidedReference: false,
+  executionLimitMs: 1_000,
+  whyNotPayable: () => undefined,
+};
+
+describe("a session whose connector or credentials are gone", () => {
+  it("ends all the same when its attempt is unknown, and its hold is asked back later and later", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const core = withoutConnectors(fixture.core);
+    await recover(fixture, core, session);
+    expect((await paying).status).toBe("DEGRADED");
+    const first = await firstOf(session);
+    expect(first).toMatchObject({ status: "VOIDING", tries: 1 });
+    await recover(fixture, core, session);
+    const second = await firstOf(session);
+    expect(second.tries).toBe(2);
+    expect((await fixture.trail(session)).session.leaseUntil).toEqual(second.nextTryAt);
+    await fixture.sandbox.release({});
+    await Promise.all(fixture.core.inFlight);
+    await recover(fixture, fixture.core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDED" });
+  });
+
+  it("repeats the capture with pauses until they are back", async () => {
+    const core: Core = {
+      ...withoutConnectors(fixture.core),
+      bind: (...attempt) => (isCapturing ? Promise.resolve(undefined) : fixture.core.bind(...attempt)),
+      connectorOf: fixture.core.connectorOf,
+    };
+    let isCapturing = false;
+    const answered = withAnswers(core, {
+      async capture() {
+        isCapturing = true;
+        return { type: "unknown", kind: "GATEWAY_ERROR", reason: "credentials are being swapped" };
+      },
+    });
+    const session = await submitOn(answered);
+    await recover(fixture, core, session);
+    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", tries: 2, nextTryAt: expect.any(Date) });
+    await recover(fixture, fixture.core, session);
+    expect((await fixture.trail(session)).session.status).toBe("SUCCEEDED");
+  });
+
+  it("fails an attempt that cannot be sent, and says so", async () => {
+    const session = await submitOn({ ...fixture.core, inFlight: new Set(), bind: async () => undefined });
+    expect(await firstOf(session)).toMatchObject({ status: "FAILED", failureKind: "GATEWAY_ERROR" });
+    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+  });
+
+  it("fails an attempt, too, whose connector is gone since the plan was made", async () => {
+    const session = await fixture.newSession();
+    const { connectorOf } = fixture.core;
+    let asked = 0;
+    const core: Core = {
+      ...withoutConnectors(fixture.core),
+      connectorOf: (gateway) => (asked++ === 0 ? connectorOf(gateway) : undefined),
+    };
+    await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    expect(await firstOf(session)).toMatchObject({ status: "FAILED" });
+    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+  });
+
+  it("is bound to nothing when there are no such credentials, or no key that opens them", async () => {
+    const { connectionId, gateway } = await firstOf(await submitOn(fixture.core));
+    const { database, connectorOf } = fixture.core;
+    const otherRing = { current: "other", keys: { other: Buffer.alloc(32, 9) } };
+    expect(await fixture.core.bind(connectionId, gateway, 1)).toBeDefined();
+    expect(await fixture.core.bind(connectionId, gateway, 99)).toBeUndefined();
+    expect(await createBinder({ database, ring: otherRing, connectorOf })(connectionId, gateway, 1)).toBeUndefined();
+  });
+});
+
+describe("a gateway that gives two attempts one reference", () => {
+  it("has told nothing about the second, which ends and is given back", async () => {
+    const kept = await submitOn(fixture.core);
+    const { gatewayReference } = await firstOf(kept);
+    const core = withAnswers(fixture.core, {
+      authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
+      lookUp: async () => ({ type: "held", gatewayReference: gatewayReference! }),
+    });
+    const session = await submitOn(core);
+    expect(await firstOf(session)).toMatchObject({ gatewayReference: null, lookedUpAt: expect.any(Date) });
+    expect((await fixture.trail(session)).session.status).toBe("DEGRADED");
+    expect((await fixture.trail(kept)).session.status).toBe("SUCCEEDED");
+  });
+});
+
+describe("a capture that is reported failed after it was confirmed", () => {
+  it("is told to the merchant once, with a row in the work list, and the session stays SUCCEEDED", async () => {
+    const session = await submitOn(fixture.core);
+    const attempt = await firstOf(session);
+    const text = `
+      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
+      VALUES ($1, $2, 'capture_failed', $3, $4, 4900, 'EUR')`;
+    for (const noticeId of ["failed:1", "failed:2"]) {
+      const values = [attempt.connectionId, noticeId, encodeId("att", attempt.id), attempt.gatewayReference];
+      await fixture.core.database.query({ name: "take_notice", text }, values);
+      await processNoticesOnce(fixture.core);
+    }
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "payment_attempt.capture_failed"]);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "CAPTURE_FAILED", attemptId: attempt.id }]);
+    expect((await fixture.trail(session)).session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
+  });
+});
+
+describe("money that a gateway took without an order", () => {
+  it("is a row in the work list, whether a look-up or a void tells of it", async () => {
+    const core = withAnswers(fixture.core, {
+      authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
+      lookUp: async () => ({ type: "captured", gatewayReference: "r" }),
+      void: async () => ({ type: "alreadyCaptured" }),
+    });
+    const session = await submitOn(core);
+    await recover(fixture, core, session);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDING" });
+  });
+});
