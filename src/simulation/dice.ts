@@ -31,7 +31,10 @@ export class Dice {
 
   /** Picks by weight. */
   weighted<Value>(weights: readonly (readonly [weight: number, value: Value])[]): Value {
-    let rest = this.between(1, weights.reduce((sum, [weight]) => sum + weight, 0));
+    let rest = this.between(
+      1,
+      weights.reduce((sum, [weight]) => sum + weight, 0),
+    );
     for (const [weight, value] of weights) {
       rest -= weight;
       if (rest <= 0) return value;

@@ -23,7 +23,10 @@ const finalEvents = Object.values(finalEventOf);
 /** The first promise that is broken now, given the moment before; undefined while all are kept. */
 export function findViolation(now: Moment, before: Observed | undefined): string | undefined {
   return (
-    findDoubleCapture(now) ?? findWrongEnd(now) ?? findChangedEnd(now.observed, before) ?? findForbiddenAttempt(now, before)
+    findDoubleCapture(now) ??
+    findWrongEnd(now) ??
+    findChangedEnd(now.observed, before) ??
+    findForbiddenAttempt(now, before)
   );
 }
 
@@ -56,9 +59,12 @@ function findWrongSuccess(moment: Moment, attempts: readonly ObservedAttempt[]):
   }
   const reference = moment.referenceOf(winner!.id);
   const atGateway = moment.authorizations.find(({ attemptReference }) => attemptReference === reference);
-  if (atGateway === undefined || (atGateway.taken === 0 && !atGateway.captureFailed)) return "SUCCEEDED, and nothing was captured";
+  if (atGateway === undefined || (atGateway.taken === 0 && !atGateway.captureFailed))
+    return "SUCCEEDED, and nothing was captured";
   if (atGateway.amountMinor !== session.amount_minor) return "SUCCEEDED with another amount";
-  const others = moment.authorizations.filter((authorization) => authorization !== atGateway && authorization.taken > 0);
+  const others = moment.authorizations.filter(
+    (authorization) => authorization !== atGateway && authorization.taken > 0,
+  );
   return others.length > 0 ? "SUCCEEDED, and the money was captured at another attempt" : undefined;
 }
 
@@ -88,7 +94,8 @@ function findForbiddenAttempt({ observed }: Moment, before: Observed | undefined
   }
   const fraud = attempts.some(({ failure_kind }) => failure_kind === "FRAUD");
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
-  if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor)) return "an attempt over another amount";
+  if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
+    return "an attempt over another amount";
   const gone = before?.attempts.find(({ id }) => !attempts.some((attempt) => attempt.id === id));
   return gone && "an attempt has disappeared";
 }

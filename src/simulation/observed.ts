@@ -34,6 +34,8 @@ export type Observed = {
   readonly session: ObservedSession;
   readonly attempts: readonly ObservedAttempt[];
   readonly events: readonly ObservedEvent[];
+  /** When the next void of a stray hold is due; null while there is none. */
+  readonly strayDueAt: string | null;
 };
 
 /** Reads the session with this id. */
@@ -44,7 +46,8 @@ export function observedQuery(sessionId: string) {
       SELECT to_json(s) AS session,
         coalesce((SELECT json_agg(a ORDER BY a.sequence) FROM attempt a WHERE a.session_id = s.id), '[]') AS attempts,
         coalesce((SELECT json_agg(json_build_object('type', e.type, 'sequence', e.sequence) ORDER BY e.sequence)
-                  FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events
+                  FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events,
+        (SELECT to_json(min(h.next_try_at)) FROM stray_hold h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "strayDueAt"
       FROM payment_session s WHERE s.id = $1`,
     values: [sessionId],
   };

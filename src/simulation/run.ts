@@ -1,9 +1,12 @@
 /** One seed, played: a session, its customer, two or three processes of the service, its gateways, and everything that goes wrong. */
+import { compareOnce } from "../core/compare.ts";
 import type { Core } from "../core/core.ts";
 import { createSession } from "../core/create-session.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { reconcileOnce } from "../core/reconcile.ts";
+import { voidStraysOnce } from "../core/stray-holds.ts";
 import { submitPayment } from "../core/submit-payment.ts";
+import { comparisonEveryMs } from "../limits.ts";
 import { processNoticesOnce } from "../notifications/process-notices.ts";
 import { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -15,8 +18,8 @@ import { findUnfinished, findViolation, type Moment } from "./invariants.ts";
 import { NoticeCarrier } from "./notices.ts";
 import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
 import { accounts, drawSchedule, type Schedule, type Submission, shapes } from "./schedule.ts";
-import { createSimulatedCore, type LoggedError, simulatedEntropy } from "./simulated-core.ts";
 import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
+import { createSimulatedCore, type LoggedError, simulatedEntropy } from "./simulated-core.ts";
 import { SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import { SimulatedProcess, type Stage } from "./simulated-process.ts";
@@ -33,9 +36,8 @@ export type RunResult = {
   readonly history: readonly string[];
 };
 
-type Member = { readonly process: SimulatedProcess; core: Core; recoveryAtMs: number };
+type Member = { readonly process: SimulatedProcess; core: Core; recoveryAtMs: number; isVoidingStrays: boolean };
 
-const epochMs = Date.UTC(2026, 0, 1);
 // Long enough for every repeat with its longest pause, several times over.
 const endWithinMs = 6 * 3_600_000;
 // Whatever still travels when a session is over arrives within this time.
@@ -56,6 +58,7 @@ class Run {
   readonly #seed: number;
   readonly #database: SimulationDatabase;
   readonly #stage: Stage;
+  readonly #epochMs: number;
   readonly #schedule: Schedule;
   readonly #members: readonly Member[];
   readonly #gateways: readonly SimulatedGateway[];
@@ -65,17 +68,19 @@ class Run {
   readonly #walls: string[] = [];
   #sessionId = "";
   #observed: Observed | undefined;
+  #changedAtMs = 0;
   #violation: string | undefined;
 
   constructor(database: SimulationDatabase, { seed, keepHistory }: { seed: number; keepHistory: boolean }) {
     this.#seed = seed;
     this.#database = database;
+    this.#epochMs = database.nextEpochMs();
     const dice = new Dice(seed);
     const timeline = new Timeline(dice);
     const faults = new Faults(dice);
     this.#stage = { dice, timeline, faults, history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice);
-    this.#entropy = simulatedEntropy({ seed, epochMs, stage: this.#stage });
+    this.#entropy = simulatedEntropy({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
     this.#notices = new NoticeCarrier(
       this.#stage,
@@ -93,19 +98,18 @@ class Run {
     const { server } = this.#database;
     server.onChange = () => this.#look();
     this.#describeSchedule();
-    await server.setClock(epochMs);
+    await server.setClock(this.#epochMs);
     await this.#database.setRule(this.#schedule);
     await this.#createSession();
     for (const submission of this.#schedule.submissions) {
       timeline.after(submission.atMs, () => this.#submit(submission));
     }
-    for (const member of this.#members) this.#expireWhenDue(member);
-    let overAtMs: number | undefined;
+    for (const member of this.#members) {
+      this.#expireWhenDue(member);
+      this.#compareHourly(member);
+    }
     while (this.#violation === undefined && timeline.nowMs < this.#stage.faults.endMs + endWithinMs) {
-      if (!(await timeline.runNext())) break;
-      const isOver = this.#observed?.session.phase === "DONE" && timeline.nowMs >= this.#stage.faults.endMs;
-      if (isOver) overAtMs ??= timeline.nowMs;
-      if (overAtMs !== undefined && timeline.nowMs > overAtMs + stragglersMs) break;
+      if (!(await timeline.runNext()) || this.#isOver()) break;
     }
     this.#violation ??= findUnfinished(this.#moment());
     return {
@@ -116,6 +120,19 @@ class Run {
       walls: this.#walls,
       history: this.#stage.history.lines,
     };
+  }
+
+  #isOver(): boolean {
+    const { timeline, faults } = this.#stage;
+    const { session, strayDueAt } = this.#observed!;
+    if (session.phase !== "DONE" || strayDueAt !== null || timeline.nowMs < faults.endMs) return false;
+    const isHeld = this.#gateways.some(({ authorizations }) => authorizations.some(({ state }) => state === "held"));
+    return !isHeld && timeline.nowMs > this.#changedAtMs + stragglersMs;
+  }
+
+  /** A moment of the database, on the run's own clock. */
+  #since(moment: string): number {
+    return Date.parse(moment) - this.#epochMs;
   }
 
   #describeSchedule(): void {
@@ -136,7 +153,7 @@ class Run {
   #createMember(number: number): Member {
     const process = new SimulatedProcess(`process ${number}`, this.#stage);
     const { server } = this.#database;
-    const pool = new SimulatedPool({ process, server, stage: this.#stage, epochMs });
+    const pool = new SimulatedPool({ process, server, stage: this.#stage, epochMs: this.#epochMs });
     const start = () =>
       createSimulatedCore({
         process,
@@ -146,15 +163,18 @@ class Run {
         connectors: this.#connectorsOf(process),
         onError: (line) => this.#onError(process, line),
       });
-    const member: Member = { process, core: start(), recoveryAtMs: Number.POSITIVE_INFINITY };
+    const member: Member = { process, core: start(), recoveryAtMs: Number.POSITIVE_INFINITY, isVoidingStrays: false };
     process.onKill = () => pool.abandon();
     process.onStop = (ms) => pool.stopFor(ms);
     process.onStart = () => {
       member.core = start();
       member.recoveryAtMs = Number.POSITIVE_INFINITY;
+      member.isVoidingStrays = false;
       this.#recoverWhenDue(member);
       this.#expireWhenDue(member);
       this.#processNotices(member);
+      this.#voidStraysWhenDue(member);
+      this.#compareHourly(member);
     };
     return member;
   }
@@ -195,14 +215,14 @@ class Run {
     const session = this.#observed?.session;
     if (session?.phase !== "PROCESSING" || session.lease_until === null) return;
     const { timeline, dice } = this.#stage;
-    const lapsedMs = Date.parse(session.lease_until) - epochMs;
+    const lapsedMs = this.#since(session.lease_until);
     const atMs = Math.max(timeline.nowMs, lapsedMs + 1) + dice.between(0, recoveryEveryMs);
     if (member.recoveryAtMs <= atMs) return;
     member.recoveryAtMs = atMs;
     member.process.later(atMs - timeline.nowMs, async () => {
       if (member.recoveryAtMs !== atMs) return;
       member.recoveryAtMs = Number.POSITIVE_INFINITY;
-      if (Date.parse(this.#observed?.session.lease_until ?? "") - epochMs >= timeline.nowMs) return this.#recoverWhenDue(member);
+      if (this.#since(this.#observed?.session.lease_until ?? "") >= timeline.nowMs) return this.#recoverWhenDue(member);
       const again = () => member.process.later(recoveryEveryMs, () => this.#recoverWhenDue(member));
       reconcileOnce(member.core).then(again, again);
     });
@@ -212,7 +232,7 @@ class Run {
     const session = this.#observed?.session;
     if (session?.phase !== "IDLE") return;
     const { timeline, dice } = this.#stage;
-    const dueMs = Math.max(timeline.nowMs, Date.parse(session.expires_at) - epochMs) + dice.between(0, retryMs);
+    const dueMs = Math.max(timeline.nowMs, this.#since(session.expires_at)) + dice.between(0, retryMs);
     const again = () => this.#expireWhenDue(member);
     member.process.later(dueMs - timeline.nowMs, () => {
       if (this.#observed?.session.phase === "IDLE") expireOnce(member.core).then(again, again);
@@ -223,6 +243,31 @@ class Run {
     const { process } = member;
     process.later(this.#stage.dice.between(0, 1_000), () => {
       processNoticesOnce(member.core).catch(() => process.later(retryMs, () => this.#processNotices(member)));
+    });
+  }
+
+  #voidStraysWhenDue(member: Member): void {
+    const { timeline, dice } = this.#stage;
+    const dueAt = this.#observed?.strayDueAt;
+    if (dueAt == null || member.isVoidingStrays) return;
+    member.isVoidingStrays = true;
+    const delayMs = Math.max(0, this.#since(dueAt) - timeline.nowMs) + dice.between(0, recoveryEveryMs);
+    const again = () => {
+      member.isVoidingStrays = false;
+      this.#voidStraysWhenDue(member);
+    };
+    member.process.later(delayMs, () => void voidStraysOnce(member.core).then(again, again));
+  }
+
+  #compareHourly(member: Member): void {
+    const { timeline, dice } = this.#stage;
+    const delayMs = comparisonEveryMs - (timeline.nowMs % comparisonEveryMs) + dice.between(0, recoveryEveryMs);
+    member.process.later(delayMs, () => {
+      const turn = async () => {
+        while (await compareOnce(member.core));
+      };
+      const again = () => this.#compareHourly(member);
+      void turn().then(again, again);
     });
   }
 
@@ -262,10 +307,14 @@ class Run {
 
   async #look(): Promise<void> {
     const before = this.#observed;
+    this.#changedAtMs = this.#stage.timeline.nowMs;
     this.#observed = observedOf(await this.#database.server.observe(observedQuery(this.#sessionId)));
     this.#noteChange(before);
     this.#check(before);
-    for (const member of this.#members) this.#recoverWhenDue(member);
+    for (const member of this.#members) {
+      this.#recoverWhenDue(member);
+      this.#voidStraysWhenDue(member);
+    }
   }
 
   #noteChange(before: Observed | undefined): void {
@@ -289,7 +338,8 @@ class Run {
   #onSent({ type, attemptReference }: Sent): void {
     const attempt = this.#observed?.attempts.find(({ id }) => encodeId("att", id) === attemptReference);
     if (attempt === undefined) this.#violate(`${type} was sent for an attempt that is not committed`);
-    if (type === "capture" && attempt?.capture_started_at === null) this.#violate("a capture was sent before it was ordered");
+    if (type === "capture" && attempt?.capture_started_at === null)
+      this.#violate("a capture was sent before it was ordered");
   }
 
   #onError(process: SimulatedProcess, line: LoggedError): void {

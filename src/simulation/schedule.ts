@@ -99,7 +99,8 @@ function drawBehaviour(dice: Dice): GatewayBehaviour {
 
 /** The page is opened and paid within seconds, or at the last moment; some pay twice at once, some with two cards. */
 function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submission[] {
-  const atMs = expiresAfterMs === undefined ? dice.between(0, 3_000) : dice.between(expiresAfterMs - 200, expiresAfterMs + 50);
+  const atMs =
+    expiresAfterMs === undefined ? dice.between(0, 3_000) : dice.between(expiresAfterMs - 200, expiresAfterMs + 50);
   const submission = (delayMs: number, token: string): Submission => ({
     atMs: atMs + delayMs,
     token,

@@ -10,8 +10,8 @@ import type {
   GatewayCall,
   Hold,
   LookUpAnswer,
-  NotificationReading,
   Notice,
+  NotificationReading,
   RawNotification,
   Unknown,
   VerifyRow,
@@ -63,7 +63,11 @@ export class SimulatedConnector implements Connector {
   readonly #stage: Stage;
   readonly #world: GatewayWorld;
 
-  constructor(gateway: Gateway, shape: GatewayShape, parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld }) {
+  constructor(
+    gateway: Gateway,
+    shape: GatewayShape,
+    parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld },
+  ) {
     this.gateway = gateway;
     this.canRead = shape.canRead;
     this.refusesVoidedReference = shape.refusesVoidedReference;
@@ -137,7 +141,13 @@ export class SimulatedConnector implements Connector {
       case "voided":
         return { type: "voided" };
       case "declined":
-        return { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "05" };
+        return {
+          type: "declined",
+          kind: "HARD_DECLINE",
+          stop: "none",
+          declineCode: "card_declined",
+          gatewayCode: "05",
+        };
       default:
         return unreachable(found.state);
     }
@@ -176,7 +186,9 @@ export class SimulatedConnector implements Connector {
       if (sent.type === "capture") this.#world.captureOnItsWay(sent.attemptReference, 1);
       this.#travel(exchange, () => {});
     });
-    this.#process.note(() => `${what} answered: ${answer.type === "reply" ? JSON.stringify(answer.reply) : reasonOf(answer)}`);
+    this.#process.note(
+      () => `${what} answered: ${answer.type === "reply" ? JSON.stringify(answer.reply) : reasonOf(answer)}`,
+    );
     return answer;
   }
 
@@ -193,7 +205,9 @@ export class SimulatedConnector implements Connector {
     }
     if (strikes("breakAnswer")) timeline.after(dice.between(1, 2_000), () => arrive(broken));
     const late = exchange.lateMs > 0 && strikes("executeLate");
-    const delayMs = late ? dice.between(exchange.timeoutMs, exchange.timeoutMs + exchange.lateMs) : dice.between(10, 900);
+    const delayMs = late
+      ? dice.between(exchange.timeoutMs, exchange.timeoutMs + exchange.lateMs)
+      : dice.between(10, 900);
     timeline.after(delayMs, () => {
       if (isCapture) this.#world.captureOnItsWay(sent.attemptReference, -1);
       if (strikes("answerWithError")) {

@@ -65,7 +65,13 @@ export function simulatedEntropy(run: { seed: number; epochMs: number; stage: St
     uuid: () => {
       const time = now().getTime().toString(16).padStart(12, "0");
       const unique = `${run.seed.toString(16).padStart(8, "0")}${(++count).toString(16).padStart(10, "0")}`;
-      const groups = [time.slice(0, 8), time.slice(8), `7${unique.slice(0, 3)}`, `8${unique.slice(3, 6)}`, unique.slice(6)];
+      const groups = [
+        time.slice(0, 8),
+        time.slice(8),
+        `7${unique.slice(0, 3)}`,
+        `8${unique.slice(3, 6)}`,
+        unique.slice(6),
+      ];
       return groups.join("-");
     },
   };

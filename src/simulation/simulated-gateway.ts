@@ -1,6 +1,7 @@
 /** A gateway's own records: what it holds, has captured and has voided. Requests reach it late, twice or never; that is the network's doing. */
-import type { Declined } from "../gateways/declines.ts";
+
 import type { NoticeKind } from "../gateways/connector.ts";
+import type { Declined } from "../gateways/declines.ts";
 
 /** How one account at a gateway behaves in one run. */
 export type GatewayBehaviour = {
@@ -42,7 +43,11 @@ export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refu
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
 /** Tells of a change by a notice; only gateways that cannot be read do. */
-export type Report = (kind: NoticeKind, about: Payment & { readonly gatewayReference: string }, declined?: Declined) => void;
+export type Report = (
+  kind: NoticeKind,
+  about: Payment & { readonly gatewayReference: string },
+  declined?: Declined,
+) => void;
 
 export class SimulatedGateway {
   readonly shape: GatewayShape;
@@ -120,7 +125,12 @@ export class SimulatedGateway {
   #voidAndTell(wanted: { attemptReference: string }, found: Authorization | undefined): VoidReply {
     if (found === undefined || found.state === "declined") {
       const { attemptReference } = wanted;
-      this.#report("absent", { attemptReference, gatewayReference: `none_${attemptReference}`, amountMinor: 0, currency: "" });
+      this.#report("absent", {
+        attemptReference,
+        gatewayReference: `none_${attemptReference}`,
+        amountMinor: 0,
+        currency: "",
+      });
     } else if (found.state === "captured") {
       this.#tell("already_captured", found);
     } else {
@@ -142,7 +152,14 @@ export class SimulatedGateway {
 
   #open(payment: Payment, state: "held" | "declined"): Authorization {
     const gatewayReference = `${payment.attemptReference}/${this.authorizations.length + 1}`;
-    const opened: Authorization = { ...payment, gatewayReference, state, taken: 0, captureRefused: false, captureFailed: false };
+    const opened: Authorization = {
+      ...payment,
+      gatewayReference,
+      state,
+      taken: 0,
+      captureRefused: false,
+      captureFailed: false,
+    };
     this.authorizations.push(opened);
     return opened;
   }

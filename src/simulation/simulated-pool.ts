@@ -7,7 +7,12 @@ import type { Backend, Query, SqlServer } from "./sql-server.ts";
 // What the server waits for a client in mid-transaction, before it rolls back and hangs up.
 const idleInTransactionMs = 10_000;
 
-type Parts = { readonly process: SimulatedProcess; readonly server: SqlServer; readonly stage: Stage; readonly epochMs: number };
+type Parts = {
+  readonly process: SimulatedProcess;
+  readonly server: SqlServer;
+  readonly stage: Stage;
+  readonly epochMs: number;
+};
 
 export class SimulatedPool {
   readonly #parts: Parts;

@@ -17,6 +17,8 @@ export type SimulationDatabase = {
   readonly connectionIds: readonly string[];
   /** Makes a schedule's plan the merchant's newest routing rule. */
   setRule(schedule: Pick<Schedule, "plan" | "failoverOn">): Promise<void>;
+  /** When the next run begins: far behind the one before, whose rows are then too old for any of the product's windows. */
+  nextEpochMs(): number;
   /** Removes the rows of all runs. */
   clear(): Promise<void>;
   drop(): Promise<void>;
@@ -28,6 +30,9 @@ const simulatedClock = `
   CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS
     'SELECT timestamptz ''epoch'' + last_value * interval ''1 ms'' FROM app.simulated_clock'`;
 
+const firstEpochMs = Date.UTC(2026, 0, 1);
+const betweenEpochsMs = 3 * 24 * 3_600_000;
+
 export async function createSimulationDatabase(serverUrl: string): Promise<SimulationDatabase> {
   const name = `simulation_${randomBytes(6).toString("hex")}`;
   const url = Object.assign(new URL(serverUrl), { pathname: name }).href;
@@ -37,6 +42,7 @@ export async function createSimulationDatabase(serverUrl: string): Promise<Simul
   const server = await SqlServer.connect(url);
   const merchantId = systemEntropy.uuid();
   const connectionIds = await connectAccounts(url, merchantId);
+  let runs = 0;
   return {
     server,
     merchantId,
@@ -49,8 +55,9 @@ export async function createSimulationDatabase(serverUrl: string): Promise<Simul
         values: [merchantId, plan.map((index) => connectionIds[index]), failoverOn],
       });
     },
+    nextEpochMs: () => firstEpochMs + runs++ * betweenEpochsMs,
     async clear() {
-      await server.observe("TRUNCATE payment_session, attempt, outbox_event, gateway_notice CASCADE");
+      await server.observe("TRUNCATE payment_session, attempt, outbox_event, gateway_notice, comparison_run CASCADE");
     },
     async drop() {
       await server.close();

@@ -8,7 +8,9 @@ import type { Acted } from "./simulated-process.ts";
 /** A statement as the driver takes it. */
 export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
 
-type Answer = { readonly type: "value"; readonly value: QueryResult } | { readonly type: "error"; readonly error: unknown };
+type Answer =
+  | { readonly type: "value"; readonly value: QueryResult }
+  | { readonly type: "error"; readonly error: unknown };
 
 /** One connection of the server, lent to a simulated process for a transaction or a statement. */
 export class Backend {
@@ -23,7 +25,11 @@ export class Backend {
   }
 }
 
-type Waiter = { readonly backend: Backend; readonly answer: Promise<Answer>; report: (answer: Answer) => Promise<void> };
+type Waiter = {
+  readonly backend: Backend;
+  readonly answer: Promise<Answer>;
+  report: (answer: Answer) => Promise<void>;
+};
 
 // Three processes, each with a submission, a recovery and a notice in hand, and some to spare.
 const backendsMax = 16;
@@ -69,7 +75,11 @@ export class SqlServer {
   async setClock(epochMs: number): Promise<void> {
     if (epochMs === this.#clockMs) return;
     this.#clockMs = epochMs;
-    await this.#observer.query({ name: "set_clock", text: "SELECT setval('app.simulated_clock', $1)", values: [epochMs] });
+    await this.#observer.query({
+      name: "set_clock",
+      text: "SELECT setval('app.simulated_clock', $1)",
+      values: [epochMs],
+    });
   }
 
   /** At once: opening a connection is no await of the code under test. */
