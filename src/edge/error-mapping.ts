@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { isDatabaseDown } from "../platform/database.ts";
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
 import { TranscodingError, type TranscodingErrorKind } from "../transcoder/transcoding-error.ts";
 
@@ -136,15 +137,4 @@ export function toDomainError(error: unknown): DomainError {
   return new DomainError("internal", "Something went wrong on our side; the request id helps us to find it.", {
     cause: error,
   });
-}
-
-// The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention).
-const downCodes =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3})$/;
-// The driver's own errors carry no code (node_modules/pg/lib/client.js and pg-pool/index.js, 2026).
-const downMessages = /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/;
-
-function isDatabaseDown(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  return typeof code === "string" ? downCodes.test(code) : downMessages.test(String(message));
 }

@@ -100,3 +100,15 @@ export class Database implements Queryable {
     }
   }
 }
+
+// The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention).
+const downCodes =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3})$/;
+// The driver's own errors carry no code (node_modules/pg/lib/client.js and pg-pool/index.js, 2026).
+const downMessages = /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/;
+
+/** Whether an error says that the database cannot answer at the moment, so that the same request may succeed later. */
+export function isDatabaseDown(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return typeof code === "string" ? downCodes.test(code) : downMessages.test(String(message));
+}

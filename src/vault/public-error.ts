@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { isDatabaseDown } from "../platform/database.ts";
 import { DomainError, type DomainErrorCode } from "../platform/errors.ts";
 
 type Appearance = { readonly status: number; readonly connect: Code; readonly title: string };
@@ -27,12 +28,15 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
   unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
   rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
+  unavailable: looks(503, Code.Unavailable, "The vault cannot answer at the moment"),
 };
 
 const internal = looks(500, Code.Internal, "Something went wrong on our side");
 
 // A window of tokenize-limits.ts is over after this long.
 const rateLimitedSeconds = "60";
+// A database that restarts is back within seconds.
+const unavailableSeconds = "1";
 
 /** An error in the words of RFC 9457, as browsers get it. */
 export type RenderedError = {
@@ -52,6 +56,7 @@ export function renderError(
     status: appearance.status,
     headers: {
       ...(code === "rate_limited" && { "Retry-After": rateLimitedSeconds }),
+      ...(code === "unavailable" && { "Retry-After": unavailableSeconds }),
       ...(appearance.status === 401 && { "WWW-Authenticate": "Bearer" }),
     },
     body: JSON.stringify({
@@ -78,12 +83,15 @@ export function toConnectError(error: unknown): ConnectError {
 
 /** Whether an error is a bug or an outage, and belongs in the log. */
 export function isUnexpected(error: unknown): boolean {
-  return read(error).appearance === internal && !(error instanceof ConnectError);
+  return ["internal", "unavailable"].includes(read(error).code) && !(error instanceof ConnectError);
 }
 
 function read(error: unknown): { code: DomainErrorCode; appearance: Appearance; domainError?: DomainError } {
-  const appearance = error instanceof DomainError ? appearances[error.code] : undefined;
-  return error instanceof DomainError && appearance !== undefined
-    ? { code: error.code, appearance, domainError: error }
+  const known = isDatabaseDown(error)
+    ? new DomainError("unavailable", "The vault cannot answer at the moment; repeat the request.", { cause: error })
+    : error;
+  const appearance = known instanceof DomainError ? appearances[known.code] : undefined;
+  return known instanceof DomainError && appearance !== undefined
+    ? { code: known.code, appearance, domainError: known }
     : { code: "internal", appearance: internal };
 }
