@@ -81,7 +81,9 @@ async function tokenize(shop: Shop, dice: Dice, session: Session): Promise<strin
       bearer: session.sdkAuthorization,
       body: card,
     });
-    if (answer?.status === 201 || answer?.status === 200) return String(answer.json.token);
+    if (answer?.status === 201) return String(answer.json.token);
+    // The session has expired, and its cards are forgotten.
+    if (answer?.status === 409) return undefined;
     await pause(dice.between(100, 2_000));
   }
   return undefined;
