@@ -61,6 +61,29 @@ describe("startSandbox()", () => {
     expect((await answer).status).toBe(200);
   });
 
+  it.each([
+    ["the request for", "4000000000005043", "held"],
+    ["the answer to", "4000000000002081", "captured"],
+  ])("loses %s the first capture of a card, and carries out the second once", async (_what, number, between) => {
+    const reference = `lost-${number}`;
+    const { id } = (await (await authorize({ reference, "card[number]": number }, reference)).json()) as { id: string };
+    const capture = () =>
+      fetch(`${sandbox.origin}/a/v1/authorizations/${id}/capture`, {
+        method: "POST",
+        headers: { authorization: "Bearer sandbox_test_acme", "idempotency-key": `${reference}_cap` },
+      });
+    const lost = capture().then(
+      () => "answered",
+      () => "no answer",
+    );
+    await control.paused({ operation: "a.lost-capture", reference });
+    expect(await control.authorizations(reference)).toMatchObject([{ status: between }]);
+    await control.release({ operation: "a.lost-capture", reference });
+    expect(await lost).toBe("no answer");
+    expect((await capture()).status).toBe(200);
+    expect(await control.authorizations(reference)).toMatchObject([{ status: "captured", capturedValue: 4900 }]);
+  });
+
   it("keeps one account's payments from another", async () => {
     const { id } = (await (await authorize({ reference: "r7" }, "k8")).json()) as { id: string };
     const read = (key: string) =>
