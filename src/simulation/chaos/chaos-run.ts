@@ -4,15 +4,17 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FaultPlan } from "../../gateways/sandbox/faults.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { comparisonLagMs } from "../../limits.ts";
 import { Dice } from "../dice.ts";
 import { Browser } from "./browser.ts";
 import { findViolations, type Violation } from "./check.ts";
 import { strikeUntil } from "./killer.ts";
 import { Load } from "./load.ts";
 import { Merchant } from "./merchant.ts";
-import { countOpen, expireIn, expireUnsubmitted, readRecords } from "./read-records.ts";
+import { readRecords } from "./read-records.ts";
 import type { Records } from "./records.ts";
 import { Site } from "./site.ts";
+import { countOpen, expireIn, expireUnsubmitted, makeComparisonDue, readComparison } from "./site-database.ts";
 import { Tally } from "./tally.ts";
 
 export type ChaosOptions = {
@@ -46,6 +48,8 @@ export type Verdict = {
   readonly records: Records;
   readonly violations: readonly Violation[];
   readonly faults: Readonly<Record<string, number>>;
+  /** What the service's own comparison with the gateways came to, run once everything was at rest. */
+  readonly comparison: Readonly<Record<string, number>> | undefined;
   readonly tally: Tally;
   /** Where everything is kept, when something is wrong or it was asked for. */
   readonly stateFolder: string | undefined;
@@ -105,7 +109,7 @@ export async function runChaos(
     const run = { site, load, merchant, tally, options, watch };
     await during(run, { phase: "chaos", totalS: options.minutes * 60 }, () => rage(run, dice));
     const rest: Work = { phase: "coming to rest", totalS: restMsMax / second };
-    const { records, violations } = await during(run, rest, (state) => comeToRest(run, state));
+    const { records, violations, comparison } = await during(run, rest, (state) => comeToRest(run, state));
     if (watch.signal.aborted) return undefined;
     keeps = violations.length > 0 || options.keep === true;
     if (keeps) await keepRecords(site, { records, violations });
@@ -115,6 +119,7 @@ export async function runChaos(
       records,
       violations,
       faults: await site.acquirers.faults(),
+      comparison,
       tally,
       stateFolder: keeps ? site.stateFolder : undefined,
     };
@@ -161,24 +166,36 @@ async function rage({ site, load, options, watch }: Run, dice: Dice): Promise<vo
   await Promise.all([load.run(options.rate, end), strikeUntil(end, site, fork(dice))]);
 }
 
-/** Looks until nothing is wrong and nothing can come any more, or until that has taken too long. */
-async function comeToRest(run: Run, part: Work): Promise<{ records: Records; violations: readonly Violation[] }> {
+/** Looks until nothing is wrong, nothing can come any more and the records were compared, or until that has taken too long. */
+async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records" | "violations" | "comparison">> {
   const { site, load, merchant, watch } = run;
   const startedAt = Date.now();
   merchant.calm();
   await site.calm();
   if (!watch.signal.aborted) await load.empty();
+  const quietFrom = Math.max(Date.now(), startedAt + quietMs);
+  let changedAt = Date.now();
+  let comparedSince: Date | undefined;
   for (;;) {
     // Time passes for those who never paid: every session ends.
     await expireUnsubmitted(site.databaseUrl);
     const records = { ...(await readRecords(site.databaseUrl, site.acquirers)), ...seenBy(run) };
     const violations = findViolations(records);
+    if (violations.length !== part.violations || !violations.every(isForComparison)) changedAt = Date.now();
     part.violations = violations.length;
-    const restedMs = Date.now() - startedAt;
-    const isOver = (violations.length === 0 && restedMs > quietMs) || restedMs > restMsMax;
-    if (isOver || watch.signal.aborted) return { records, violations };
+    // Only what is older than its lag is compared.
+    if (Date.now() > Math.max(changedAt, quietFrom) + comparisonLagMs)
+      comparedSince ??= await makeComparisonDue(site.databaseUrl);
+    const comparison = comparedSince && (await readComparison(site.databaseUrl, comparedSince));
+    const isOver = (violations.length === 0 && comparison !== undefined) || Date.now() > startedAt + restMsMax;
+    if (isOver || watch.signal.aborted) return { records, violations, comparison };
     await pause(lookEveryMs, undefined, { signal: watch.signal }).catch(() => {});
   }
+}
+
+/** What the comparison may put right. */
+function isForComparison({ kind }: Violation): boolean {
+  return kind === "late_hold" || kind === "hold_left" || kind === "work_item";
 }
 
 function seenBy({ load, merchant }: Run): Pick<Records, "orders" | "webhooks"> {

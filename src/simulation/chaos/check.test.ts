@@ -22,6 +22,8 @@ function sound() {
       { eventId: "evt_1", body: "aa", signed: true, accepted: false },
       { eventId: "evt_1", body: "aa", signed: true, accepted: true },
     ],
+    audit: [] as { sessionId: string; rule: string }[],
+    workItems: [{ sessionId: "ps_1", kind: "STRAY_HOLD", detail: "It was voided.", resolved: true }],
     orders: [{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] }],
   };
 }
@@ -37,6 +39,8 @@ function attempt(attemptId: string, sequence: number, status: string) {
     status,
     failureKind: undefined as string | undefined,
     voidKind: (status === "VOIDED" ? "VOIDED" : undefined) as string | undefined,
+    startedAt: `2026-01-01T00:00:0${sequence}.000Z`,
+    completedAt: `2026-01-01T00:00:0${sequence}.500Z`,
     horizonAt: "2026-01-01T00:00:50.000Z",
     value: 4900,
     currency: "EUR",
@@ -149,6 +153,12 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
       session!.submittedAt = undefined;
     },
   },
+  audit: { spoil: ({ audit }) => void audit.push({ sessionId: "ps_1", rule: "two_capturable" }) },
+  work_item: {
+    spoil: ({ workItems: [item] }) => {
+      item!.resolved = false;
+    },
+  },
   told_otherwise: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
 };
 
@@ -170,6 +180,19 @@ describe("findViolations()", () => {
     made.attempts[0]!.voidKind = "NEVER_EXISTED";
     made.authorizations[0] = authorization("auth_1", "att_1", "held");
     expect(kindsOf(made)).toEqual(["hold_left"]);
+  });
+
+  it("takes a fraud decline that was found out after the next attempt for none that was followed", () => {
+    const made = sound();
+    made.attempts[0]!.failureKind = "FRAUD";
+    made.attempts[0]!.completedAt = "2026-01-01T00:00:03.000Z";
+    expect(kindsOf(made)).toEqual([]);
+  });
+
+  it("wants no row on the work list that says that records disagree, resolved or not", () => {
+    const made = sound();
+    made.workItems[0]!.kind = "RECORD_MISMATCH";
+    expect(kindsOf(made)).toEqual(["work_item"]);
   });
 
   it("wants two final events of one session to be noticed, and its pending one not", () => {

@@ -23,6 +23,8 @@ export const violationKinds = {
   created_lost: "a session that was answered is not there",
   submitted_lost: "a submission that was answered is not there",
   told_otherwise: "a customer was told another outcome",
+  audit: "the database's own audit finds a broken rule",
+  work_item: "the work list has a row that does not belong there, or that nothing has resolved",
 } as const;
 
 export type ViolationKind = keyof typeof violationKinds;
@@ -64,13 +66,21 @@ export function findViolations(records: Records): Violation[] {
     ...strangers.map(({ id, reference }) => violation("unknown_authorization", "", `${id} for ${reference}`)),
     ...checkWebhooks(records.events, records.webhooks),
     ...checkOrders(records.orders, records.sessions),
+    ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
+    ...records.workItems
+      .filter(({ kind, resolved }) => !resolved || !mayBeOnWorkList.has(kind))
+      .map(({ sessionId, kind, detail }) => violation("work_item", sessionId, `${kind}: ${detail}`)),
   ];
 }
+
+// What outages bring about and their end resolves; anything else on the work list means that records disagree.
+const mayBeOnWorkList = new Set(["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "STRAY_HOLD"]);
 
 function checkEnd({ session, attempts }: Case): Found[] {
   const { status, phase } = session;
   const fraud = attempts.find(({ failureKind }) => failureKind === "FRAUD");
-  const followers = attempts.filter(({ sequence }) => sequence > (fraud?.sequence ?? Number.POSITIVE_INFINITY));
+  // A decline may be found out only when another gateway has been asked already.
+  const followers = attempts.filter(({ startedAt }) => fraud?.completedAt && startedAt > fraud.completedAt);
   const open = attempts.map((attempt) => `${attempt.gateway} ${attempt.status}`).join(", ");
   return [
     ...found("not_final", status === "CREATED" || phase !== "DONE", `${status}, ${phase}; ${open || "no attempt"}`),

@@ -1,11 +1,11 @@
-/** Reads what a run has in the database and at the acquirers, and lets sessions expire before their time. */
-import { Client } from "pg";
+/** Reads what a run has left in the database and at the acquirers, for the checker. */
 import { toGatewayAmount } from "../../gateways/amounts.ts";
 import { currencies as currenciesOfA } from "../../gateways/sandbox/a/currencies.ts";
 import { currencies as currenciesOfB } from "../../gateways/sandbox/b/currencies.ts";
-import { decodeId, encodeId } from "../../platform/ids.ts";
+import { encodeId } from "../../platform/ids.ts";
 import type { SandboxControl } from "../../testing/sandbox-control.ts";
 import type { AttemptRecord, EventRecord, Records, SessionRecord } from "./records.ts";
+import { withDatabase } from "./site-database.ts";
 
 type Row<Fields extends string> = Record<Fields, string> & Record<"sequence" | "amountMinor", number>;
 
@@ -15,10 +15,14 @@ const selectSessions = `
   FROM payment_session`;
 const selectAttempts = `
   SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
-         void_kind AS "voidKind", horizon_at AS "horizonAt", amount_minor::float8 AS "amountMinor", currency
+         void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", horizon_at AS "horizonAt", amount_minor::float8 AS "amountMinor", currency
   FROM attempt`;
 const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
+
+const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
+const selectWorkItems = `
+  SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
 
 /** What the service and the acquirers have on record; one snapshot of the database. */
 export async function readRecords(
@@ -30,47 +34,10 @@ export async function readRecords(
     const sessions = (await client.query(selectSessions)).rows.map(toSession);
     const attempts = (await client.query(selectAttempts)).rows.map(toAttempt);
     const events = (await client.query(selectEvents)).rows.map(toEvent);
-    return { sessions, attempts, events, authorizations: await acquirers.authorizations() };
+    const audit = (await client.query(selectAudit)).rows.map(ofSession);
+    const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
+    return { sessions, attempts, events, audit, workItems, authorizations: await acquirers.authorizations() };
   });
-}
-
-/** Sessions that are not done; undefined while the database cannot be asked. */
-export async function countOpen(databaseUrl: string): Promise<number | undefined> {
-  const text = "SELECT count(*)::int AS count FROM payment_session WHERE phase <> 'DONE'";
-  const answer = await withDatabase(databaseUrl, (client) => client.query<{ count: number }>(text)).catch(
-    () => undefined,
-  );
-  return answer?.rows[0]?.count;
-}
-
-/** Moves one session's expiry up, as if its page had been open that long. What the database does not take is left. */
-export function expireIn(databaseUrl: string): (sessionId: string, ms: number) => Promise<void> {
-  const text = `
-    UPDATE payment_session SET expires_at = app.clock() + $2 * interval '1 ms' WHERE id = $1 AND phase = 'IDLE'`;
-  return async (sessionId, ms) => {
-    const values = [decodeId("ps", sessionId), ms];
-    await withDatabase(databaseUrl, (client) => client.query(text, values)).catch(() => {});
-  };
-}
-
-/** Moves the expiry of everything up that nobody submitted. */
-export async function expireUnsubmitted(databaseUrl: string): Promise<void> {
-  const text = `
-    UPDATE payment_session SET expires_at = app.clock() WHERE phase = 'IDLE' AND expires_at > app.clock()`;
-  await withDatabase(databaseUrl, (client) => client.query(text));
-}
-
-/** Connects for one piece of work: the database may have been restarted since the last one. */
-async function withDatabase<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  // A connection that breaks is told twice; the query's own rejection is enough.
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end().catch(() => {});
-  }
 }
 
 function toSession(
@@ -85,7 +52,18 @@ function toSession(
 }
 
 function toAttempt(
-  row: Row<"sessionId" | "id" | "gateway" | "status" | "failureKind" | "voidKind" | "horizonAt" | "currency">,
+  row: Row<
+    | "sessionId"
+    | "id"
+    | "gateway"
+    | "status"
+    | "failureKind"
+    | "voidKind"
+    | "startedAt"
+    | "completedAt"
+    | "horizonAt"
+    | "currency"
+  >,
 ): AttemptRecord {
   const table = row.gateway === "SANDBOX_A" ? currenciesOfA : currenciesOfB;
   const amount = toGatewayAmount(table, row);
@@ -95,6 +73,8 @@ function toAttempt(
     attemptId: encodeId("att", row.id),
     failureKind: row.failureKind ?? undefined,
     voidKind: row.voidKind ?? undefined,
+    startedAt: momentOf(row.startedAt),
+    completedAt: row.completedAt ? momentOf(row.completedAt) : undefined,
     horizonAt: momentOf(row.horizonAt),
     value: amount.type === "exact" ? amount.value : Number.NaN,
   };
@@ -102,6 +82,11 @@ function toAttempt(
 
 function toEvent(row: Row<"sessionId" | "id" | "type" | "body">): EventRecord {
   return { ...row, sessionId: encodeId("ps", row.sessionId), eventId: encodeId("evt", row.id) };
+}
+
+/** A row that names its session, by the session's public id. */
+function ofSession<Named extends { readonly sessionId: string }>(row: Named): Named {
+  return { ...row, sessionId: encodeId("ps", row.sessionId) };
 }
 
 function momentOf(timestamp: string): string {

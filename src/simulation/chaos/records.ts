@@ -19,6 +19,8 @@ export type AttemptRecord = {
   readonly status: string;
   readonly failureKind: string | undefined;
   readonly voidKind: string | undefined;
+  readonly startedAt: string;
+  readonly completedAt: string | undefined;
   readonly horizonAt: string;
   /** The session's amount in the gateway's own unit. */
   readonly value: number;
@@ -42,6 +44,17 @@ export type WebhookRecord = {
   readonly accepted: boolean;
 };
 
+/** A rule of the database's own audit that a session breaks. */
+export type AuditRecord = { readonly sessionId: string; readonly rule: string };
+
+/** A row of the work list. */
+export type WorkItemRecord = {
+  readonly sessionId: string;
+  readonly kind: string;
+  readonly detail: string;
+  readonly resolved: boolean;
+};
+
 /** An order of the merchant, which has one Idempotency-Key of its own, and what came of it in answers. */
 export type OrderRecord = {
   readonly orderRef: string;
@@ -61,6 +74,8 @@ export type Records = {
     Authorization,
     "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt"
   >[];
+  readonly audit: readonly AuditRecord[];
+  readonly workItems: readonly WorkItemRecord[];
   readonly webhooks: readonly WebhookRecord[];
   readonly orders: readonly OrderRecord[];
 };

@@ -23,7 +23,7 @@ export function writeReport(verdict: Verdict): string {
   return [table, ...verdictInWords, ...(stateFolder === undefined ? [] : [where])].join("\n\n");
 }
 
-function rowsOf({ options, tookS, records, violations, faults, tally }: Verdict): Row[] {
+function rowsOf({ options, tookS, records, violations, faults, comparison, tally }: Verdict): Row[] {
   const { sessions, authorizations, webhooks, events, attempts } = records;
   const statuses = [...Map.groupBy(sessions, ({ status }) => status)].map(
     ([status, of]) => [status, of.length] as const,
@@ -31,6 +31,7 @@ function rowsOf({ options, tookS, records, violations, faults, tally }: Verdict)
   const submitted = sessions.filter(({ submittedAt }) => submittedAt !== undefined).length;
   const givenBack = authorizations.filter(({ status }) => status === "voided").length;
   const captured = authorizations.filter(({ status }) => status === "captured").length;
+  const workItems = [...Map.groupBy(records.workItems, ({ kind }) => kind)];
   return [
     ["duration", `${options.minutes} min of chaos, ${Math.round(tookS)} s in all`],
     ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
@@ -45,6 +46,8 @@ function rowsOf({ options, tookS, records, violations, faults, tally }: Verdict)
     ["captures, holds given back", `${captured}, ${givenBack}`],
     ["events, webhooks", `${events.length}, ${webhooks.length}: ${list(tally.under("webhook "))}`],
     ["answers", list(tally.under("answer "))],
+    ["compared with acquirers", comparison ? list(Object.entries(comparison)) : "not finished"],
+    ["work list", sumAndList(workItems.map(([kind, of]) => [kind, of.length]))],
     ["violations", String(violations.length)],
   ];
 }

@@ -1,0 +1,15 @@
+import { randomInt } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { runChaos } from "./chaos-run.ts";
+import { writeReport } from "./report.ts";
+
+describe("half a minute of chaos", () => {
+  it("ends with every session done, its money counted once and its merchant told", { timeout: 900_000 }, async () => {
+    const options = { minutes: 0.5, seed: randomInt(2 ** 31 - 1), rate: 4 };
+    const verdict = await runChaos(options, { signal: new AbortController().signal, show: () => {} });
+    console.info(verdict && writeReport(verdict));
+    expect(verdict?.violations).toEqual([]);
+    expect(verdict?.tally.sum("kill ")).toBeGreaterThan(0);
+    expect(verdict?.records.sessions.some(({ status }) => status === "SUCCEEDED")).toBe(true);
+  });
+});
