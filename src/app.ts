@@ -1,12 +1,18 @@
 /** COMPOSITION ROOT of edge and worker: builds the environments, starts servers and loops, and stops them in the right order. */
 import { once } from "node:events";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { Registry } from "prom-client";
 import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
 import type { Config, ServiceConfig } from "./config.ts";
+import { auditOnce } from "./core/audit-sessions.ts";
+import { compareOnce } from "./core/compare.ts";
 import { expireIdempotencyOnce } from "./core/expire-idempotency.ts";
 import { expireOnce } from "./core/expire-sessions.ts";
+import { raiseAlarmsOnce } from "./core/raise-alarms.ts";
 import { reconcileOnce } from "./core/reconcile.ts";
+import { loadRecoveryFigures } from "./core/recovery-figures.ts";
+import { voidStraysOnce } from "./core/stray-holds.ts";
 import type { DashboardParts } from "./dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts";
 import { createAuthenticate } from "./edge/authenticate.ts";
@@ -20,6 +26,8 @@ import { buildEnvironment, type Environment, openDatabase } from "./environment.
 import { listenForOutbox } from "./events/outbox-notices.ts";
 import { relayOnce } from "./events/relay.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
+import { createMetricsServer } from "./metrics/metrics-server.ts";
+import { createRecoveryMetrics } from "./metrics/recovery-metrics.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
 import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
@@ -120,16 +128,18 @@ function dashboardParts({ config, environments, accounts, log }: Installation): 
 
 // How often each loop looks by itself; hints make most of them faster.
 const everySecondMs = 1_000;
+const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
 const relayEveryMs = 2_000;
 
 // A worker that starts beside its NATS finds it within this; without NATS it works all the same, by its sweeps.
 const natsPatienceMs = 3_000;
 
-/** Runs relay, webhook worker, reconciliation, expiry and the processing of notices, for every environment. */
+/** Runs relay, webhook worker, recovery, expiry and the processing of notices, for every environment; and serves metrics. */
 export async function startWorker(installation: Installation): Promise<Running> {
   const starting = installation.environments.map((environment) => startLoops(environment, installation.log));
   const running = await Promise.all(starting);
+  running.push(...(await startMetrics(installation)));
   return {
     async close() {
       await Promise.all(running.map((loops) => loops.close()));
@@ -154,6 +164,13 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
     loop("expire", everySecondMs, () => expireOnce(core)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
+    loop("strays", everySecondMs, () => voidStraysOnce(core)),
+    loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
+    loop("compare", everyMinuteMs, (closing) => compareOnce(core, closing)),
+    loop("audit", everyMinuteMs, async () => {
+      await auditOnce(core);
+      return false;
+    }),
   ];
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream });
   return {
@@ -162,6 +179,29 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
       await nats.close();
     },
   };
+}
+
+/** One server, or none where no port is configured. */
+async function startMetrics({ config, environments, log }: Installation): Promise<Running[]> {
+  const { metricsPort, host } = config.service;
+  if (metricsPort === undefined) return [];
+  const registry = new Registry();
+  const setRecovery = createRecoveryMetrics(registry, config.brand);
+  const refreshOne = async ({ name, database }: Environment) => setRecovery(name, await loadRecoveryFigures(database));
+  const server = createMetricsServer({
+    registry,
+    refresh: async () => void (await Promise.all(environments.map(refreshOne))),
+    reportBug: (error) => log.error({ err: error }, "metrics could not be read"),
+  });
+  await listen(server, metricsPort, host);
+  return [
+    {
+      close() {
+        server.closeIdleConnections();
+        return closed(server);
+      },
+    },
+  ];
 }
 
 async function listen(server: NetServer, port: number, host: string): Promise<AddressInfo> {

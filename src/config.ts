@@ -23,6 +23,8 @@ export type ServiceConfig = {
   readonly host: string;
   readonly publicPort: number;
   readonly grpcPort: number;
+  /** Where the worker serves metrics; without it there are none. */
+  readonly metricsPort: number | undefined;
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
   /** Origin of the vault as browsers see it. */
@@ -109,6 +111,7 @@ function readService(reader: Reader): ServiceConfig {
     host: reader.host(),
     publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
     grpcPort: reader.port("SWITCHYARD_GRPC_PORT"),
+    metricsPort: reader.port("SWITCHYARD_METRICS_PORT", "0") || undefined,
     apiOrigin: reader.origin("SWITCHYARD_API_ORIGIN"),
     vaultOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
     vaultGrpcAddress: reader.text(
@@ -154,8 +157,8 @@ class Reader {
     return value ?? "";
   }
 
-  port(name: string): number {
-    const port = Number(this.text(name, /^\d{1,5}$/, "a port from 1 to 65535"));
+  port(name: string, fallback?: string): number {
+    const port = Number(this.text(name, /^\d{1,5}$/, "a port from 1 to 65535", fallback));
     if (port > 65_535) this.#problems.push(`- ${name} must be a port from 1 to 65535`);
     return port;
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toDomainError } from "./edge/error-mapping.ts";
 import { openDatabase } from "./environment.ts";
-import { databaseConnectionsMax } from "./limits.ts";
+import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "./limits.ts";
 import { Secret } from "./platform/secrets.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/postgres.ts";
 
@@ -44,5 +44,37 @@ describe("openDatabase()", () => {
   it("gives up a statement that a silent server never answers, after the server's own limit", () => {
     const options = opened.database.pool.options as { statement_timeout?: number; query_timeout?: number };
     expect(options.query_timeout).toBeGreaterThan(options.statement_timeout!);
+  });
+
+  it("has the server end a transaction whose process is stopped, before its lease lapses", async () => {
+    const [row] = await opened.database.query<{ ms: number }>(
+      {
+        name: "idle_limit",
+        text: "SELECT setting::int AS ms FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'",
+      },
+      [],
+    );
+    expect(row?.ms).toBe(idleInTransactionMs);
+    expect(idleInTransactionMs).toBeLessThan(leaseMs);
+  });
+
+  it("lets the next one lock a row that a stopped process held, and lives on when it wakes", async () => {
+    const lock = { name: "lock_it", text: "SELECT only_one FROM audit_walk FOR UPDATE" };
+    const locked = Promise.withResolvers<void>();
+    const waking = Promise.withResolvers<void>();
+    const stopped = opened.database.transaction(async (tx) => {
+      // The true limit with less patience, for this transaction alone.
+      await tx.query({ name: "less_patience", text: "SET LOCAL idle_in_transaction_session_timeout = 200" }, []);
+      await tx.query(lock, []);
+      locked.resolve();
+      await waking.promise;
+      await tx.query(lock, []);
+    });
+    const failure = failureOf(stopped);
+    await locked.promise;
+    await opened.database.transaction((tx) => tx.query(lock, []));
+    waking.resolve();
+    expect(await failure).toBe("unavailable");
+    await opened.database.query(lock, []);
   });
 });

@@ -24,6 +24,7 @@ import {
   databaseConnectionsMax,
   databaseSilenceMs,
   idempotencyWaitMs,
+  idleInTransactionMs,
   statementTimeoutMs,
 } from "./limits.ts";
 import { takeNotification } from "./notifications/intake.ts";
@@ -142,6 +143,7 @@ export async function openDatabase(
     driverOptions: {
       statement_timeout: statementTimeoutMs,
       lock_timeout: idempotencyWaitMs,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
       query_timeout: databaseSilenceMs,
       connectionTimeoutMillis: connectionWaitMs,
       keepAlive: true,

@@ -16,6 +16,7 @@ import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import { createLogger } from "../platform/log.ts";
 import { Secret } from "../platform/secrets.ts";
+import { setClockAhead } from "../testing/database-clock.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
@@ -125,9 +126,8 @@ export class CoreFixture {
   }
 
   /** Sets the database's clock so many minutes ahead of the true time. */
-  async setClockAhead(minutes: number): Promise<void> {
-    await this.asOwner.pool.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
-      AS 'SELECT clock_timestamp() + interval ''${minutes} minutes'''`);
+  setClockAhead(minutes: number): Promise<void> {
+    return setClockAhead(this.asOwner, minutes);
   }
 
   trail(session: PaymentSession): Promise<SessionWithTrail> {

@@ -23,6 +23,7 @@ export type DemoFile = {
   readonly grpcAddress: string;
   readonly vaultOrigin: string;
   readonly shopUrl: string;
+  readonly metricsUrl: string;
   readonly operatorToken: string;
   readonly merchants: readonly DemoMerchant[];
   readonly testCards: readonly TestCard[];

@@ -69,7 +69,11 @@ async function startParts(
   const variables = roleVariables(options.state, addresses, servers);
   const started: Record<string, number> = { ...servers.pids, demo: process.pid };
   const run = async (role: Role) => {
-    const process: RoleProcess = await startRole(role, { variables, logFile: join(options.state, `${role}.log`) });
+    const metrics = role === "worker" ? { SWITCHYARD_METRICS_PORT: String(addresses.ports.metrics) } : {};
+    const process: RoleProcess = await startRole(role, {
+      variables: { ...variables, ...metrics },
+      logFile: join(options.state, `${role}.log`),
+    });
     undo.push(() => process.close());
     started[role] = process.pid;
   };
@@ -149,8 +153,8 @@ async function openMerchants(
   });
 }
 
-function publicAddresses({ apiOrigin, grpcAddress, vaultOrigin, shopUrl }: DemoAddresses) {
-  return { restBase: `${apiOrigin}/api/v1`, connectOrigin: apiOrigin, grpcAddress, vaultOrigin, shopUrl };
+function publicAddresses({ apiOrigin, grpcAddress, vaultOrigin, shopUrl, metricsUrl }: DemoAddresses) {
+  return { restBase: `${apiOrigin}/api/v1`, connectOrigin: apiOrigin, grpcAddress, vaultOrigin, shopUrl, metricsUrl };
 }
 
 function shownCards(): DemoFile["testCards"] {

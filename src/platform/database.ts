@@ -101,11 +101,13 @@ export class Database implements Queryable {
   }
 }
 
-// The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention).
+// The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention). 25P03: the
+// process stood still in mid-transaction for so long that the server ended it.
 const downCodes =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3})$/;
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3}|25P03)$/;
 // The driver's own errors carry no code (node_modules/pg/lib/client.js and pg-pool/index.js, 2026).
-const downMessages = /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout)/;
+const downMessages =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
 /** Whether an error says that the database cannot answer at the moment, so that the same request may succeed later. */
 export function isDatabaseDown(error: unknown): boolean {

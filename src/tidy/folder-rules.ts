@@ -18,6 +18,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateways: foundation,
   core: capabilities,
   notifications: [...capabilities, "core"],
+  metrics: [...capabilities, "core"],
   edge: [...payment, "transcoder"],
   dashboard: [...payment, "transcoder"],
   "dashboard/ui": [],
@@ -29,7 +30,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "server-keys": ["platform", "core"],
   environment: [...faces, "migrations"],
   // It serves the widget's files, so it builds them.
-  app: [...faces, "environment", "migrations", "widget"],
+  app: [...faces, "environment", "metrics", "migrations", "widget"],
   // The one place that starts a vault, because each process of the service is started here.
   serve: [...faces, "environment", "app", "vault"],
   "command-line": product,

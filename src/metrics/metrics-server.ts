@@ -1,0 +1,28 @@
+/** Serves metrics as Prometheus reads them, on a port of its own that the public need not reach. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Registry } from "prom-client";
+import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
+
+export type MetricsParts = {
+  readonly registry: Registry;
+  /** Brings the registry up to date before it is shown. */
+  readonly refresh: () => Promise<void>;
+  readonly reportBug: (error: unknown) => void;
+};
+
+/** Not listening yet. Answers GET /metrics, and 503 while the figures cannot be read. */
+export function createMetricsServer(parts: MetricsParts): Server {
+  return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
+    answer(parts, request, response).catch((error: unknown) => {
+      parts.reportBug(error);
+      response.writeHead(503).end();
+    });
+  });
+}
+
+async function answer({ registry, refresh }: MetricsParts, request: IncomingMessage, response: ServerResponse) {
+  request.resume();
+  if (request.method !== "GET" || request.url !== "/metrics") return response.writeHead(404).end();
+  await refresh();
+  return response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+}

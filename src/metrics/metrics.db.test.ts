@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { auditRules } from "../core/audit-sessions.ts";
+import { compareOnce } from "../core/compare.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.ts";
+import { raiseAlarmsOnce } from "../core/raise-alarms.ts";
+import { loadRecoveryFigures } from "../core/recovery-figures.ts";
+import { closeWorkItem, listWorkItems, openWorkItem, workItemKinds } from "../core/work-items.ts";
+import { createMetricsServer } from "./metrics-server.ts";
+import { createRecoveryMetrics } from "./recovery-metrics.ts";
+
+let fixture: CoreFixture;
+let origin: string;
+let isDown = false;
+const bugs: unknown[] = [];
+const registry = new Registry();
+const setRecovery = createRecoveryMetrics(registry, "switchyard");
+const server = createMetricsServer({
+  registry,
+  async refresh() {
+    if (isDown) throw new Error("the database is down");
+    setRecovery("test", await loadRecoveryFigures(fixture.core.database));
+  },
+  reportBug: (error) => bugs.push(error),
+});
+
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await fixture.close();
+});
+
+/** Every sample, by its name and labels as they are written. */
+async function scrape(): Promise<Record<string, number>> {
+  const response = await fetch(`${origin}/metrics`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  const samples = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+}
+
+const named = (name: string, labels = "") => `switchyard_${name}{environment="test"${labels && `,${labels}`}}`;
+
+describe("GET /metrics", () => {
+  it("has a number for every rule and every kind from the first moment on, and they are 0", async () => {
+    const samples = await scrape();
+    for (const rule of auditRules) expect(samples[named("invariant_violations", `rule="${rule}"`)]).toBe(0);
+    for (const kind of workItemKinds) {
+      expect(samples[named("work_items_open", `kind="${kind}"`)]).toBe(0);
+      expect(samples[named("alarms_total", `kind="${kind}"`)]).toBe(0);
+    }
+  });
+
+  it("counts alarms for good, and work items until a person closes them", async () => {
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.allDown);
+    await Promise.all(fixture.core.inFlight);
+    await fixture.setClockAhead(62);
+    await raiseAlarmsOnce(fixture.core);
+    const kind = 'kind="VOID_UNANSWERED"';
+    const before = await scrape();
+    expect(before[named("work_items_open", kind)]).toBe(1);
+    expect(before[named("alarms_total", kind)]).toBe(1);
+    expect(before[named("sessions_processing")]).toBe(1);
+    expect(before[named("lapsed_lease_age_seconds")]).toBeGreaterThan(3_000);
+    const [item] = await listWorkItems(fixture.core.database, { includeClosed: false, after: undefined, count: 1 });
+    await closeWorkItem(fixture.core.database, { id: item!.id, by: "ada", note: "seen" });
+    const after = await scrape();
+    expect(after[named("work_items_open", kind)]).toBe(0);
+    expect(after[named("alarms_total", kind)]).toBe(1);
+    expect(Object.keys(after).toSorted()).toEqual(Object.keys(before).toSorted());
+  });
+
+  it("shows a broken rule until it holds again, also when its row is closed", async () => {
+    const session = await fixture.newSession();
+    const item = { kind: "INVARIANT_VIOLATED", sessionId: session.id, rule: "final_event", detail: "made up" } as const;
+    await openWorkItem(fixture.core.database, fixture.core, item);
+    const [open] = await listWorkItems(fixture.core.database, { includeClosed: false, after: undefined, count: 1 });
+    await closeWorkItem(fixture.core.database, { id: open!.id, by: "ada", note: "seen" });
+    expect((await scrape())[named("invariant_violations", 'rule="final_event"')]).toBe(1);
+  });
+
+  it("shows how much the last comparison could see", async () => {
+    expect(Object.keys(await scrape()).join()).not.toContain("comparison_attempts");
+    while (await compareOnce(fixture.core));
+    const samples = await scrape();
+    expect(samples[named("comparison_attempts", 'seen="read"')]).toBe(1);
+    expect(samples[named("comparison_attempts", 'seen="nothing"')]).toBe(1);
+    expect(samples[named("comparison_findings", 'found="mismatch"')]).toBe(0);
+    expect(samples[named("comparison_age_seconds")]).toBeLessThan(60);
+  });
+
+  it("answers 503 while the figures cannot be read, and tells why in the log alone", async () => {
+    isDown = true;
+    const response = await fetch(`${origin}/metrics`);
+    isDown = false;
+    expect([response.status, await response.text()]).toEqual([503, ""]);
+    expect(bugs).toHaveLength(1);
+  });
+
+  it("has nothing at any other address", async () => {
+    expect((await fetch(`${origin}/`)).status).toBe(404);
+    expect((await fetch(`${origin}/metrics`, { method: "POST" })).status).toBe(404);
+  });
+});

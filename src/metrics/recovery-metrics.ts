@@ -1,0 +1,54 @@
+/** Recovery's figures as metrics. Labels are the environments, rules and kinds that the code names: their number is bounded. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { RecoveryFigures } from "../core/recovery-figures.ts";
+
+/** Registers the metrics under the brand's name; each call of what it returns replaces one environment's values. */
+export function createRecoveryMetrics(
+  registry: Registry,
+  brand: string,
+): (environment: string, figures: RecoveryFigures) => void {
+  const gauge = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+    new Gauge({ name: `${brand}_${name}`, help, labelNames: ["environment", ...labels], registers: [registry] });
+  const violations = gauge(
+    "invariant_violations",
+    "Rules of the payment tables that are broken now; must be 0.",
+    "rule",
+  );
+  const openItems = gauge("work_items_open", "Rows of the work list that no person has closed.", "kind");
+  const alarms = new Counter({
+    name: `${brand}_alarms_total`,
+    help: "Alarms raised since the installation's first day.",
+    labelNames: ["environment", "kind"],
+    registers: [registry],
+  });
+  const processing = gauge("sessions_processing", "Sessions that are submitted and not yet done with.");
+  const lapsed = gauge(
+    "lapsed_lease_age_seconds",
+    "How long the session waits whose turn came first; 0 when none does.",
+  );
+  const audited = gauge("audit_age_seconds", "Time since the last audit of the payment tables.");
+  const compared = gauge("comparison_age_seconds", "Time since the last comparison with the gateways was finished.");
+  const seen = gauge("comparison_attempts", "Attempts of the last comparison, by how the gateway was heard.", "seen");
+  const found = gauge("comparison_findings", "What the last comparison found.", "found");
+
+  return (environment, figures) => {
+    for (const [rule, count] of Object.entries(figures.violations)) violations.set({ environment, rule }, count);
+    for (const [kind, count] of Object.entries(figures.openItems)) openItems.set({ environment, kind }, count);
+    for (const [kind, count] of Object.entries(figures.alarms)) {
+      // The database counts for all workers, so this one shows its number and adds nothing of its own.
+      alarms.remove({ environment, kind });
+      alarms.inc({ environment, kind }, count);
+    }
+    processing.set({ environment }, figures.processing);
+    lapsed.set({ environment }, figures.lapsedLeaseSeconds);
+    if (figures.auditedSecondsAgo !== undefined) audited.set({ environment }, figures.auditedSecondsAgo);
+    const { comparison } = figures;
+    if (comparison === undefined) return;
+    compared.set({ environment }, comparison.finishedSecondsAgo);
+    seen.set({ environment, seen: "read" }, comparison.read);
+    seen.set({ environment, seen: "notices" }, comparison.byNotices);
+    seen.set({ environment, seen: "nothing" }, comparison.couldNotTell);
+    found.set({ environment, found: "mismatch" }, comparison.mismatches);
+    found.set({ environment, found: "stray" }, comparison.strays);
+  };
+}
