@@ -7,27 +7,29 @@ import type { Attempt } from "./entities.ts";
 const selectNotices: Statement = {
   name: "select_notices_of_attempt",
   text: `
-    SELECT kind, gateway_reference AS "gatewayReference", declined
+    SELECT kind, gateway_reference AS "gatewayReference", declined,
+      (amount_minor, currency) IS NOT DISTINCT FROM ($3::bigint, $4::text) AS "isOurAmount"
     FROM gateway_notice
-    WHERE connection_id = $1 AND attempt_reference = $2
-      AND (kind IN ('voided', 'declined') OR kind = 'absent' AND received_at >= $5 OR amount_minor = $3 AND currency = $4)
-    ORDER BY received_at`,
+    WHERE connection_id = $1 AND attempt_reference = $2 AND (kind <> 'absent' OR received_at >= $5)
+    ORDER BY "isOurAmount" DESC, received_at`,
 };
 
 type NoticeRow = {
   kind: string;
   gatewayReference: string;
   declined: Extract<LookUpAnswer, { type: "declined" }> | null;
+  isOurAmount: boolean;
 };
 
 // The furthest state that any notice reports; their order of arrival means nothing.
+const isMoney = new Set(["captured", "already_captured", "held"]);
 const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
 
 /**
- * Money counts only for exactly our amount and currency, and only under our reference; without such a notice we cannot
- * tell. That nothing is held, or no longer, is true of a hold over any amount: one over another amount has to end too.
- * What never existed counts once the gateway has taken on a void that was sent after the attempt's horizon: an earlier
- * void may have found nothing because the authorize had yet to come.
+ * Money counts only for exactly our amount and currency, and only under our reference: of a hold over another amount we
+ * cannot tell, and it has to end all the same, so `voided` is believed over any amount.
+ * What never existed counts once the gateway has taken on a void that was sent after the attempt's horizon, and nothing
+ * was ever held: an earlier void may have found nothing because the authorize had yet to come.
  */
 export async function lookUpInNotices(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
   const rows = await database.query<NoticeRow>(selectNotices, [
@@ -38,6 +40,9 @@ export async function lookUpInNotices(database: Database, attempt: Attempt): Pro
     attempt.voidAskedAt ?? null,
   ]);
   const notice = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
+  if (notice && isMoney.has(notice.kind) && !notice.isOurAmount) {
+    return { type: "cannotTell", reason: "the notice is about another amount" };
+  }
   switch (notice?.kind) {
     case "captured":
     case "already_captured":

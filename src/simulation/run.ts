@@ -1,28 +1,30 @@
 /** One seed, played: a session, its customer, two or three processes of the service, its gateways, and everything that goes wrong. */
-import { compareOnce } from "../core/compare.ts";
-import type { Core } from "../core/core.ts";
 import { createSession } from "../core/create-session.ts";
-import { expireOnce } from "../core/expire-sessions.ts";
-import { reconcileOnce } from "../core/reconcile.ts";
-import { voidStraysOnce } from "../core/stray-holds.ts";
 import { submitPayment } from "../core/submit-payment.ts";
-import { comparisonEveryMs } from "../limits.ts";
-import { processNoticesOnce } from "../notifications/process-notices.ts";
 import { Database } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { Dice } from "./dice.ts";
 import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, type Moment } from "./invariants.ts";
+import { Member } from "./member.ts";
 import { NoticeCarrier } from "./notices.ts";
 import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
-import { accounts, drawSchedule, type Schedule, type Submission, shapes } from "./schedule.ts";
+import {
+  accounts,
+  drawSchedule,
+  type Schedule,
+  type SimulatedGatewayName,
+  type Submission,
+  shapes,
+} from "./schedule.ts";
 import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
 import { createSimulatedCore, type LoggedError, simulatedEntropy } from "./simulated-core.ts";
 import { SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
-import { SimulatedProcess, type Stage } from "./simulated-process.ts";
+import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -36,34 +38,30 @@ export type RunResult = {
   readonly history: readonly string[];
 };
 
-type Member = { readonly process: SimulatedProcess; core: Core; recoveryAtMs: number; isVoidingStrays: boolean };
-
-// Long enough for every repeat with its longest pause, several times over.
+// Several passes of the hourly comparison, and every repeat with its longest pause several times over.
 const endWithinMs = 6 * 3_600_000;
 // Whatever still travels when a session is over arrives within this time.
 const stragglersMs = 600_000;
-const recoveryEveryMs = 1_000;
-const retryMs = 1_000;
+const submitTriesMax = 5;
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
 export async function playSeed(
   database: SimulationDatabase,
   options: { seed: number; keepHistory: boolean },
 ): Promise<RunResult> {
-  const run = new Run(database, options);
-  return run.play();
+  return new Run(database, options).play();
 }
 
-class Run {
+class Run implements GatewayWorld {
   readonly #seed: number;
   readonly #database: SimulationDatabase;
-  readonly #stage: Stage;
   readonly #epochMs: number;
+  readonly #stage: Stage;
   readonly #schedule: Schedule;
+  readonly #entropy: Entropy;
   readonly #members: readonly Member[];
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notices: NoticeCarrier;
-  readonly #entropy: ReturnType<typeof simulatedEntropy>;
   readonly #capturesOnTheirWay = new Map<string, number>();
   readonly #walls: string[] = [];
   #sessionId = "";
@@ -77,24 +75,16 @@ class Run {
     this.#epochMs = database.nextEpochMs();
     const dice = new Dice(seed);
     const timeline = new Timeline(dice);
-    const faults = new Faults(dice);
-    this.#stage = { dice, timeline, faults, history: new History({ keep: keepHistory }) };
+    this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice);
     this.#entropy = simulatedEntropy({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
-    this.#notices = new NoticeCarrier(
-      this.#stage,
-      this.#members.map((member) => ({
-        process: member.process,
-        core: () => member.core,
-        onStored: () => this.#members.forEach((each) => this.#processNotices(each)),
-      })),
-    );
+    this.#notices = new NoticeCarrier(this.#stage, this.#members);
     this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
   }
 
   async play(): Promise<RunResult> {
-    const { timeline } = this.#stage;
+    const { timeline, faults, history } = this.#stage;
     const { server } = this.#database;
     server.onChange = () => this.#look();
     this.#describeSchedule();
@@ -104,21 +94,19 @@ class Run {
     for (const submission of this.#schedule.submissions) {
       timeline.after(submission.atMs, () => this.#submit(submission));
     }
-    for (const member of this.#members) {
-      this.#expireWhenDue(member);
-      this.#compareHourly(member);
-    }
-    while (this.#violation === undefined && timeline.nowMs < this.#stage.faults.endMs + endWithinMs) {
+    for (const member of this.#members) member.start();
+    while (this.#violation === undefined && timeline.nowMs < faults.endMs + endWithinMs) {
       if (!(await timeline.runNext()) || this.#isOver()) break;
     }
     this.#violation ??= findUnfinished(this.#moment());
+    for (const member of this.#members) await member.abandon();
     return {
       seed: this.#seed,
       violation: this.#violation,
       status: this.#observed?.session.status ?? "",
-      steps: this.#stage.history.steps,
+      steps: history.steps,
       walls: this.#walls,
-      history: this.#stage.history.lines,
+      history: history.lines,
     };
   }
 
@@ -130,148 +118,45 @@ class Run {
     return !isHeld && timeline.nowMs > this.#changedAtMs + stragglersMs;
   }
 
-  /** A moment of the database, on the run's own clock. */
-  #since(moment: string): number {
-    return Date.parse(moment) - this.#epochMs;
-  }
-
-  #describeSchedule(): void {
-    const { faults } = this.#stage;
-    this.#note(() => `seed ${this.#seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`);
-    for (const index of this.#schedule.plan) {
-      this.#note(() => `plan: ${accounts[index]?.gateway} ${JSON.stringify(this.#schedule.behaviours[index])}`);
-    }
-    this.#note(() => `fails over on ${this.#schedule.failoverOn.join(", ") || "nothing"}`);
-  }
-
-  #note(what: () => string): void {
-    this.#stage.history.add(this.#stage.timeline.nowMs, "", what);
-  }
-
-  // Processes
-
   #createMember(number: number): Member {
-    const process = new SimulatedProcess(`process ${number}`, this.#stage);
     const { server } = this.#database;
-    const pool = new SimulatedPool({ process, server, stage: this.#stage, epochMs: this.#epochMs });
-    const start = () =>
-      createSimulatedCore({
-        process,
-        pool,
-        stage: this.#stage,
-        entropy: this.#entropy,
-        connectors: this.#connectorsOf(process),
-        onError: (line) => this.#onError(process, line),
-      });
-    const member: Member = { process, core: start(), recoveryAtMs: Number.POSITIVE_INFINITY, isVoidingStrays: false };
-    process.onKill = () => pool.abandon();
-    process.onStop = (ms) => pool.stopFor(ms);
-    process.onStart = () => {
-      member.core = start();
-      member.recoveryAtMs = Number.POSITIVE_INFINITY;
-      member.isVoidingStrays = false;
-      this.#recoverWhenDue(member);
-      this.#expireWhenDue(member);
-      this.#processNotices(member);
-      this.#voidStraysWhenDue(member);
-      this.#compareHourly(member);
-    };
-    return member;
+    const [stage, epochMs, entropy] = [this.#stage, this.#epochMs, this.#entropy];
+    return new Member(`process ${number}`, {
+      stage,
+      createPool: (process) => new SimulatedPool({ process, server, stage, epochMs }),
+      createCore: (process, pool) => {
+        const connectors = this.#connectorsOf(process);
+        return createSimulatedCore({
+          process,
+          pool,
+          stage,
+          entropy,
+          connectors,
+          onError: (line) => this.#onError(process, line),
+        });
+      },
+      observed: () => this.#observed,
+      sinceStart: (moment) => Date.parse(moment) - epochMs,
+    });
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const world: GatewayWorld = {
-      gatewayOf: (connectionId) => this.#gateways[this.#database.connectionIds.indexOf(connectionId)]!,
-      onSent: (sent) => this.#onSent(sent),
-      captureOnItsWay: (attempt, change) => {
-        this.#capturesOnTheirWay.set(attempt, (this.#capturesOnTheirWay.get(attempt) ?? 0) + change);
-      },
-      onExecuted: () => this.#check(this.#observed),
-    };
-    return new Map(
-      accounts.map(({ gateway }) => [
-        gateway,
-        new SimulatedConnector(gateway, shapes[gateway], { process, stage: this.#stage, world }),
-      ]),
-    );
+    const parts = { process, stage: this.#stage, world: this };
+    return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
 
-  #createGateway(gateway: keyof typeof shapes, index: number): SimulatedGateway {
+  #createGateway(gateway: SimulatedGatewayName, index: number): SimulatedGateway {
     const connectionId = this.#database.connectionIds[index]!;
     return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, (kind, about, declined) =>
       this.#notices.send(connectionId, {
         kind,
         attemptReference: about.attemptReference,
         gatewayReference: about.gatewayReference,
-        ...(kind === "absent" ? {} : { amount: { amountMinor: about.amountMinor, currency: about.currency } }),
+        ...(kind !== "absent" && { amount: { amountMinor: about.amountMinor, currency: about.currency } }),
         declined,
       }),
     );
   }
-
-  // What the processes do by themselves. Turns that would find nothing are left out: they change no row.
-
-  #recoverWhenDue(member: Member): void {
-    const session = this.#observed?.session;
-    if (session?.phase !== "PROCESSING" || session.lease_until === null) return;
-    const { timeline, dice } = this.#stage;
-    const lapsedMs = this.#since(session.lease_until);
-    const atMs = Math.max(timeline.nowMs, lapsedMs + 1) + dice.between(0, recoveryEveryMs);
-    if (member.recoveryAtMs <= atMs) return;
-    member.recoveryAtMs = atMs;
-    member.process.later(atMs - timeline.nowMs, async () => {
-      if (member.recoveryAtMs !== atMs) return;
-      member.recoveryAtMs = Number.POSITIVE_INFINITY;
-      if (this.#since(this.#observed?.session.lease_until ?? "") >= timeline.nowMs) return this.#recoverWhenDue(member);
-      const again = () => member.process.later(recoveryEveryMs, () => this.#recoverWhenDue(member));
-      reconcileOnce(member.core).then(again, again);
-    });
-  }
-
-  #expireWhenDue(member: Member): void {
-    const session = this.#observed?.session;
-    if (session?.phase !== "IDLE") return;
-    const { timeline, dice } = this.#stage;
-    const dueMs = Math.max(timeline.nowMs, this.#since(session.expires_at)) + dice.between(0, retryMs);
-    const again = () => this.#expireWhenDue(member);
-    member.process.later(dueMs - timeline.nowMs, () => {
-      if (this.#observed?.session.phase === "IDLE") expireOnce(member.core).then(again, again);
-    });
-  }
-
-  #processNotices(member: Member): void {
-    const { process } = member;
-    process.later(this.#stage.dice.between(0, 1_000), () => {
-      processNoticesOnce(member.core).catch(() => process.later(retryMs, () => this.#processNotices(member)));
-    });
-  }
-
-  #voidStraysWhenDue(member: Member): void {
-    const { timeline, dice } = this.#stage;
-    const dueAt = this.#observed?.strayDueAt;
-    if (dueAt == null || member.isVoidingStrays) return;
-    member.isVoidingStrays = true;
-    const delayMs = Math.max(0, this.#since(dueAt) - timeline.nowMs) + dice.between(0, recoveryEveryMs);
-    const again = () => {
-      member.isVoidingStrays = false;
-      this.#voidStraysWhenDue(member);
-    };
-    member.process.later(delayMs, () => void voidStraysOnce(member.core).then(again, again));
-  }
-
-  #compareHourly(member: Member): void {
-    const { timeline, dice } = this.#stage;
-    const delayMs = comparisonEveryMs - (timeline.nowMs % comparisonEveryMs) + dice.between(0, recoveryEveryMs);
-    member.process.later(delayMs, () => {
-      const turn = async () => {
-        while (await compareOnce(member.core));
-      };
-      const again = () => this.#compareHourly(member);
-      void turn().then(again, again);
-    });
-  }
-
-  // The merchant and the customer
 
   async #createSession(): Promise<void> {
     const { server, merchantId } = this.#database;
@@ -288,10 +173,10 @@ class Run {
   #submit(submission: Submission, tries = 1): void {
     const { timeline, dice } = this.#stage;
     const repeatMs = dice.between(1_000, 25_000);
-    const repeat = () => timeline.after(repeatMs, () => this.#submit(submission, tries + 1));
     const { process, core } = dice.pick(this.#members);
     if (this.#observed?.session.phase !== "IDLE" || tries > submitTriesMax) return;
-    if (!process.isRunning) return repeat();
+    timeline.after(repeatMs, () => this.#submit(submission, tries + 1));
+    if (!process.isRunning) return;
     const gone = new AbortController();
     timeline.after(submission.patienceMs, () => gone.abort());
     process.note(() => `is asked to submit ${submission.token}`);
@@ -300,26 +185,19 @@ class Run {
       ({ status }) => process.note(() => `answers the page: ${status}`),
       (error: Error) => process.note(() => `answers the page: ${error.message}`),
     );
-    repeat();
   }
 
-  // What is watched
+  // What is watched, and told by the gateways.
 
   async #look(): Promise<void> {
     const before = this.#observed;
+    const now = observedOf(await this.#database.server.observe(observedQuery(this.#sessionId)));
+    this.#observed = now;
     this.#changedAtMs = this.#stage.timeline.nowMs;
-    this.#observed = observedOf(await this.#database.server.observe(observedQuery(this.#sessionId)));
-    this.#noteChange(before);
-    this.#check(before);
-    for (const member of this.#members) {
-      this.#recoverWhenDue(member);
-      this.#voidStraysWhenDue(member);
-    }
-  }
-
-  #noteChange(before: Observed | undefined): void {
-    const now = describeObserved(this.#observed!);
-    if (before === undefined || now !== describeObserved(before)) this.#note(() => now);
+    if (before === undefined || describeObserved(now) !== describeObserved(before))
+      this.#note(() => describeObserved(now));
+    this.#violate(findViolation(this.#moment(), before));
+    for (const member of this.#members) member.onChange();
   }
 
   #moment(): Moment {
@@ -331,15 +209,23 @@ class Run {
     };
   }
 
-  #check(before: Observed | undefined): void {
-    this.#violate(findViolation(this.#moment(), before));
+  gatewayOf(connectionId: string): SimulatedGateway {
+    return this.#gateways[this.#database.connectionIds.indexOf(connectionId)]!;
   }
 
-  #onSent({ type, attemptReference }: Sent): void {
+  onSent({ type, attemptReference }: Sent): void {
     const attempt = this.#observed?.attempts.find(({ id }) => encodeId("att", id) === attemptReference);
     if (attempt === undefined) this.#violate(`${type} was sent for an attempt that is not committed`);
     if (type === "capture" && attempt?.capture_started_at === null)
       this.#violate("a capture was sent before it was ordered");
+  }
+
+  captureOnItsWay(attemptReference: string, change: 1 | -1): void {
+    this.#capturesOnTheirWay.set(attemptReference, (this.#capturesOnTheirWay.get(attemptReference) ?? 0) + change);
+  }
+
+  onExecuted(): void {
+    this.#violate(findViolation(this.#moment(), this.#observed));
   }
 
   #onError(process: SimulatedProcess, line: LoggedError): void {
@@ -352,6 +238,17 @@ class Run {
     this.#violation = violation;
     this.#note(() => `VIOLATION: ${violation}`);
   }
-}
 
-const submitTriesMax = 5;
+  #describeSchedule(): void {
+    const { faults } = this.#stage;
+    this.#note(() => `seed ${this.#seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`);
+    for (const index of this.#schedule.plan) {
+      this.#note(() => `plan: ${accounts[index]?.gateway} ${JSON.stringify(this.#schedule.behaviours[index])}`);
+    }
+    this.#note(() => `fails over on ${this.#schedule.failoverOn.join(", ") || "nothing"}`);
+  }
+
+  #note(what: () => string): void {
+    this.#stage.history.add(this.#stage.timeline.nowMs, "", what);
+  }
+}

@@ -1,11 +1,9 @@
 /** A process's connections to PostgreSQL, each statement an await that can be its last: what `Database` is given in a run. */
+import { EventEmitter } from "node:events";
 import type { Pool, QueryResult } from "pg";
-import { idempotencyWaitMs } from "../limits.ts";
+import { idempotencyWaitMs, idleInTransactionMs } from "../limits.ts";
 import type { Acted, SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { Backend, Query, SqlServer } from "./sql-server.ts";
-
-// What the server waits for a client in mid-transaction, before it rolls back and hangs up.
-const idleInTransactionMs = 10_000;
 
 type Parts = {
   readonly process: SimulatedProcess;
@@ -57,7 +55,7 @@ export class SimulatedPool {
   }
 }
 
-class SimulatedClient {
+class SimulatedClient extends EventEmitter {
   readonly #parts: Parts;
   readonly #onRelease: () => void;
   #backend: Backend | undefined;
@@ -65,6 +63,7 @@ class SimulatedClient {
   #isWaiting = false;
 
   constructor(parts: Parts, backend: Backend, onRelease: () => void) {
+    super();
     this.#parts = parts;
     this.#backend = backend;
     this.#onRelease = onRelease;

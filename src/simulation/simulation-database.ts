@@ -1,6 +1,6 @@
 /** The database of a simulation: the product's own schema on real PostgreSQL, except for where its clock comes from. */
 import { randomBytes } from "node:crypto";
-import { Client, escapeIdentifier } from "pg";
+import { Client, escapeIdentifier, Pool } from "pg";
 import { recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
 import { migrate } from "../migrations/migrate.ts";
 import { Database } from "../platform/database.ts";
@@ -67,11 +67,9 @@ export async function createSimulationDatabase(serverUrl: string): Promise<Simul
 }
 
 async function connectAccounts(url: string, merchantId: string): Promise<string[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const pool = new Pool({ connectionString: url, max: 1 });
+  const database = new Database(pool);
   try {
-    const one = { query: client.query.bind(client), release: () => {} };
-    const database = new Database({ ...one, connect: async () => one } as never);
     const connectionIds: string[] = [];
     for (const { gateway, account } of accounts) {
       const id = systemEntropy.uuid();
@@ -85,7 +83,7 @@ async function connectAccounts(url: string, merchantId: string): Promise<string[
     }
     return connectionIds;
   } finally {
-    await client.end();
+    await pool.end();
   }
 }
 
