@@ -1,0 +1,141 @@
+import { Client } from "pg";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { captured, ended, opening, refused, submitted, succeeded } from "./payment-rows-fixture.ts";
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase("environment");
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+type From = Parameters<typeof submitted>[1];
+type Status = "AUTHORIZING" | "AUTHORIZED" | "CAPTURED" | "DECLINED" | "FAILED" | "UNKNOWN" | "VOIDING" | "VOIDED";
+
+const toVoiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
+const voided = `UPDATE attempt SET status = 'VOIDED', void_kind = 'VOIDED', completed_at = now() WHERE id = $attempt`;
+const failed =
+  "UPDATE attempt SET status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now() WHERE id = $attempt";
+
+/** How an attempt comes to each status, and where it may go from there (docs/safety.md). */
+const lives: Record<Status, { from: From; after: readonly string[]; to: readonly Status[] }> = {
+  AUTHORIZING: { from: "AUTHORIZING", after: [], to: ["AUTHORIZED", "DECLINED", "FAILED", "UNKNOWN"] },
+  AUTHORIZED: { from: "CAPTURING", after: [], to: ["CAPTURED", "VOIDING"] },
+  CAPTURED: { from: "CAPTURING", after: [captured, succeeded], to: [] },
+  DECLINED: { from: "DECLINED", after: [], to: [] },
+  FAILED: { from: "AUTHORIZING", after: [failed], to: [] },
+  UNKNOWN: { from: "UNKNOWN", after: [], to: ["AUTHORIZED", "DECLINED", "VOIDING"] },
+  VOIDING: { from: "UNKNOWN", after: [toVoiding], to: ["VOIDED", "CAPTURED"] },
+  VOIDED: { from: "UNKNOWN", after: [toVoiding, voided], to: [] },
+};
+const statuses = Object.keys(lives) as Status[];
+const illegal = statuses.flatMap((from) =>
+  statuses.filter((to) => to !== from && !lives[from].to.includes(to)).map((to): [Status, Status] => [from, to]),
+);
+
+const whole = (statements: readonly string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
+
+/** A session with one attempt in this status. */
+async function living(status: Status) {
+  const { from, after } = lives[status];
+  const run = await submitted(client, from);
+  if (after.length > 0) await run(whole(after));
+  return run;
+}
+
+describe("the states of an attempt", () => {
+  it("have 11 legal transitions", () => {
+    expect(illegal).toHaveLength(8 * 7 - 11);
+  });
+
+  it.each(illegal)("know no way from %s to %s", async (from, to) => {
+    const sql = `UPDATE attempt SET status = '${to}' WHERE id = $attempt`;
+    await refused(client, await living(from), sql, new RegExp(`illegal attempt transition ${from} to ${to}`));
+  });
+
+  it.each(["AUTHORIZED", "CAPTURED", "DECLINED", "FAILED", "UNKNOWN", "VOIDING", "VOIDED"])(
+    "do not begin with %s",
+    async (status) => {
+      const sql = opening(`'${v7()}'`, 2).replace("gateway, connection_id", "status, gateway, connection_id");
+      const run = await submitted(client, "DECLINED");
+      await refused(
+        client,
+        run,
+        sql.replace("'SANDBOX_A',", `'${status}', 'SANDBOX_A',`),
+        /an attempt begins AUTHORIZING/,
+      );
+    },
+  );
+
+  it("do not begin with a capture", async () => {
+    const sql = opening(`'${v7()}'`, 2)
+      .replace("gateway, connection_id", "capture_started_at, gateway, connection_id")
+      .replace("'SANDBOX_A',", "now(), 'SANDBOX_A',");
+    await refused(client, await submitted(client, "DECLINED"), sql, /an attempt begins AUTHORIZING/);
+  });
+});
+
+const finals: [status: string, from: From, sql: readonly string[]][] = [
+  ["SUCCEEDED", "CAPTURING", [captured, succeeded]],
+  ["DECLINED", "DECLINED", [ended("DECLINED")]],
+  ["DEGRADED", "DECLINED", [ended("DEGRADED")]],
+];
+
+describe("the end of a session", () => {
+  it.each(finals)("is final when it is %s", async (status, from, sql) => {
+    const run = await submitted(client, from);
+    await run(whole(sql));
+    for (const other of ["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"].filter((one) => one !== status)) {
+      const change = `UPDATE payment_session SET status = '${other}' WHERE id = $session`;
+      await refused(client, run, change, /a final status never changes/);
+    }
+    const winner = "UPDATE payment_session SET winner_attempt_id = ";
+    const another = status === "SUCCEEDED" ? "NULL" : "$attempt";
+    await refused(client, run, `${winner}${another} WHERE id = $session`, /a final status never changes/);
+  });
+
+  it.each(["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED"])("does not change from EXPIRED to %s", async (status) => {
+    const id = v7();
+    await client.query(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+      VALUES ('${id}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '1 h')`);
+    await client.query(
+      `UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now() WHERE id = '${id}'`,
+    );
+    const run = (sql: string) => client.query(sql.replaceAll("$session", `'${id}'`));
+    await refused(
+      client,
+      run,
+      `UPDATE payment_session SET status = '${status}' WHERE id = $session`,
+      /a final status never changes/,
+    );
+    await refused(client, run, opening(`'${v7()}'`, 1), /an attempt needs a session in processing/);
+  });
+
+  it.each([
+    ["PROCESSING", "IDLE", [] as string[]],
+    ["DONE", "PROCESSING", [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"]],
+    ["DONE", "IDLE", [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"]],
+  ])("does not go back from %s to %s", async (_, to, sql) => {
+    const run = await submitted(client, "DECLINED");
+    await run(whole(sql));
+    const back = `UPDATE payment_session SET phase = '${to}' WHERE id = $session`;
+    await refused(client, run, back, /the phase only moves forward/);
+  });
+
+  it.each([
+    ["DECLINED", "AUTHORIZED"],
+    ["DEGRADED", "AUTHORIZED"],
+    ["DECLINED", "CAPTURING"],
+    ["DEGRADED", "CAPTURING"],
+  ] as const)("is not %s while the winner is %s", async (status, from) => {
+    const run = await submitted(client, from);
+    await refused(client, run, ended(status), /no end without a capture while one may still land/);
+  });
+});
