@@ -30,6 +30,20 @@ describe("maskCardNumbers()", () => {
   });
 });
 
+describe("maskCardNumbers() in a UUID", () => {
+  it("leaves a payment's name alone whose groups read as a card number", () => {
+    const text = '{"pspReference":"auth_f36fc872-6628-4401-8488-40043c521b92"}';
+    expect(maskCardNumbers(text, number)).toBe(text);
+    expect(maskCardNumbers("6628-4401-8488", number)).toBe("****-****-8488");
+  });
+
+  it("masks the card's own number even there", () => {
+    expect(maskCardNumbers("00000000-4242-4242-4242-424242424242", number)).toBe(
+      "00000000-****-****-****-********4242",
+    );
+  });
+});
+
 describe("maskCardBytes()", () => {
   it("changes no other byte, whatever the encoding", () => {
     const around = Buffer.from([0xff, 0xc3, 0xa9, 0x00]);
