@@ -12,15 +12,20 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { type WorkItemJson, WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type CallOptions, createGrpcClient } from "./grpc-client.ts";
 import { RpcError } from "./rpc-error.ts";
 
 /** A routing rule as the rpcs show it. */
 export type RoutingRuleView = RoutingRuleJson;
+
+/** A work item as the rpcs show it. */
+export type WorkItemView = WorkItemJson;
 
 type JsonMethods<Service extends DescService> = {
   [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
@@ -61,6 +66,8 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     endpoints: clientOf(WebhookEndpointService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
+    workList: clientOf(WorkListService),
+    reconciliation: clientOf(ReconciliationService),
     close: () => {
       for (const close of closers) close();
     },

@@ -21,9 +21,13 @@ export type AttachOptions = OutputOptions & {
 };
 
 /** Whose configuration, and on which side. */
-export type ScopeOptions = { readonly merchant?: string; readonly environment: "test" | "live" };
+export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
-type Scope = { readonly merchantId: string; readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
+/** On which side. */
+export type EnvironmentOptions = { readonly environment: "test" | "live" };
+
+type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
+type Scope = EnvironmentScope & { readonly merchantId: string };
 
 /** A command with an example in its help, and --json. */
 export function describedCommand(name: string, about: { description: string; example: string }): Command {
@@ -46,11 +50,18 @@ export function merchantCommand(name: string, about: { description: string; exam
   return addScope(operatorCommand(name, about));
 }
 
+/** An operator's command about one environment, whichever merchant's things are in it. */
+export function environmentCommand(name: string, about: { description: string; example: string }): Command {
+  return addEnvironment(operatorCommand(name, about));
+}
+
 /** Adds --merchant and --environment. */
 export function addScope(command: Command): Command {
-  return command
-    .option("--merchant <id>", "the merchant; in a demo its first one when not given")
-    .addOption(new Option("--environment <name>", "which side").choices(["test", "live"]).default("test"));
+  return addEnvironment(command.option("--merchant <id>", "the merchant; in a demo its first one when not given"));
+}
+
+function addEnvironment(command: Command): Command {
+  return command.addOption(new Option("--environment <name>", "which side").choices(["test", "live"]).default("test"));
 }
 
 /** Makes one call as an operator and prints the answer; `lines` says it to a person. */
@@ -74,7 +85,12 @@ export async function administer<Answer extends object>(
 export function scopeOf(options: AttachOptions & ScopeOptions): Scope {
   const merchantId = options.merchant ?? (isDemo(options) ? demoOf(options).merchants[0]?.merchantId : undefined);
   if (merchantId === undefined) throw new UsageError("Say whose with --merchant mer_….");
-  return { merchantId, environment: options.environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
+  return { merchantId, ...environmentOf(options) };
+}
+
+/** The side that the options name, as requests carry it. */
+export function environmentOf({ environment }: EnvironmentOptions): EnvironmentScope {
+  return { environment: environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
 }
 
 /** Whether the command works on a demo. */

@@ -1,8 +1,9 @@
 /** `switchyard audit`: who did what. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { pageSizeMax } from "../limits.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
+import { parseCount } from "./paging.ts";
 
 export function auditCommand(): Command {
   return new Command("audit").description("who did what to a merchant's configuration").addCommand(listCommand());
@@ -31,10 +32,4 @@ function listCommand(): Command {
           ),
       );
     });
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= pageSizeMax) return count;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${pageSizeMax}.`);
 }

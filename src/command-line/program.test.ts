@@ -49,12 +49,15 @@ describe("createProgram()", () => {
       "operator revoke",
       "origins set",
       "origins show",
+      "reconciliation list",
       "routing set",
       "routing show",
       "serve",
       "server-keys generate",
       "session create",
       "session show",
+      "work-list close",
+      "work-list list",
     ]);
   });
 });

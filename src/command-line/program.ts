@@ -10,10 +10,12 @@ import { merchantsCommand } from "./merchant.ts";
 import { migrateCommand } from "./migrate.ts";
 import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
+import { reconciliationCommand } from "./reconciliation.ts";
 import { routingCommand } from "./routing.ts";
 import { serveCommand } from "./serve.ts";
 import { serverKeysCommand } from "./server-keys.ts";
 import { sessionCommand } from "./session.ts";
+import { workListCommand } from "./work-list.ts";
 
 /** All commands, ready to parse arguments. */
 export function createProgram(): Command {
@@ -35,6 +37,8 @@ export function createProgram(): Command {
     originsCommand(),
     endpointCommand(),
     auditCommand(),
+    workListCommand(),
+    reconciliationCommand(),
     sessionCommand(),
   ];
   for (const command of commands) program.addCommand(command);

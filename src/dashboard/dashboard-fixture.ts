@@ -17,7 +17,7 @@ import { startSandbox } from "../gateways/sandbox/main.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import type { Secret } from "../platform/secrets.ts";
+import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -37,7 +37,11 @@ export async function startDashboardFixture() {
   const forwarder = new TestForwarder(http, "4242424242424242");
   const connector = new SandboxAConnector({ http, forwarder, origin: sandbox.origin, environment: "test" });
   const { database, sealing } = bed.context;
-  const core = { sealing, connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined) };
+  const core = {
+    sealing,
+    connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
+    pageTokenKey: new Secret("page"),
+  };
   const server = await serve({
     environments: { test: { name: "test", core, database, endpoints: bed.context } },
     accounts,
@@ -64,7 +68,16 @@ export async function startDashboardFixture() {
     },
     /** Revokes every token with this label. */
     dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
+    /** A new item in the work list, about the merchant. */
+    async openItem(detail: string): Promise<{ workItemId: string; sessionId: string }> {
+      const [id, sessionId] = [systemEntropy.uuid(), systemEntropy.uuid()];
+      const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
+        VALUES ($1, 'STRAY_HOLD', $2, $3, $1, $4)`;
+      await database.query({ name: "open_item", text }, [id, merchant.id, sessionId, detail]);
+      return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
+    },
     rows: bed.rows,
+    database,
     async close(): Promise<void> {
       await server.close();
       await Promise.all([sandbox.close(), http.close(), accounts.pool.end()]);

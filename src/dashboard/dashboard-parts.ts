@@ -8,7 +8,7 @@ import type { Entropy } from "../platform/entropy.ts";
 /** One environment as the dashboard needs it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
-  readonly core: Pick<Core, "sealing" | "connectorOf">;
+  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey">;
   readonly database: Database;
   readonly endpoints: EndpointContext;
 };

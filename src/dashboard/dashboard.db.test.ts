@@ -64,6 +64,8 @@ const lastRow = async () => (await auditRows()).at(-1);
 /** A request that every method answers, in an order in which each finds what it needs. */
 async function callEach(visit: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
   const ids = { connectionId: "", endpointId: "" };
+  const { environment } = scope;
+  const { workItemId } = await dashboard.openItem("close me");
   const requests: Record<string, () => object> = {
     CreateMerchant: () => ({ name: "Tea House" }),
     ListMerchants: () => ({}),
@@ -85,6 +87,9 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetSettings: () => scope,
     ListAuditEntries: () => scope,
+    ListWorkItems: () => ({ environment }),
+    CloseWorkItem: () => ({ environment, workItemId, note: "looked at" }),
+    ListComparisonRuns: () => ({ environment }),
   };
   expect(Object.keys(requests).sort()).toEqual(methods.map(({ name }) => name).sort());
   for (const [name, request] of Object.entries(requests)) {
@@ -147,7 +152,7 @@ describe("the dashboard's rpcs", () => {
       expect(await lastRow(), method.name).toMatchObject({
         actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
         action: method.name,
-        subject: expect.stringMatching(/^((mer|gc|we)_\w{26}|installation)/),
+        subject: expect.stringMatching(/^((mer|gc|we|wi)_\w{26}|installation)/),
         request_id: expect.stringMatching(/^req_\w{26}$/),
       });
       const secrets = [answer.key, answer.signingSecret, "sandbox_test_every-rpc"].filter(Boolean) as string[];
@@ -172,6 +177,8 @@ function restOf(method: DescMethod): Record<string, JsonValue> {
     connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"],
     endpointId: "we_01h455vb4pex5vsknk084sn02q",
     url: "https://shop.example.com/webhooks",
+    workItemId: "wi_01h455vb4pex5vsknk084sn02q",
+    note: "looked at",
   };
   const names = method.input.fields.map(({ jsonName }) => jsonName);
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));

@@ -5,18 +5,22 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGuard } from "./guard.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
+import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
+import { createWorkListService } from "./work-list-rpc.ts";
 
 /** Every service of the package dashboard.v1. */
 export const dashboardServices: readonly DescService[] = [
@@ -27,6 +31,8 @@ export const dashboardServices: readonly DescService[] = [
   WebhookEndpointService,
   SettingsService,
   AuditService,
+  WorkListService,
+  ReconciliationService,
 ];
 
 /** Adds the services to a server's router. Their guard takes the place of the server's own interceptors. */
@@ -40,5 +46,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(), guarded);
+    router.service(WorkListService, createWorkListService(parts), guarded);
+    router.service(ReconciliationService, createReconciliationService(parts), guarded);
   };
 }

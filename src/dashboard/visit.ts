@@ -12,20 +12,32 @@ import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts"
 /** A merchant that exists, in an environment that this installation serves. */
 export type Scope = { readonly merchantId: string; readonly environment: DashboardEnvironment };
 
+/** What a request names: an environment, and a merchant unless it is about all of them. */
+type RequestScope = Omit<Scope, "merchantId"> & { readonly merchantId: string | undefined };
+
 type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & { readonly merchantId?: string };
 
 /** Who calls, about whom, and a pen for the audit trail. */
 export class Visit {
-  /** Undefined for an rpc about no single merchant. */
-  readonly scope: Scope | undefined;
+  /** Undefined for an rpc about the installation. */
+  readonly scope: RequestScope | undefined;
   readonly #parts: DashboardParts;
   readonly #who: Pick<AuditFact, "actor" | "action" | "requestId">;
   #isAudited = false;
 
-  constructor(parts: DashboardParts, who: Pick<AuditFact, "actor" | "action" | "requestId">, scope: Scope | undefined) {
+  constructor(
+    parts: DashboardParts,
+    who: Pick<AuditFact, "actor" | "action" | "requestId">,
+    scope: RequestScope | undefined,
+  ) {
     this.#parts = parts;
     this.#who = who;
     this.scope = scope;
+  }
+
+  /** Who calls, as the audit trail names them. */
+  get actor(): string {
+    return this.#who.actor;
   }
 
   /** Writes this call's row, in the transaction of what it changes where there is one. */
@@ -41,7 +53,7 @@ export class Visit {
   /** Writes the row of a call whose handler had nothing to add: in its environment, or in every one. */
   async auditIfNobodyDid(): Promise<void> {
     if (this.#isAudited) return;
-    const subject = this.scope ? encodeId("mer", this.scope.merchantId) : "installation";
+    const subject = this.scope?.merchantId ? encodeId("mer", this.scope.merchantId) : "installation";
     const environments = this.scope ? [this.scope.environment] : Object.values(this.#parts.environments);
     for (const { database } of environments) await this.audit(database, { subject });
   }
@@ -67,8 +79,8 @@ export type ScopedVisit = Scope & {
 /** The call with the merchant and environment that its request names. */
 export function scopedVisitOf(context: HandlerContext): ScopedVisit {
   const visit = visitOf(context);
-  if (visit.scope === undefined) throw new Error("this rpc's request names no merchant and environment");
-  const { merchantId, environment } = visit.scope;
+  const { merchantId, environment } = visit.scope ?? {};
+  if (!merchantId || !environment) throw new Error("this rpc's request names no merchant and environment");
   return {
     merchantId,
     environment,
@@ -81,12 +93,20 @@ export function scopedVisitOf(context: HandlerContext): ScopedVisit {
   };
 }
 
-/** What a request is about, if it names a merchant. Throws `not_found` for what does not exist or is not served here. */
-export async function findScope(parts: DashboardParts, message: object): Promise<Scope | undefined> {
-  if (!("merchantId" in message && "environment" in message)) return undefined;
+/** The call with the environment that its request names. */
+export function environmentVisitOf(context: HandlerContext): { visit: Visit; environment: DashboardEnvironment } {
+  const visit = visitOf(context);
+  if (visit.scope === undefined) throw new Error("this rpc's request names no environment");
+  return { visit, environment: visit.scope.environment };
+}
+
+/** What a request is about, if it names an environment. Throws `not_found` for what does not exist or is not served here. */
+export async function findScope(parts: DashboardParts, message: object): Promise<RequestScope | undefined> {
+  if (!("environment" in message)) return undefined;
   const environment = parts.environments[message.environment === Environment.LIVE ? "live" : "test"];
   if (environment === undefined)
     throw new DomainError("not_found", "This installation does not serve the environment.");
+  if (!("merchantId" in message)) return { environment, merchantId: undefined };
   const merchantId = decodeId("mer", String(message.merchantId));
   if (merchantId === undefined || (await findMerchant(parts.accounts, merchantId)) === undefined) {
     throw new DomainError("not_found", "There is no merchant with this id.");

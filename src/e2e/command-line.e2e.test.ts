@@ -242,6 +242,27 @@ describe("attaching", () => {
   });
 });
 
+describe("switchyard work-list, reconciliation", () => {
+  it("shows what waits for a person and what the comparisons saw, and closes only what is there", async () => {
+    expect(await json("work-list", "list")).toEqual({ workItems: [], nextPageToken: "" });
+    const listed = await onDemo("work-list", "list", "--environment", "live");
+    expect(listed).toMatchObject({ code: 0, out: "There is nothing to look at.\n" });
+    const closed = await onDemo("work-list", "close", "wi_01h455vb4pex5vsknk084sn02q", "--note", "seen");
+    expect(closed).toMatchObject({ code: 1, err: expect.stringContaining("(not_found, req_") });
+    const { comparisonRuns } = await json("reconciliation", "list", "--count", "1");
+    expect(comparisonRuns).toMatchObject([{ mismatches: 0, strays: 0 }]);
+    const told = await onDemo("reconciliation", "list");
+    expect(told.out).toMatch(/^STARTED +FINISHED +ATTEMPTS +READ +BY NOTICES +COULD NOT TELL +MISMATCHES +STRAYS\n20/);
+  });
+
+  it("has the same figures for Prometheus", async () => {
+    const text = await (await fetch(demo.file.metricsUrl)).text();
+    expect(text).toContain(`switchyard_invariant_violations{environment="live",rule="two_capturable"} 0\n`);
+    expect(text).toContain(`switchyard_work_items_open{environment="test",kind="STRAY_HOLD"} 0\n`);
+    expect(text).toContain(`switchyard_comparison_age_seconds{environment="test"} `);
+  });
+});
+
 describe("switchyard audit", () => {
   it("shows who did what, with what was before and after", async () => {
     const { entries } = await ours("audit", "list", "--count", "100");
