@@ -22,6 +22,7 @@ export function orderDetails(order: Order): Html {
   return html`<section class="panel">
 <h2>Payment</h2>
 ${statusLine(state)}
+${order.webhooks.some(({ type }) => type === "payment_attempt.capture_failed") && captureFailed}
 </section>
 <section class="panel">
 <h2>Attempts</h2>
@@ -32,6 +33,9 @@ ${state?.attempts.length ? html`<ol class="trail">${state.attempts.map(attempt)}
 ${order.webhooks.length ? html`<ul class="trail">${order.webhooks.map(webhook)}</ul>` : html`<p class="note">None yet.</p>`}
 </section>`;
 }
+
+// The session stays SUCCEEDED, because the gateway had taken the capture on: what now is the shop's to settle.
+const captureFailed = html`<p class="alarm">The gateway has reported that the capture failed: the money does not come.</p>`;
 
 function statusLine(state: SessionState | undefined): Html {
   if (!state) return html`<p class="note">Asking…</p>`;

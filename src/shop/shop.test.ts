@@ -166,6 +166,12 @@ describe("the webhook route", () => {
     expect(page.split("payment_session.<wbr>succeeded")).toHaveLength(2);
   });
 
+  it("shows that a capture failed after the payment had succeeded", async () => {
+    const orderRef = await order();
+    expect((await sendWebhook({ type: "payment_attempt.capture_failed", data: { orderRef } })).status).toBe(204);
+    await seenOnOrderPage(orderRef, "the money does not come");
+  });
+
   it("refuses a wrong signature, an old timestamp and missing headers", async () => {
     const orderRef = await order();
     const body = { type: "payment_session.succeeded", data: { orderRef } };
