@@ -88,6 +88,7 @@ export const otherMoney: Readonly<Record<string, Spoil>> = {
 /** Answers whose last byte does not come in time. */
 export const silences: Readonly<Record<string, Spoil>> = {
   "no answer at all": () => "hang",
+  "interim answers without end": () => endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
   "silence in the middle of the headers": () => bytes(`HTTP/1.1 200 OK\r\n${json}\r\ncont`, { thenHangUp: false }),
   "silence in the middle of the body": (honest) =>
     bytes(
