@@ -89,7 +89,7 @@ class Run implements GatewayWorld {
     server.onChange = () => this.#look();
     this.#describeSchedule();
     await server.setClock(this.#epochMs);
-    await this.#database.setRule(this.#schedule);
+    await this.#database.begin(this.#schedule);
     await this.#createSession();
     for (const submission of this.#schedule.submissions) {
       timeline.after(submission.atMs, () => this.#submit(submission));

@@ -15,8 +15,8 @@ export type SimulationDatabase = {
   readonly merchantId: string;
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
-  /** Makes a schedule's plan the merchant's newest routing rule. */
-  setRule(schedule: Pick<Schedule, "plan" | "failoverOn">): Promise<void>;
+  /** Makes a schedule's plan the merchant's newest routing rule, and removes what an earlier run has left to do. */
+  begin(schedule: Pick<Schedule, "plan" | "failoverOn">): Promise<void>;
   /** When the next run begins: far behind the one before, whose rows are then too old for any of the product's windows. */
   nextEpochMs(): number;
   /** Removes the rows of all runs. */
@@ -47,10 +47,12 @@ export async function createSimulationDatabase(serverUrl: string): Promise<Simul
     server,
     merchantId,
     connectionIds,
-    async setRule({ plan, failoverOn }) {
+    async begin({ plan, failoverOn }) {
       await server.observe({
-        name: "set_rule",
-        text: `INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on)
+        name: "begin",
+        text: `WITH slices AS (DELETE FROM comparison_slice), passes AS (DELETE FROM comparison_run),
+                 notices AS (DELETE FROM gateway_notice WHERE processed_at IS NULL)
+               INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on)
                SELECT $1, coalesce(max(version), 0) + 1, $2, $3 FROM routing_rule WHERE merchant_id = $1`,
         values: [merchantId, plan.map((index) => connectionIds[index]), failoverOn],
       });

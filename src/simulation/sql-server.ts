@@ -141,7 +141,7 @@ export class SqlServer {
 
   async #note(backend: Backend, query: Query, answer: Answer): Promise<void> {
     const text = typeof query === "string" ? query : query.text;
-    const wrote = answer.type === "value" && isWrite.test(text);
+    const wrote = answer.type === "value" && (answer.value.rowCount ?? 0) > 0 && isWrite.test(text);
     if (text === "BEGIN") backend.inTransaction = true;
     else if (text === "COMMIT" || text === "ROLLBACK") {
       const committed = backend.hasWritten && text === "COMMIT" && answer.type === "value";

@@ -1,0 +1,69 @@
+/** `npm run sim`: plays seeds of the simulation, or one seed for its history, or all of them with a rule removed. */
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { replay, type SimulationServer, simulate, startSimulationServer } from "./simulate.ts";
+import { SimulationTally } from "./tally.ts";
+
+const root = join(import.meta.dirname, "../..");
+const seedMax = 2 ** 31 - 1;
+// A few tell whether it is one bug or several; the shortest is shown.
+const violationsMax = 10;
+
+type Options = { seeds: number; from: number; seed?: number; processes: number };
+
+const program = new Command("sim")
+  .description(
+    "Plays payment sessions on the real flow and real PostgreSQL, with a simulated clock, network and gateways; kills, " +
+      "stops and cuts off processes at any await; checks after every step that the money is safe. Ends with 0 only when it is.",
+  )
+  .option("--seeds <count>", "how many seeds to play", wholeFrom(1), 2_000)
+  .option("--from <seed>", "the first of them", wholeFrom(0), 1)
+  .option("--seed <seed>", "plays this one and prints its history", wholeFrom(0))
+  .option("--processes <count>", "how many seeds at once", wholeFrom(1), availableParallelism())
+  .addHelpText("after", "\nExamples:\n  npm run sim -- --seeds 100000 --from 1\n  npm run sim -- --seed 4711")
+  .action(async (options: Options) => {
+    const server = await startSimulationServer();
+    try {
+      process.exitCode =
+        options.seed === undefined ? await playMany(server, options) : await playOne(server, options.seed);
+    } finally {
+      await server.stop();
+    }
+  });
+await program.parseAsync();
+
+async function playMany(server: SimulationServer, options: Options): Promise<number> {
+  const interrupted = new AbortController();
+  process.once("SIGINT", () => interrupted.abort());
+  const tally = new SimulationTally(options.seeds);
+  await simulate({
+    ...options,
+    serverUrl: server.url,
+    root,
+    violationsMax,
+    signal: interrupted.signal,
+    onResult: (result) => tally.add(result),
+  });
+  console.log(tally.end());
+  const shortest = tally.shortestViolation();
+  if (shortest === undefined) return 0;
+  console.log(`\nThe shortest, seed ${shortest.seed}:`);
+  await playOne(server, shortest.seed);
+  return 1;
+}
+
+async function playOne(server: SimulationServer, seed: number): Promise<number> {
+  const { history, violation, status } = await replay({ serverUrl: server.url, root, seed });
+  console.log(history.join("\n"));
+  console.log(`\nSeed ${seed}: ${violation ?? `${status}, 0 violations`}`);
+  return violation === undefined ? 0 : 1;
+}
+
+function wholeFrom(least: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (Number.isInteger(number) && number >= least && number <= seedMax) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${seedMax}.`);
+  };
+}

@@ -1,0 +1,70 @@
+/** Counts what a simulation has shown, and shows how far it is. */
+import { SingleBar } from "cli-progress";
+import type { RunResult } from "./run.ts";
+
+// Where the output is no terminal, a line now and then.
+const lineEveryMs = 10_000;
+
+export class SimulationTally {
+  readonly #bar: SingleBar;
+  readonly #startedAt = performance.now();
+  readonly #statuses = new Map<string, number>();
+  readonly #walls = new Map<string, number>();
+  readonly #violations: RunResult[] = [];
+  #played = 0;
+  #steps = 0;
+
+  /** The bar is on the terminal until `end`. */
+  constructor(seeds: number) {
+    this.#bar = new SingleBar({
+      format: "[{bar}] {value}/{total} seeds, {rate}/s, {violations} violations, {eta_formatted} left",
+      barsize: 30,
+      noTTYOutput: true,
+      notTTYSchedule: lineEveryMs,
+      hideCursor: true,
+    });
+    this.#bar.start(seeds, 0, this.#shown());
+  }
+
+  add(result: RunResult): void {
+    this.#played++;
+    this.#steps += result.steps;
+    count(this.#statuses, result.status);
+    for (const wall of result.walls) count(this.#walls, wall);
+    if (result.violation !== undefined) this.#violations.push(result);
+    this.#bar.update(this.#played, this.#shown());
+  }
+
+  shortestViolation(): RunResult | undefined {
+    return this.#violations.toSorted((left, right) => left.steps - right.steps)[0];
+  }
+
+  /** Takes the bar away and says everything that was counted; the last line is the sum. */
+  end(): string {
+    this.#bar.stop();
+    const seconds = Math.round((performance.now() - this.#startedAt) / 1000);
+    return [
+      ...listed("ended", this.#statuses),
+      ...listed("refused by the database", this.#walls),
+      ...this.#violations.map(({ seed, violation }) => `seed ${seed}: ${violation}`),
+      `${this.#played} seeds, ${this.#steps} steps, ${this.#violations.length} violations, ${seconds} s, ${this.#rate()} seeds/s`,
+    ].join("\n");
+  }
+
+  #shown() {
+    return { rate: this.#rate(), violations: this.#violations.length };
+  }
+
+  #rate(): string {
+    return (this.#played / ((performance.now() - this.#startedAt) / 1000)).toFixed(1);
+  }
+}
+
+function count(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+}
+
+function listed(title: string, counts: ReadonlyMap<string, number>): string[] {
+  const rows = [...counts].toSorted((left, right) => right[1] - left[1]);
+  return rows.length === 0 ? [] : [`${title}: ${rows.map(([what, times]) => `${what} ${times}`).join(", ")}`];
+}
