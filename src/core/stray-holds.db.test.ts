@@ -2,12 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { processNoticesOnce } from "../notifications/process-notices.ts";
 import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { compareOnce } from "./compare.ts";
 import { listComparisonRuns } from "./comparison-runs.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { authorizeLate, itemsOf, statusAtGateway, withAnswers, withoutConnectors } from "./recovery-fixture.ts";
 import { recordStray, voidStraysOnce } from "./stray-holds.ts";
+import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 let minutes = 0;
@@ -69,6 +71,38 @@ describe("a stray hold at a gateway that can be read", () => {
     expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
     const { readAt: _, ...after } = await fixture.trail(payment.session);
     expect({ ...after, readAt: before.readAt }).toEqual(before);
+  });
+
+  it("is found beside the hold that was the attempt's own, which was given back", async () => {
+    const refusing = withAnswers(fixture.core, {
+      capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+    });
+    await fixture.setRule([], [fixture.connectionIds[0]!]);
+    const session = await fixture.newSession();
+    fixture.useCard(cards.approved);
+    const submission = { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() };
+    await submitPayment(refusing, submission);
+    await Promise.all(refusing.inFlight);
+    const payment = { session, attempt: (await fixture.trail(session)).attempts[0]! };
+    expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await compare();
+    expect(await straysOf(payment)).toMatchObject([{ gateway_reference: reference }]);
+    await voidStraysOnce(fixture.core);
+    expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
+  });
+
+  it("is left alone from the moment that another attempt has its reference", async () => {
+    const stray = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, stray.attempt);
+    await recordStray(fixture.core, strayOf(stray, reference), "comparison");
+    const other = await paid(cards.approved);
+    await fixture.asOwner.pool.query(`ALTER TABLE attempt DISABLE TRIGGER USER;
+      UPDATE attempt SET gateway_reference = '${reference}' WHERE id = '${other.attempt.id}';
+      ALTER TABLE attempt ENABLE TRIGGER USER`);
+    await voidStraysOnce(fixture.core);
+    expect(await statusAtGateway(fixture, stray.attempt, reference)).toBe("held");
+    expect(await straysOf(stray)).toMatchObject([{ outcome: null, waits: true }]);
   });
 
   it("is voided until the gateway acknowledges, with pauses between", async () => {
@@ -186,6 +220,15 @@ describe("a stray hold at a gateway that only sends notices", () => {
     ]);
   });
 
+  it("is not seen in the late notice of the hold that was given back", async () => {
+    await fixture.sandbox.hold("b.notice");
+    const payment = await givenBack();
+    expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
+    await takeNotice(payment, "held", payment.attempt.gatewayReference!);
+    await processNoticesOnce(fixture.core);
+    expect(await straysOf(payment)).toEqual([]);
+  });
+
   it("is not seen in the notice of a hold that is reported voided already, nor in one of the payment itself", async () => {
     const payment = await paid(cards.softDecline, 1);
     await expect.poll(async () => (await noticesOf(payment)).length).toBe(1);
@@ -197,16 +240,35 @@ describe("a stray hold at a gateway that only sends notices", () => {
     const approved = await paid(cards.approved, 1);
     await expect.poll(async () => (await noticesOf(approved)).length).toBe(2);
     expect(await straysOf(approved)).toEqual([]);
+    const readable = await paid(cards.softDecline);
+    await takeNotice(readable, "held");
+    await processNoticesOnce(fixture.core);
+    expect(await straysOf(readable)).toEqual([]);
   });
 });
 
-/** A notice about an authorization `r7` of this payment, as the intake would store it. */
-async function takeNotice({ attempt }: Paid, kind: string): Promise<void> {
+/** A notice about an authorization (`r7` when not told) of this payment, as the intake would store it. */
+async function takeNotice({ attempt }: Paid, kind: string, reference = "r7"): Promise<void> {
   const text = `
     INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference)
-    VALUES ($1, $2, $3, $4, 'r7')`;
-  const values = [attempt.connectionId, `test:${kind}`, kind, encodeId("att", attempt.id)];
+    VALUES ($1, $2, $3, $4, $5)`;
+  const noticeId = `test:${attempt.id}:${kind}`;
+  const values = [attempt.connectionId, noticeId, kind, encodeId("att", attempt.id), reference];
   await fixture.core.database.query({ name: "take_notice", text }, values);
+}
+
+/** A payment at SANDBOX_B whose hold was given back, by the gateway's own answer. */
+async function givenBack(): Promise<Paid> {
+  await fixture.setRule([], [fixture.connectionIds[1]!]);
+  const core = withAnswers(fixture.core, {
+    capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+    void: async () => ({ type: "done" }),
+  });
+  const session = await fixture.newSession();
+  fixture.useCard(cards.approved);
+  await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await Promise.all(core.inFlight);
+  return { session, attempt: (await fixture.trail(session)).attempts[0]! };
 }
 
 async function noticesOf({ attempt }: Paid): Promise<object[]> {
