@@ -184,6 +184,20 @@ describe("the walls of a payment", () => {
     await refused(client, (sql) => client.query(sql), insert, /payment_session_(amount_minor|currency)_check/);
   });
 
+  it.each([
+    ["before it was submitted", "", ""],
+    [
+      "after it was declined",
+      ", status, phase, lease_epoch, lease_until, submit_deadline, submitted_at, settled_at, decline_code",
+      ", 'DECLINED', 'DONE', 1, now(), now(), now(), now(), 'card_declined'",
+    ],
+  ])("refuse a session that names a winner %s", async (_, columns, values) => {
+    const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
+        winner_attempt_id${columns})
+      VALUES ('${v7()}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '1 h', '${v7()}'${values})`;
+    await refused(client, (sql) => client.query(sql), insert, /payment_session_check/);
+  });
+
   it("refuse a session that begins with its end", async () => {
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
         status, phase, lease_epoch, submitted_at, settled_at, captured_via, capture_confirmed, winner_attempt_id)
