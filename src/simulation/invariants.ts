@@ -96,6 +96,8 @@ function findForbiddenAttempt({ observed }: Moment, before: Observed | undefined
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
   if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
     return "an attempt over another amount";
+  const late = attempts.find(({ started_at }) => started_at >= (session.submit_deadline ?? ""));
+  if (late !== undefined) return `attempt ${late.sequence} was opened after the deadline`;
   const gone = before?.attempts.find(({ id }) => !attempts.some((attempt) => attempt.id === id));
   return gone && "an attempt has disappeared";
 }

@@ -2,6 +2,16 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
+import {
+  describeFinding,
+  type Finding,
+  findRule,
+  playWithout,
+  unsafeVariantOf,
+  variantsOf,
+  writeTable,
+} from "./break-rules.ts";
+import { rules } from "./rules.ts";
 import { replay, type SimulationServer, simulate, startSimulationServer } from "./simulate.ts";
 import { SimulationTally } from "./tally.ts";
 
@@ -9,8 +19,10 @@ const root = join(import.meta.dirname, "../..");
 const seedMax = 2 ** 31 - 1;
 // A few tell whether it is one bug or several; the shortest is shown.
 const violationsMax = 10;
+// Of a removed rule's violations, so many are compared for the shortest history.
+const violationsToCompare = 5;
 
-type Options = { seeds: number; from: number; seed?: number; processes: number };
+type Options = { seeds: number; from: number; seed?: number; processes: number; break?: string; least?: boolean };
 
 const program = new Command("sim")
   .description(
@@ -21,7 +33,19 @@ const program = new Command("sim")
   .option("--from <seed>", "the first of them", wholeFrom(0), 1)
   .option("--seed <seed>", "plays this one and prints its history", wholeFrom(0))
   .option("--processes <count>", "how many seeds at once", wholeFrom(1), availableParallelism())
-  .addHelpText("after", "\nExamples:\n  npm run sim -- --seeds 100000 --from 1\n  npm run sim -- --seed 4711")
+  .option("--break <rule>", "plays without this rule of docs/safety.md, in code and schema by turns; `all` for each")
+  .option("--least", "with --break: only what is enough to put money in danger, until it does")
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run sim -- --seeds 100000 --from 1
+  npm run sim -- --seed 4711
+  npm run sim -- --break capture-never-given-up
+  npm run sim -- --break all --seeds 1000
+
+Rules: ${rules.map(({ id }) => id).join(", ")}`,
+  )
   .action(async (options: Options) => {
     const server = await startSimulationServer();
     try {
@@ -51,6 +75,32 @@ async function playMany(server: SimulationServer, options: Options): Promise<num
   console.log(`\nThe shortest, seed ${shortest.seed}:`);
   await playOne(server, shortest.seed);
   return 1;
+}
+
+/** 0 when every rule is missed once it is gone. */
+async function playBroken(server: SimulationServer, options: Options, id: string): Promise<number> {
+  const broken = id === "all" ? rules : [findRule(id)];
+  const findings: Finding[] = [];
+  const interrupted = new AbortController();
+  process.once("SIGINT", () => interrupted.abort());
+  for (const rule of broken) {
+    for (const variant of options.least ? [unsafeVariantOf(rule)] : variantsOf(rule)) {
+      if (interrupted.signal.aborted) break;
+      const { signal } = interrupted;
+      const violated = options.least ? 1 : violationsToCompare;
+      const playing = { ...options, serverUrl: server.url, root, violationsMax: violated, signal };
+      const finding = await playWithout(rule, variant, playing);
+      console.log(`${rule.id} (${variant}): ${describeFinding(finding)}`);
+      findings.push(finding);
+    }
+  }
+  if (!options.least) console.log(`\n${writeTable(findings)}`);
+  const missed = broken.filter((rule) => findings.some((finding) => finding.rule === rule && finding.violation));
+  const unmissed = broken.filter((rule) => !missed.includes(rule)).map((rule) => rule.id);
+  console.log(
+    `\n${missed.length} rules missed, ${unmissed.length} not${unmissed.length > 0 ? `: ${unmissed.join(", ")}` : ""}`,
+  );
+  return unmissed.length > 0 ? 1 : 0;
 }
 
 async function playOne(server: SimulationServer, seed: number): Promise<number> {

@@ -10,6 +10,7 @@ export type ObservedAttempt = {
   readonly stop: string | null;
   readonly amount_minor: number;
   readonly capture_started_at: string | null;
+  readonly started_at: string;
   readonly completed_at: string | null;
   readonly void_kind: string | null;
 };
@@ -24,6 +25,7 @@ export type ObservedSession = {
   readonly winner_attempt_id: string | null;
   readonly captured_via: string | null;
   readonly expires_at: string;
+  readonly submit_deadline: string | null;
   readonly submitted_at: string | null;
 };
 

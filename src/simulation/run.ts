@@ -42,6 +42,8 @@ export type RunResult = {
 const endWithinMs = 6 * 3_600_000;
 // Whatever still travels when a session is over arrives within this time.
 const stragglersMs = 600_000;
+// The longest runs take about a tenth of it.
+const stepsMax = 30_000;
 const submitTriesMax = 5;
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
@@ -63,6 +65,7 @@ class Run implements GatewayWorld {
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notices: NoticeCarrier;
   readonly #capturesOnTheirWay = new Map<string, number>();
+  readonly #authorized = new Set<string>();
   readonly #walls: string[] = [];
   #sessionId = "";
   #observed: Observed | undefined;
@@ -97,6 +100,7 @@ class Run implements GatewayWorld {
     for (const member of this.#members) member.start();
     while (this.#violation === undefined && timeline.nowMs < faults.endMs + endWithinMs) {
       if (!(await timeline.runNext()) || this.#isOver()) break;
+      if (history.steps > stepsMax) this.#violate(`no rest after ${stepsMax} steps`);
     }
     this.#violation ??= findUnfinished(this.#moment());
     for (const member of this.#members) await member.abandon();
@@ -214,6 +218,9 @@ class Run implements GatewayWorld {
   }
 
   onSent({ type, attemptReference }: Sent): void {
+    if (type === "authorize" && this.#authorized.has(attemptReference))
+      this.#violate("one attempt asked for money twice");
+    if (type === "authorize") this.#authorized.add(attemptReference);
     const attempt = this.#observed?.attempts.find(({ id }) => encodeId("att", id) === attemptReference);
     if (attempt === undefined) this.#violate(`${type} was sent for an attempt that is not committed`);
     if (type === "capture" && attempt?.capture_started_at === null)
