@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FaultPlan } from "../../gateways/sandbox/faults.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
-import { comparisonLagMs } from "../../limits.ts";
+import { comparisonLagMs, repeatLongestMs } from "../../limits.ts";
 import { Dice } from "../dice.ts";
 import { Browser } from "./browser.ts";
 import { findViolations, type Violation } from "./check.ts";
@@ -75,8 +75,9 @@ const faultRates: FaultPlan["rates"] = {
 const lateMsMax = 20 * second;
 // What is late may still come in this long after the last fault.
 const quietMs = lateMsMax + 10 * second;
-// Voids that kept failing are tried every five minutes at last (core/flow-steps.ts).
 const restMsMax = 12 * 60 * second;
+// Captures and voids that kept failing are tried every five minutes at last: what does not change for longer never will.
+const stuckMs = repeatLongestMs + 60 * second;
 const lookEveryMs = 2 * second;
 
 // A card whose capture is reported as failed long after it was taken on has no money to compare with.
@@ -175,20 +176,25 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
   if (!watch.signal.aborted) await load.empty();
   const quietFrom = Math.max(Date.now(), startedAt + quietMs);
   let changedAt = Date.now();
+  let before = "";
   let comparedSince: Date | undefined;
   for (;;) {
     // Time passes for those who never paid: every session ends.
     await expireUnsubmitted(site.databaseUrl);
     const records = { ...(await readRecords(site.databaseUrl, site.acquirers)), ...seenBy(run) };
     const violations = findViolations(records);
-    if (violations.length !== part.violations || !violations.every(isForComparison)) changedAt = Date.now();
     part.violations = violations.length;
+    const now = Date.now();
+    const seen = JSON.stringify(violations);
+    if (seen !== before) changedAt = now;
+    before = seen;
     // Only what is older than its lag is compared.
-    if (Date.now() > Math.max(changedAt, quietFrom) + comparisonLagMs)
-      comparedSince ??= await makeComparisonDue(site.databaseUrl);
+    const isDue = violations.every(isForComparison) && now > Math.max(changedAt, quietFrom) + comparisonLagMs;
+    if (isDue) comparedSince ??= await makeComparisonDue(site.databaseUrl);
     const comparison = comparedSince && (await readComparison(site.databaseUrl, comparedSince));
-    const isOver = (violations.length === 0 && comparison !== undefined) || Date.now() > startedAt + restMsMax;
-    if (isOver || watch.signal.aborted) return { records, violations, comparison };
+    const isRight = violations.length === 0 && comparison !== undefined;
+    const isStuck = now > changedAt + stuckMs || now > startedAt + restMsMax;
+    if (isRight || isStuck || watch.signal.aborted) return { records, violations, comparison };
     await pause(lookEveryMs, undefined, { signal: watch.signal }).catch(() => {});
   }
 }
