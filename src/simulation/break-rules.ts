@@ -1,6 +1,7 @@
 /** Takes rules out of the code, out of the schema, or out of both, and sees what the simulation finds then. */
 import { createBrokenCopy } from "./broken-copy.ts";
-import { type Removal, type Rule, rules } from "./rules.ts";
+import type { Removal, Rule } from "./rules/rule.ts";
+import { rules } from "./rules/rules.ts";
 import type { RunResult } from "./run.ts";
 import { simulate } from "./simulate.ts";
 

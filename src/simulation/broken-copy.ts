@@ -2,7 +2,7 @@
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Removal } from "./rules.ts";
+import type { Removal } from "./rules/rule.ts";
 
 /** `root` holds src and gen, and node_modules by a link. */
 export type BrokenCopy = { readonly root: string; remove(): Promise<void> };
@@ -26,7 +26,7 @@ async function take(copy: string, { file, find, replace }: Removal): Promise<voi
   const path = join(copy, file);
   const parts = (await readFile(path, "utf8")).split(find);
   if (parts.length !== 2) {
-    throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}; bring src/simulation/rules.ts up to date`);
+    throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}; bring src/simulation/rules up to date`);
   }
   await writeFile(path, parts.join(replace));
 }

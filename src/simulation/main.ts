@@ -11,7 +11,7 @@ import {
   variantsOf,
   writeTable,
 } from "./break-rules.ts";
-import { rules } from "./rules.ts";
+import { rules } from "./rules/rules.ts";
 import { replay, type SimulationServer, simulate, startSimulationServer } from "./simulate.ts";
 import { SimulationTally } from "./tally.ts";
 
@@ -49,8 +49,9 @@ Rules: ${rules.map(({ id }) => id).join(", ")}`,
   .action(async (options: Options) => {
     const server = await startSimulationServer();
     try {
-      process.exitCode =
-        options.seed === undefined ? await playMany(server, options) : await playOne(server, options.seed);
+      if (options.break !== undefined) process.exitCode = await playBroken(server, options, options.break);
+      else if (options.seed !== undefined) process.exitCode = await playOne(server, options.seed);
+      else process.exitCode = await playMany(server, options);
     } finally {
       await server.stop();
     }
@@ -59,7 +60,7 @@ await program.parseAsync();
 
 async function playMany(server: SimulationServer, options: Options): Promise<number> {
   const interrupted = new AbortController();
-  process.once("SIGINT", () => interrupted.abort());
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupted.abort());
   const tally = new SimulationTally(options.seeds);
   await simulate({
     ...options,
@@ -82,7 +83,7 @@ async function playBroken(server: SimulationServer, options: Options, id: string
   const broken = id === "all" ? rules : [findRule(id)];
   const findings: Finding[] = [];
   const interrupted = new AbortController();
-  process.once("SIGINT", () => interrupted.abort());
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupted.abort());
   for (const rule of broken) {
     for (const variant of options.least ? [unsafeVariantOf(rule)] : variantsOf(rule)) {
       if (interrupted.signal.aborted) break;

@@ -1,0 +1,7 @@
+/** Every rule of docs/safety.md that the simulation can take away. */
+import { captureRules } from "./captures.ts";
+import { endRules } from "./ends.ts";
+import type { Rule } from "./rule.ts";
+import { turnRules } from "./turns.ts";
+
+export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules];

@@ -1,0 +1,101 @@
+/** Rules 4 to 6: whose turn it is, and what changes together. */
+import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
+
+export const turnRules: readonly Rule[] = [
+  {
+    id: "one-authorizing",
+    number: 4,
+    says: "At most one attempt is AUTHORIZING.",
+    code: [
+      {
+        file: files.nextStep,
+        find: 'if (authorizing) return { type: "giveUpWaiting", attempt: authorizing };',
+        replace: `if (authorizing && planLeft(session, attempts)[0] && mayStillOpen(session, moment)) {
+    return { type: "open", to: planLeft(session, attempts)[0]!, because: "" };
+  }
+  if (authorizing) return { type: "giveUpWaiting", attempt: authorizing };`,
+      },
+    ],
+    database: [withoutUnique("attempt_one_authorizing")],
+    coveredBy: ["winner-once", "lease-epoch"],
+  },
+  {
+    id: "end-voids-unknown",
+    number: 5,
+    says: "The transaction that ends a session gives every unknown attempt back.",
+    code: [{ file: files.submitPayment, find: "          await voidUnknown(tx, session.id);\n", replace: "" }],
+    database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
+  },
+  {
+    id: "end-with-event",
+    number: 5,
+    says: "The final status and its event are one transaction.",
+    code: [
+      {
+        file: "src/core/settle.ts",
+        find: "  await tellMerchant(tx, core, session, eventOf[ending.status]);",
+        replace: `  tx.afterCommit(() => {
+    const tell = (later: Tx) => tellMerchant(later, core, session, eventOf[ending.status]);
+    core.database.transaction(tell).catch(() => {});
+  });`,
+      },
+    ],
+    database: [],
+  },
+  {
+    id: "lease-epoch",
+    number: 6,
+    says: "A worker that was taken over changes nothing any more.",
+    code: [
+      {
+        file: files.lease,
+        find: `WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'\n    RETURNING \${sessionColumns}`,
+        replace: `WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'\n    RETURNING \${sessionColumns}`,
+      },
+      {
+        file: files.submitPayment,
+        find: "trail.session.leaseEpoch !== lease.epoch || ",
+        replace: "",
+      },
+    ],
+    database: [],
+    coveredBy: ["conditional-move"],
+  },
+  {
+    id: "conditional-move",
+    number: 6,
+    says: "Every change of an attempt is conditional on the status that it was decided from.",
+    code: [
+      {
+        file: files.attempts,
+        find: "WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id",
+        replace: "WHERE session_id = $1 AND id = $2 AND $3::text IS NOT NULL RETURNING id",
+      },
+    ],
+    database: [
+      {
+        file: files.schema,
+        find: "PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status)",
+        replace: "NULL",
+      },
+    ],
+    coveredBy: ["lease-epoch"],
+  },
+  {
+    id: "session-locked-first",
+    number: 6,
+    says: "Every transaction locks the session before it decides.",
+    code: [
+      {
+        file: files.lease,
+        find: `    UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
+    RETURNING \${sessionColumns}, app.clock() AS now`,
+        replace: `    SELECT \${sessionColumns}, app.clock() AS now FROM payment_session s
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND $3::int IS NOT NULL`,
+      },
+    ],
+    database: [],
+    coveredBy: ["conditional-move"],
+  },
+];
