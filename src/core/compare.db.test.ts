@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LookUpAnswer } from "../gateways/connector.ts";
 import { compareOnce } from "./compare.ts";
-import { listComparisonRuns, takeSlice } from "./comparison-runs.ts";
+import { finishRunIfCounted, listComparisonRuns, openRunIfDue, recordSlice, takeSlice } from "./comparison-runs.ts";
 import type { Core } from "./core.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import type { PaymentSession } from "./entities.ts";
@@ -146,6 +146,41 @@ describe("the pass of an hour", () => {
     expect(after[0]).toMatchObject({ attempts: 60, read: 60, finishedAt: expect.any(Date) });
     expect(new Set(asked).size).toBe(60);
     expect(asked).toHaveLength(60);
+  });
+
+  it("is cut so that two workers at the same moment get different shares", async () => {
+    await paid();
+    minutes += 2;
+    await fixture.setClockAhead(minutes);
+    await openRunIfDue(fixture.core);
+    const locked = Promise.withResolvers<void>();
+    const letGo = Promise.withResolvers<void>();
+    const lock = { name: "lock_run", text: "SELECT id FROM comparison_run WHERE finished_at IS NULL FOR UPDATE" };
+    const holding = fixture.asOwner.transaction(async (tx) => {
+      await tx.query(lock, []);
+      locked.resolve();
+      await letGo.promise;
+    });
+    await locked.promise;
+    const cutting = Promise.all([takeSlice(fixture.core), takeSlice(fixture.core)]);
+    const waiting = {
+      name: "count_waiting",
+      text: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    };
+    await expect.poll(async () => (await fixture.core.database.query(waiting, [])).length).toBe(2);
+    letGo.resolve();
+    await holding;
+    const cut = (await cutting).filter((slice) => slice !== undefined);
+    expect(cut).toHaveLength(1);
+    await recordSlice(fixture.core.database, cut[0]!, {
+      read: 1,
+      byNotices: 0,
+      couldNotTell: 0,
+      mismatches: 0,
+      strays: 0,
+    });
+    await finishRunIfCounted(fixture.core.database);
+    expect(await lastRun()).toMatchObject({ attempts: 1, finishedAt: expect.any(Date) });
   });
 
   it("is finished by the others when a worker dies in the middle, and counts nothing twice", async () => {

@@ -166,60 +166,64 @@ INSERT INTO audit_walk (session_id) VALUES ('00000000-0000-0000-0000-00000000000
 
 -- One row for each rule that one of these sessions breaks; none, as long as the guards and the flow do what they must.
 -- It repeats what constraints and triggers refuse, so that it also sees what happened while one of them was missing.
+-- Each part reads the tables by session id, so the cost grows with the sessions that are asked about and no faster.
 CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id uuid, attempt_id uuid) LANGUAGE sql STABLE AS $$
-  WITH s AS (SELECT * FROM payment_session WHERE id = ANY (checked)),
-       a AS (SELECT * FROM attempt WHERE attempt.session_id = ANY (checked)),
-       e AS (SELECT outbox_event.session_id, sequence, type FROM outbox_event WHERE outbox_event.session_id = ANY (checked)),
-       joined AS (SELECT a.*, s.status AS session_status, s.phase, s.winner_attempt_id,
-                         s.amount_minor AS session_amount, s.currency AS session_currency
-                  FROM a JOIN s ON s.id = a.session_id)
-  SELECT 'succeeded_without_capture', s.id, NULL::uuid FROM s
-  WHERE s.status = 'SUCCEEDED'
-    AND NOT EXISTS (SELECT FROM a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status = 'CAPTURED')
+  SELECT 'succeeded_without_capture', s.id, NULL::uuid FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.status = 'SUCCEEDED' AND NOT EXISTS (
+    SELECT FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status = 'CAPTURED')
   UNION ALL
-  SELECT 'captured_outside_succeeded', j.session_id, j.id FROM joined j
-  WHERE j.status = 'CAPTURED' AND (j.session_status <> 'SUCCEEDED' OR j.winner_attempt_id IS DISTINCT FROM j.id)
+  SELECT 'captured_outside_succeeded', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND a.status = 'CAPTURED'
+    AND (s.status <> 'SUCCEEDED' OR s.winner_attempt_id IS DISTINCT FROM a.id)
   UNION ALL
-  SELECT 'two_capturable', a.session_id, NULL FROM a
-  WHERE a.status IN ('AUTHORIZED','CAPTURED') OR a.status = 'VOIDING' AND a.capture_started_at IS NOT NULL
+  SELECT 'two_capturable', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
+    AND (a.status IN ('AUTHORIZED','CAPTURED') OR a.status = 'VOIDING' AND a.capture_started_at IS NOT NULL)
   GROUP BY a.session_id HAVING count(*) > 1
   UNION ALL
-  SELECT 'winner_without_hold', s.id, s.winner_attempt_id FROM s
-  WHERE s.winner_attempt_id IS NOT NULL AND NOT EXISTS (
-    SELECT FROM a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
+  SELECT 'winner_without_hold', s.id, s.winner_attempt_id FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.winner_attempt_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM attempt a
+    WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
   UNION ALL
-  SELECT 'open_after_end', j.session_id, j.id FROM joined j
-  WHERE j.session_status <> 'CREATED' AND j.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
+  SELECT 'open_after_end', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
   UNION ALL
-  SELECT 'done_with_open_attempt', j.session_id, j.id FROM joined j
-  WHERE j.phase = 'DONE' AND j.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
+  SELECT 'done_with_open_attempt', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.phase = 'DONE' AND a.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
   UNION ALL
-  SELECT 'amount_differs', j.session_id, j.id FROM joined j
-  WHERE (j.amount_minor, j.currency) IS DISTINCT FROM (j.session_amount, j.session_currency)
+  SELECT 'amount_differs', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND (a.amount_minor, a.currency) IS DISTINCT FROM (s.amount_minor, s.currency)
   UNION ALL
-  SELECT 'attempt_after_stop', later.session_id, later.id FROM a later
-  WHERE EXISTS (SELECT FROM a earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
-                AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
+  SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
+  WHERE later.session_id = ANY (checked) AND EXISTS (
+    SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
   UNION ALL
-  SELECT 'hold_after_fraud', a.session_id, a.id FROM a
-  WHERE a.status IN ('AUTHORIZED','CAPTURED')
-    AND EXISTS (SELECT FROM a fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
+  SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
+    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
   UNION ALL
-  SELECT 'never_existed_too_early', a.session_id, a.id FROM a
-  WHERE a.void_kind = 'NEVER_EXISTED' AND (a.void_asked_at IS NULL OR a.void_asked_at < a.horizon_at)
+  SELECT 'never_existed_too_early', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.void_kind = 'NEVER_EXISTED'
+    AND (a.void_asked_at IS NULL OR a.void_asked_at < a.horizon_at)
   UNION ALL
-  SELECT 'attempt_sequence_gap', a.session_id, NULL FROM a
+  SELECT 'attempt_sequence_gap', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
   GROUP BY a.session_id HAVING min(a.sequence) <> 1 OR max(a.sequence) <> count(*)
   UNION ALL
-  SELECT 'final_event', s.id, NULL FROM s
-  WHERE (SELECT array_agg(e.type) FROM e WHERE e.session_id = s.id AND e.type IN (
+  SELECT 'final_event', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked)
+    AND (SELECT array_agg(e.type) FROM outbox_event e WHERE e.session_id = s.id AND e.type IN (
            'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired'))
-    IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
+      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
   UNION ALL
-  SELECT 'event_sequence_gap', e.session_id, NULL FROM e
+  SELECT 'event_sequence_gap', e.session_id, NULL FROM outbox_event e
+  WHERE e.session_id = ANY (checked)
   GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
   UNION ALL
-  SELECT 'card_kept_after_end', s.id, NULL FROM s WHERE s.vault_token IS NOT NULL AND s.status <> 'CREATED'
+  SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
 $$;
 
 -- The same over every session there is: for a person, and for small databases.
