@@ -164,7 +164,7 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
     loop("expire", everySecondMs, () => expireOnce(core)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
-    loop("strays", everySecondMs, () => voidStraysOnce(core)),
+    loop("strays", everySecondMs, (closing) => voidStraysOnce(core, closing)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("compare", everyMinuteMs, (closing) => compareOnce(core, closing)),
     loop("audit", everyMinuteMs, async () => {

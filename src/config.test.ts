@@ -30,11 +30,19 @@ describe("readConfig()", () => {
     const config = readConfig(["edge", "worker"], variables);
     expect(config.service).toMatchObject({
       publicPort: 8080,
+      metricsPort: undefined,
       apiOrigin: "https://pay.example",
       sandboxOrigin: undefined,
     });
     expect(config.vault).toBeUndefined();
     expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it("serves metrics where a port is set, and nowhere else", () => {
+    const on = (port: string) => readConfig(["worker"], { ...variables, SWITCHYARD_METRICS_PORT: port }).service;
+    expect(on("9464")?.metricsPort).toBe(9464);
+    expect(on("0")?.metricsPort).toBeUndefined();
+    expect(() => on("70000")).toThrow("SWITCHYARD_METRICS_PORT");
   });
 
   it("lists every problem at once and repeats no value", () => {

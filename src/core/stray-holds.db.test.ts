@@ -131,6 +131,16 @@ describe("a stray hold at a gateway that can be read", () => {
     await voidStraysOnce(fixture.core);
   });
 
+  it("is left to another worker by one that is being stopped", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordStray(fixture.core, strayOf(payment, reference), "comparison");
+    await voidStraysOnce(fixture.core, AbortSignal.abort());
+    expect(await straysOf(payment)).toMatchObject([{ tries: 0, outcome: null }]);
+    await voidStraysOnce(fixture.core);
+    expect(await straysOf(payment)).toMatchObject([{ outcome: "VOIDED" }]);
+  });
+
   it("is begun anew when a read finds it held again, with its row unsettled", async () => {
     const payment = await paid(cards.softDecline);
     const reference = await authorizeLate(fixture, payment.attempt);

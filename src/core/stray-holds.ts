@@ -69,9 +69,9 @@ type TakenStray = Stray & { readonly tries: number; readonly isInUse: boolean; r
 // One turn's share, each up to ten seconds at its gateway.
 const batch = 10;
 
-/** Sends a void for strays that are due, one after another; true when there may be more. */
-export async function voidStraysOnce(core: Core): Promise<boolean> {
-  for (let taken = 0; taken < batch; taken++) {
+/** Sends a void for strays that are due, one after another until `closing`; true when there may be more. */
+export async function voidStraysOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
+  for (let taken = 0; taken < batch && !closing?.aborted; taken++) {
     const [stray] = await core.database.query<TakenStray>(takeDue, [leaseMs]);
     if (stray === undefined) return false;
     await voidOne(core, stray);
