@@ -5,6 +5,7 @@ import { type AttemptStatus, attemptStatuses } from "./entities.ts";
 
 const answers: Record<LookUpAnswer["type"], LookUpAnswer> = {
   held: { type: "held", gatewayReference: "r1" },
+  heldOther: { type: "heldOther", gatewayReference: "r1" },
   captured: { type: "captured", gatewayReference: "r1" },
   voided: { type: "voided" },
   declined: { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "05" },
@@ -35,19 +36,19 @@ const stages: Stage[] = [
   ["FAILED", record("FAILED")],
 ];
 
-// held, captured, voided, declined, absent, cannotTell
+// held, heldOther, captured, voided, declined, absent, cannotTell
 const expected: Record<string, string> = {
-  AUTHORIZING: "underway mismatch underway underway underway cannotTell",
-  UNKNOWN: "underway mismatch underway underway underway cannotTell",
-  AUTHORIZED: "underway mismatch underway underway underway cannotTell",
-  "AUTHORIZED, capture ordered": "underway underway underway underway underway cannotTell",
-  VOIDING: "underway mismatch underway underway underway cannotTell",
-  "VOIDING, capture refused": "underway underway underway underway underway cannotTell",
-  "CAPTURED, accepted": "underway agree mismatch mismatch mismatch cannotTell",
-  "CAPTURED, confirmed": "mismatch agree mismatch mismatch mismatch cannotTell",
-  VOIDED: "stray mismatch agree agree agree cannotTell",
-  DECLINED: "stray mismatch agree agree agree cannotTell",
-  FAILED: "stray mismatch agree agree agree cannotTell",
+  AUTHORIZING: "underway underway mismatch underway underway underway cannotTell",
+  UNKNOWN: "underway underway mismatch underway underway underway cannotTell",
+  AUTHORIZED: "underway underway mismatch underway underway underway cannotTell",
+  "AUTHORIZED, capture ordered": "underway underway underway underway underway underway cannotTell",
+  VOIDING: "underway underway mismatch underway underway underway cannotTell",
+  "VOIDING, capture refused": "underway underway underway underway underway underway cannotTell",
+  "CAPTURED, accepted": "underway underway agree mismatch mismatch mismatch cannotTell",
+  "CAPTURED, confirmed": "mismatch mismatch agree mismatch mismatch mismatch cannotTell",
+  VOIDED: "stray stray mismatch agree agree agree cannotTell",
+  DECLINED: "stray stray mismatch agree agree agree cannotTell",
+  FAILED: "stray stray mismatch agree agree agree cannotTell",
 };
 
 describe("compareRecords()", () => {

@@ -21,7 +21,10 @@ type Told = Exclude<LookUpAnswer, { type: "cannotTell" }>;
 // How far an attempt is, as far as the gateway's record is concerned.
 type Stage = "beingAsked" | "open" | "captureOrdered" | "captureAccepted" | "captured" | "withoutHold";
 
-const matrix: Record<Stage, Record<Told["type"], "agree" | "underway" | "mismatch" | "stray">> = {
+type Cell = "agree" | "underway" | "mismatch" | "stray";
+
+// A hold over another amount is a hold all the same.
+const matrix: Record<Stage, Record<Exclude<Told["type"], "heldOther">, Cell>> = {
   beingAsked: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
   open: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
   // Repeated until the gateway's answer ends it, whichever that is.
@@ -62,7 +65,7 @@ export function compareRecords(ours: OurRecord, theirs: TheirRecord): Verdict {
   if (answer.type === "cannotTell") return { type: "cannotTell" };
   const named = "gatewayReference" in answer ? answer.gatewayReference : undefined;
   const isOurs = named === ours.gatewayReference;
-  const cell = matrix[stageOf(ours)][answer.type];
+  const cell = matrix[stageOf(ours)][answer.type === "heldOther" ? "held" : answer.type];
   // A notice tells of the moment it was sent: of this very hold we have heard since that it is gone.
   if (cell === "stray" && source === "notices" && isOurs) return { type: "agree" };
   if (cell === "stray" && named !== undefined) return { type: "stray", gatewayReference: named };

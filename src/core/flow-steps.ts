@@ -156,6 +156,7 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
       return recordHeld(tx, attempt, answer.gatewayReference);
     case "declined":
       return recordDeclined(tx, attempt, answer);
+    case "heldOther":
     case "captured":
     case "voided":
     case "absent":

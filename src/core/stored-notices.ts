@@ -41,6 +41,7 @@ export async function lookUpInNotices(database: Database, attempt: Attempt): Pro
   ]);
   const notice = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
   if (notice && isMoney.has(notice.kind) && !notice.isOurAmount) {
+    if (notice.kind === "held") return { type: "heldOther", gatewayReference: notice.gatewayReference };
     return { type: "cannotTell", reason: "the notice is about another amount" };
   }
   switch (notice?.kind) {

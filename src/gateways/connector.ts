@@ -110,6 +110,8 @@ export type VoidAnswer =
 /** What the gateway has on record. `absent` is its word that there is nothing; anything short of that is `cannotTell`. */
 export type LookUpAnswer =
   | { readonly type: "held"; readonly gatewayReference: string }
+  /** A hold under our reference, but over another amount or currency: never taken for ours, and given back. */
+  | { readonly type: "heldOther"; readonly gatewayReference: string }
   | { readonly type: "captured"; readonly gatewayReference: string }
   | { readonly type: "voided" }
   | Declined

@@ -132,8 +132,9 @@ export class SimulatedConnector implements Connector {
     if (reached.type !== "reply") return { type: "cannotTell", reason: "no answer" };
     const { found } = reached.reply;
     if (found === undefined) return { type: "absent" };
-    if (found.amountMinor !== attempt.amountMinor) return { type: "cannotTell", reason: "another amount" };
     const { gatewayReference } = found;
+    if (found.amountMinor !== attempt.amountMinor && found.state === "held")
+      return { type: "heldOther", gatewayReference };
     switch (found.state) {
       case "held":
       case "captured":

@@ -79,7 +79,10 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
     return { type: "cannotTell", reason: untrusted(reply.status).reason };
   }
   if (records.length === 0) return { type: "absent" };
-  if (!records.every((record) => isAbout(record, attempt))) {
+  const other = records.find((record) => !isAbout(record, attempt));
+  if (other !== undefined) {
+    const isHold = isObject(other) && other.reference === attempt.attemptReference && other.status === "held";
+    if (isHold && typeof other.id === "string") return { type: "heldOther", gatewayReference: other.id };
     return { type: "cannotTell", reason: "the gateway has another amount, currency or reference on record" };
   }
   const inState = (status: string) => records.find((record) => record.status === status);

@@ -76,6 +76,13 @@ describe("SandboxAConnector", () => {
     expect(await authorize(number)).toMatchObject(expected);
   });
 
+  it("finds a hold over another amount, and does not call it held", async () => {
+    const payment = bench.newPayment();
+    await authorize("4000000000004160", payment);
+    const answer = await bench.connector.lookUp(bench.call(""), payment);
+    expect(answer).toEqual({ type: "heldOther", gatewayReference: expect.stringMatching(/^auth_/) });
+  });
+
   it("looks up a decline as the same decline", async () => {
     const payment = bench.newPayment();
     const outcome = await authorize("4000000000000002", payment);
