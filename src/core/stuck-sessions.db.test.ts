@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createBinder } from "../gateways/connections.ts";
-import type { Connector } from "../gateways/connector.ts";
+import type { Connector, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import { processNoticesOnce } from "../notifications/process-notices.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -180,11 +180,19 @@ describe("a capture that is reported failed after it was confirmed", () => {
 });
 
 describe("money that a gateway took without an order", () => {
-  it("is a row in the work list, whether a look-up or a void tells of it", async () => {
+  const cannotTell: LookUpAnswer = { type: "cannotTell", reason: "no answer" };
+  it.each<[who: string, lookUp: LookUpAnswer, answer: VoidAnswer]>([
+    [
+      "a look-up",
+      { type: "captured", gatewayReference: "r" },
+      { type: "refused", definitive: false, gatewayCode: "1" },
+    ],
+    ["a void", cannotTell, { type: "alreadyCaptured" }],
+  ])("is a row in the work list when %s tells of it", async (_who, lookUp, answer) => {
     const core = withAnswers(fixture.core, {
       authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
-      lookUp: async () => ({ type: "captured", gatewayReference: "r" }),
-      void: async () => ({ type: "alreadyCaptured" }),
+      lookUp: async () => lookUp,
+      void: async () => answer,
     });
     const session = await submitOn(core);
     await recover(fixture, core, session);
