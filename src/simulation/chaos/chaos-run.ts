@@ -51,8 +51,8 @@ export type Verdict = {
   /** What the service's own comparison with the gateways came to, run once everything was at rest. */
   readonly comparison: Readonly<Record<string, number>> | undefined;
   readonly tally: Tally;
-  /** Where everything is kept, when something is wrong or it was asked for. */
-  readonly stateFolder: string | undefined;
+  /** Where everything is kept, when something is wrong or it was asked for: the state folder first. */
+  readonly kept: readonly string[];
 };
 
 const second = 1_000;
@@ -122,7 +122,7 @@ export async function runChaos(
       faults: await site.acquirers.faults(),
       comparison,
       tally,
-      stateFolder: keeps ? site.stateFolder : undefined,
+      kept: keeps ? site.folders : [],
     };
   } finally {
     await browser.close();

@@ -4,7 +4,7 @@ import type { Violation } from "./check.ts";
 import { writeReport } from "./report.ts";
 import { Tally } from "./tally.ts";
 
-function verdictWith(violations: readonly Violation[], stateFolder?: string): Verdict {
+function verdictWith(violations: readonly Violation[], kept: readonly string[] = []): Verdict {
   const tally = new Tally();
   tally.add("kill edge", 2);
   tally.add("kill worker", 3);
@@ -24,7 +24,7 @@ function verdictWith(violations: readonly Violation[], stateFolder?: string): Ve
     faults: { answer_lost: 4 },
     comparison: undefined,
     tally,
-    stateFolder,
+    kept,
   };
 }
 
@@ -38,7 +38,7 @@ describe("writeReport()", () => {
 
   it("names the session of each violation, and where to look", () => {
     const found = { kind: "captured_twice", sessionId: "ps_1", detail: "auth_1, auth_2" } as const;
-    const report = writeReport(verdictWith([found], "the-folder"));
+    const report = writeReport(verdictWith([found], ["the-folder"]));
     expect(report).toContain("captured_twice: money was captured more than once (1)\n  ps_1  auth_1, auth_2");
     expect(report).toContain("the-folder");
     expect(report).not.toContain("Nothing is wrong");

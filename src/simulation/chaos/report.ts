@@ -9,7 +9,7 @@ const shownMax = 10;
 
 /** The whole report, ready to be printed. */
 export function writeReport(verdict: Verdict): string {
-  const { violations, stateFolder } = verdict;
+  const { violations, kept } = verdict;
   const rows = rowsOf(verdict);
   const width = Math.max(...rows.map(([label]) => label.length));
   const table = rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`).join("\n");
@@ -18,9 +18,9 @@ export function writeReport(verdict: Verdict): string {
     const rest = found.length > shownMax ? [`  and ${found.length - shownMax} more`] : [];
     return [`${kind}: ${violationKinds[kind as ViolationKind]} (${found.length})`, ...shown, ...rest].join("\n");
   });
-  const where = `Everything is kept in ${stateFolder}: rows, acquirers' records and webhooks in records.json, what each process said in logs/. Search both for the session's id.`;
+  const where = `Everything is kept in ${kept.join(" and ")}: rows, acquirers' records and webhooks in records.json, what each process said in logs/. Search both for the session's id.`;
   const verdictInWords = violations.length === 0 ? ["Nothing is wrong."] : groups;
-  return [table, ...verdictInWords, ...(stateFolder === undefined ? [] : [where])].join("\n\n");
+  return [table, ...verdictInWords, ...(kept.length === 0 ? [] : [where])].join("\n\n");
 }
 
 function rowsOf({ options, tookS, records, violations, faults, comparison, tally }: Verdict): Row[] {

@@ -107,11 +107,15 @@ export class Site {
     for (const one of servers.toReversed()) await one.end();
   }
 
-  /** Leaves nothing behind. As root, PostgreSQL's data and programs are in a folder of the system's, beside nothing else. */
-  async remove(): Promise<void> {
+  /** Everything that is there of it. As root, PostgreSQL's data and programs are in a folder of the system's, beside nothing else. */
+  get folders(): readonly string[] {
     const isElsewhere = this.#dataFolder !== undefined && !this.#dataFolder.startsWith(this.stateFolder);
-    const folders = [this.stateFolder, ...(isElsewhere ? [dirname(dirname(this.#dataFolder!))] : [])];
-    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+    return [this.stateFolder, ...(isElsewhere ? [dirname(dirname(this.#dataFolder!))] : [])];
+  }
+
+  /** Leaves nothing behind. */
+  async remove(): Promise<void> {
+    await Promise.all(this.folders.map((folder) => rm(folder, { recursive: true, force: true })));
   }
 
   async #start(): Promise<void> {
