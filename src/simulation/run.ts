@@ -102,7 +102,7 @@ class Run implements GatewayWorld {
       if (!(await timeline.runNext()) || this.#isOver()) break;
       if (history.steps > stepsMax) this.#violate(`no rest after ${stepsMax} steps`);
     }
-    this.#violation ??= findUnfinished(this.#moment());
+    this.#violation ??= findUnfinished(this.#moment()) ?? (await this.#audited());
     for (const member of this.#members) await member.abandon();
     return {
       seed: this.#seed,
@@ -112,6 +112,13 @@ class Run implements GatewayWorld {
       walls: this.#walls,
       history: history.lines,
     };
+  }
+
+  /** What the product's own audit says of the session at its end. */
+  async #audited(): Promise<string | undefined> {
+    const text = "SELECT rule FROM app.audit(ARRAY[$1::uuid])";
+    const { rows } = await this.#database.server.observe({ name: "audit", text, values: [this.#sessionId] });
+    return rows.length === 0 ? undefined : `the audit finds ${rows.map(({ rule }) => rule).join(", ")}`;
   }
 
   #isOver(): boolean {

@@ -95,10 +95,7 @@ export class SqlServer {
 
   /** Sends one statement; its error is part of the answer. */
   async run(backend: Backend, query: Query): Promise<Acted<QueryResult>> {
-    const answer = backend.client.query(query as string).then(
-      (value): Answer => ({ type: "value", value }),
-      (error: unknown): Answer => ({ type: "error", error }),
-    );
+    const answer = answerOf(backend.client, query);
     const answered = await this.#answerUnlessBlocked(backend, answer);
     if (answered !== undefined) {
       await this.#note(backend, query, answered);
@@ -194,6 +191,16 @@ export class SqlServer {
       for (const other of blocking) next.push(...(await this.#blockers(other)));
     }
     return false;
+  }
+}
+
+async function answerOf(client: Client, query: Query): Promise<Answer> {
+  try {
+    return { type: "value", value: await client.query(query as string) };
+  } catch (error) {
+    // The server tells of an error before it gives the statement's locks back; once it takes a next one it has.
+    await client.query("");
+    return { type: "error", error };
   }
 }
 

@@ -13,7 +13,7 @@ export const captureRules: readonly Rule[] = [
       withoutGuard("an authorized attempt is the winner"),
       withoutUnique("attempt_one_capturable"),
     ],
-    coveredBy: ["lease-epoch"],
+    coveredBy: ["lease-epoch", "conditional-move"],
   },
   {
     id: "winner-voids-unknown",

@@ -17,7 +17,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     database: [withoutUnique("attempt_one_authorizing")],
-    coveredBy: ["winner-once", "lease-epoch"],
+    coveredBy: ["lease-epoch", "conditional-move", "winner-once"],
   },
   {
     id: "end-voids-unknown",
@@ -59,7 +59,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     database: [],
-    coveredBy: ["conditional-move"],
+    coveredBy: ["conditional-move", "winner-once"],
   },
   {
     id: "conditional-move",
@@ -79,7 +79,7 @@ export const turnRules: readonly Rule[] = [
         replace: "NULL",
       },
     ],
-    coveredBy: ["lease-epoch"],
+    coveredBy: ["lease-epoch", "winner-once"],
   },
   {
     id: "session-locked-first",
