@@ -29,6 +29,7 @@ describe("Faults", () => {
   it.each([
     ["request_lost", 0, "hang_up"],
     ["executed_late", 1, { status: 200 }],
+    ["executed_too_late", 1, { status: 200 }],
     ["executed_twice", 2, { status: 200 }],
     ["answer_lost", 1, "hang_up"],
     ["answered_late", 1, { status: 200 }],

@@ -9,6 +9,8 @@ export const requestFaults = [
   "request_lost",
   /** Executed only after a while; whoever asked has mostly given up by then. */
   "executed_late",
+  /** Executed three to four times as late as late is at most: past what the gateway promises. */
+  "executed_too_late",
   /** The request arrives twice at the same moment. */
   "executed_twice",
   /** Executed, and the connection is cut instead of the answer. */
@@ -61,7 +63,10 @@ export class Faults {
       case "request_lost":
         return "hang_up";
       case "executed_late":
-        await this.#wait();
+        await this.#wait(this.#fraction());
+        return execute();
+      case "executed_too_late":
+        await this.#wait(3 + this.#fraction());
         return execute();
       case "executed_twice":
         return (await Promise.all([execute(), execute()]))[0];
@@ -70,7 +75,7 @@ export class Faults {
         return "hang_up";
       case "answered_late": {
         const answer = await execute();
-        await this.#wait();
+        await this.#wait(this.#fraction());
         return answer;
       }
       case "error_after":
@@ -83,18 +88,18 @@ export class Faults {
 
   /** Before the result of a capture or cancel that was only taken on. */
   async beforeResult(): Promise<void> {
-    if (this.#oneOf(["result_late"])) await this.#wait();
+    if (this.#oneOf(["result_late"])) await this.#wait(this.#fraction());
   }
 
   /** Sends a notice late, twice, or as it is. */
   async aroundNotice(send: () => Promise<void>): Promise<void> {
     const twice = this.#oneOf(["notice_twice"]) !== undefined;
-    if (this.#oneOf(["notice_late"])) await this.#wait();
+    if (this.#oneOf(["notice_late"])) await this.#wait(this.#fraction());
     await (twice ? Promise.all([send(), send()]) : send());
   }
 
-  #wait(): Promise<void> {
-    return this.#pauses.wait("fault", "", this.#fraction() * this.#plan.lateMsMax);
+  #wait(times: number): Promise<void> {
+    return this.#pauses.wait("fault", "", times * this.#plan.lateMsMax);
   }
 
   /** At most one of these: their rates add up. */
