@@ -15,8 +15,8 @@ export type Finding = {
   readonly seeds: number;
   /** How many seeds it took, and the shortest history among the first violations; absent when none was found. */
   readonly violation: { readonly seedsNeeded: number; readonly shortest: RunResult } | undefined;
-  /** Seeds in which PostgreSQL refused what the code tried. */
-  readonly refused: number;
+  /** What PostgreSQL refused of what the code tried, and how often. */
+  readonly refused: ReadonlyMap<string, number>;
 };
 
 export function findRule(id: string): Rule {
@@ -60,14 +60,15 @@ export async function playWithout(
 ): Promise<Finding> {
   const copy = await createBrokenCopy(options.root, removalsOf(rule, variant));
   const violated: RunResult[] = [];
-  let [seeds, refused] = [0, 0];
+  const refused = new Map<string, number>();
+  let seeds = 0;
   try {
     await simulate({
       ...options,
       root: copy.root,
       onResult: (result) => {
         seeds++;
-        if (result.walls.length > 0) refused++;
+        for (const wall of result.walls) refused.set(wall, (refused.get(wall) ?? 0) + 1);
         if (result.violation !== undefined) violated.push(result);
       },
     });
@@ -98,8 +99,14 @@ export function writeTable(findings: readonly Finding[]): string {
 
 export function describeFinding({ rule, variant, violation, seeds, refused }: Finding): string {
   const others = variant === "withOthers" ? `with ${rule.coveredBy?.map((id) => `\`${id}\``).join(" and ")}: ` : "";
-  const walls = refused > 0 ? `; PostgreSQL refused in ${refused}` : "";
-  if (violation === undefined) return `${others}nothing in ${seeds} seeds${walls}`;
+  if (violation === undefined) return `${others}nothing in ${seeds} seeds${describeRefused(refused)}`;
   const { seedsNeeded, shortest } = violation;
   return `${others}**${shortest.violation}** after ${seedsNeeded} seeds, in ${shortest.steps} steps (seed ${shortest.seed})`;
+}
+
+/** The wall that was met most often, and how often any was. */
+function describeRefused(refused: ReadonlyMap<string, number>): string {
+  const [most] = [...refused].toSorted((left, right) => right[1] - left[1]);
+  const times = [...refused.values()].reduce((sum, count) => sum + count, 0);
+  return most === undefined ? "" : `; PostgreSQL refused ${times} times, mostly: ${most[0]}`;
 }

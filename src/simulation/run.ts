@@ -1,5 +1,6 @@
 /** One seed, played: a session, its customer, two or three processes of the service, its gateways, and everything that goes wrong. */
 import { createSession } from "../core/create-session.ts";
+import { findSession } from "../core/sessions.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
@@ -97,6 +98,7 @@ class Run implements GatewayWorld {
     for (const submission of this.#schedule.submissions) {
       timeline.after(submission.atMs, () => this.#submit(submission));
     }
+    for (const atMs of this.#schedule.readsAtMs) timeline.after(atMs, () => this.#read());
     for (const member of this.#members) member.start();
     while (this.#violation === undefined && timeline.nowMs < faults.endMs + endWithinMs) {
       if (!(await timeline.runNext()) || this.#isOver()) break;
@@ -195,6 +197,16 @@ class Run implements GatewayWorld {
     submitPayment(core, { sessionId: this.#sessionId, vaultToken, signal: gone.signal }).then(
       ({ status }) => process.note(() => `answers the page: ${status}`),
       (error: Error) => process.note(() => `answers the page: ${error.message}`),
+    );
+  }
+
+  #read(): void {
+    const { process, core } = this.#stage.dice.pick(this.#members);
+    const { merchantId } = this.#database;
+    if (!process.isRunning) return;
+    findSession(core, { merchantId, sessionId: this.#sessionId }).then(
+      (found) => process.note(() => `answers the merchant: ${found?.session.status}`),
+      (error: Error) => process.note(() => `answers the merchant: ${error.message}`),
     );
   }
 

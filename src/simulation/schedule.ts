@@ -39,6 +39,8 @@ export type Schedule = {
   /** By index of `accounts`. */
   readonly behaviours: readonly GatewayBehaviour[];
   readonly submissions: readonly Submission[];
+  /** When the merchant reads the session; a read ends one whose time is over. */
+  readonly readsAtMs: readonly number[];
 };
 
 export function drawSchedule(dice: Dice): Schedule {
@@ -51,6 +53,7 @@ export function drawSchedule(dice: Dice): Schedule {
     failoverOn: dice.chance(0.8) ? switches : switches.filter(() => dice.chance(0.6)),
     behaviours: accounts.map(() => drawBehaviour(dice)),
     submissions: drawSubmissions(dice, expiresSoon ? sessionLifetimeMs : undefined),
+    readsAtMs: expiresSoon ? [0, 0, 0].map(() => sessionLifetimeMs + dice.between(0, 20)) : [dice.between(0, 60_000)],
   };
 }
 
@@ -100,7 +103,7 @@ function drawBehaviour(dice: Dice): GatewayBehaviour {
 /** The page is opened and paid within seconds, or at the last moment; some pay twice at once, some with two cards. */
 function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submission[] {
   const atMs =
-    expiresAfterMs === undefined ? dice.between(0, 3_000) : dice.between(expiresAfterMs - 200, expiresAfterMs + 50);
+    expiresAfterMs === undefined ? dice.between(0, 3_000) : dice.between(expiresAfterMs - 40, expiresAfterMs + 3);
   const submission = (delayMs: number, token: string): Submission => ({
     atMs: atMs + delayMs,
     token,

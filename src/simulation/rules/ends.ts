@@ -86,6 +86,9 @@ export const endRules: readonly Rule[] = [
     database: [
       withoutCheck("(status = 'EXPIRED') = (phase = 'DONE' AND lease_epoch = 0)"),
       withoutCheck("(phase = 'IDLE' OR status = 'EXPIRED') = (submitted_at IS NULL)"),
+      withoutCheck("vault_token IS NULL OR (phase = 'PROCESSING' AND status = 'CREATED')"),
+      withoutGuard("no end while an attempt is AUTHORIZING"),
+      withoutGuard("DONE means that every attempt is final"),
     ],
   },
   {

@@ -9,15 +9,19 @@ export const turnRules: readonly Rule[] = [
     code: [
       {
         file: files.nextStep,
+        find: 'const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");',
+        replace: `const waiting = attempts.filter((attempt) => attempt.status === "AUTHORIZING");
+  const authorizing = waiting.find((attempt) => attempt.id === moment.inHand) ?? waiting[0];`,
+      },
+      {
+        file: files.nextStep,
         find: 'if (authorizing) return { type: "giveUpWaiting", attempt: authorizing };',
-        replace: `if (authorizing && planLeft(session, attempts)[0] && mayStillOpen(session, moment)) {
-    return { type: "open", to: planLeft(session, attempts)[0]!, because: "" };
-  }
+        replace: `const [to] = planLeft(session, attempts);
+  if (authorizing && to && mayStillOpen(session, moment)) return { type: "open", to, because: "" };
   if (authorizing) return { type: "giveUpWaiting", attempt: authorizing };`,
       },
     ],
-    database: [withoutUnique("attempt_one_authorizing")],
-    coveredBy: ["lease-epoch", "conditional-move", "winner-once"],
+    database: [withoutUnique("attempt_one_authorizing"), withoutGuard("no end while an attempt is AUTHORIZING")],
   },
   {
     id: "end-voids-unknown",
@@ -95,7 +99,29 @@ export const turnRules: readonly Rule[] = [
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND $3::int IS NOT NULL`,
       },
     ],
+    database: [
+      {
+        file: files.schema,
+        find: "FOR UPDATE;\n  IF session.status <> 'CREATED' OR",
+        replace: ";\n  IF session.status <> 'CREATED' OR",
+      },
+      { file: files.schema, find: "FOR UPDATE;\n  IF (NEW.session_id", replace: ";\n  IF (NEW.session_id" },
+    ],
+    coveredBy: ["conditional-move", "winner-once", "idle-transaction-ends"],
+  },
+  {
+    id: "idle-transaction-ends",
+    number: 6,
+    says: "The transaction of a process that stands still is ended before its lease lapses.",
+    code: [
+      {
+        file: "src/limits.ts",
+        find: "export const idleInTransactionMs = 10 * second;",
+        replace: "export const idleInTransactionMs = hour;",
+      },
+      { file: "src/limits.ts", find: "assert(leaseMs > idleInTransactionMs,", replace: "assert(true," },
+    ],
     database: [],
-    coveredBy: ["conditional-move"],
+    coveredBy: ["session-locked-first", "conditional-move", "winner-once"],
   },
 ];
