@@ -69,7 +69,9 @@ export async function playWithout(
       onResult: (result) => {
         seeds++;
         for (const wall of result.walls) refused.set(wall, (refused.get(wall) ?? 0) + 1);
-        if (result.violation !== undefined) violated.push(result);
+        const isHarm = result.violation?.includes(rule.harm ?? "") ?? false;
+        if (isHarm) violated.push(result);
+        return isHarm;
       },
     });
   } finally {
@@ -99,7 +101,8 @@ export function writeTable(findings: readonly Finding[]): string {
 
 export function describeFinding({ rule, variant, violation, seeds, refused }: Finding): string {
   const others = variant === "withOthers" ? `with ${rule.coveredBy?.map((id) => `\`${id}\``).join(" and ")}: ` : "";
-  if (violation === undefined) return `${others}nothing in ${seeds} seeds${describeRefused(refused)}`;
+  if (violation === undefined)
+    return `${others}nothing in ${seeds} seeds${describeRefused(refused)}${variant === unsafeVariantOf(rule) && rule.harmless ? `: ${rule.harmless}` : ""}`;
   const { seedsNeeded, shortest } = violation;
   return `${others}**${shortest.violation}** after ${seedsNeeded} seeds, in ${shortest.steps} steps (seed ${shortest.seed})`;
 }

@@ -33,7 +33,8 @@ export type SimulationOptions = {
   /** No new seed is begun once so many have been violated. */
   readonly violationsMax: number;
   readonly signal: AbortSignal;
-  readonly onResult: (result: RunResult) => void;
+  /** True for a violation that counts. */
+  readonly onResult: (result: RunResult) => boolean;
 };
 
 // So that no runner waits for another one at the end.
@@ -55,8 +56,7 @@ export async function simulate(options: SimulationOptions): Promise<void> {
     try {
       for (let seeds = takeSeeds(); seeds.length > 0; seeds = takeSeeds()) {
         await runner.play({ seeds, keepHistory: false }, (result) => {
-          if (result.violation !== undefined) violations++;
-          options.onResult(result);
+          if (options.onResult(result)) violations++;
         });
       }
     } finally {

@@ -26,13 +26,15 @@ export class SimulationTally {
     this.#bar.start(seeds, 0, this.#shown());
   }
 
-  add(result: RunResult): void {
+  /** True when it was a violation. */
+  add(result: RunResult): boolean {
     this.#played++;
     this.#steps += result.steps;
     count(this.#statuses, result.status);
     for (const wall of result.walls) count(this.#walls, wall);
     if (result.violation !== undefined) this.#violations.push(result);
     this.#bar.update(this.#played, this.#shown());
+    return result.violation !== undefined;
   }
 
   shortestViolation(): RunResult | undefined {

@@ -14,6 +14,8 @@ export const captureRules: readonly Rule[] = [
       withoutUnique("attempt_one_capturable"),
     ],
     coveredBy: ["lease-epoch", "conditional-move"],
+    harm: "captured",
+    harmless: "a second winner would need two more walls to be gone: the index and the guard that came first",
   },
   {
     id: "winner-voids-unknown",

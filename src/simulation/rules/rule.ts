@@ -14,6 +14,10 @@ export type Rule = {
   readonly database: readonly Removal[];
   /** What has to be removed with it before money is in danger: rules that cover this one. */
   readonly coveredBy?: readonly string[];
+  /** What its violation says, where the rules that cover it have others. */
+  readonly harm?: string;
+  /** Why money is not in danger even then, where nothing was ever found. */
+  readonly harmless?: string;
 };
 
 /** The files that most rules are kept in. */
