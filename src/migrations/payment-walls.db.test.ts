@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
-import { opening, refused, submitted } from "./payment-rows-fixture.ts";
+import { captured, opening, refused, submitted, succeeded } from "./payment-rows-fixture.ts";
 
 let database: TestDatabase;
 let client: Client;
@@ -132,6 +132,48 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "AUTHORIZED",
     "UPDATE attempt SET gateway_reference = NULL WHERE id = $attempt",
     /a gateway reference never changes/,
+  ],
+  [
+    "a void of what never existed that nobody asked for",
+    "UNKNOWN",
+    `${toVoiding}; UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now() WHERE id = $attempt`,
+    /attempt_never_existed_asked/,
+  ],
+  [
+    "a fraud decline that turns into another",
+    "FRAUD",
+    "UPDATE attempt SET failure_kind = 'HARD_DECLINE', stop = NULL WHERE id = $attempt",
+    /what ended an attempt never changes/,
+  ],
+  [
+    "another gateway of an attempt",
+    "UNKNOWN",
+    "UPDATE attempt SET gateway = 'SANDBOX_B' WHERE id = $attempt",
+    /an attempt stays at its gateway/,
+  ],
+  [
+    "a deadline that moves away",
+    "DECLINED",
+    "UPDATE payment_session SET submit_deadline = now() + interval '1 h' WHERE id = $session",
+    /a deadline never moves away/,
+  ],
+  [
+    "another rule than the one it was planned by",
+    "DECLINED",
+    "UPDATE payment_session SET rule_version = 2 WHERE id = $session",
+    /what was submitted never changes/,
+  ],
+  [
+    "another card than the one that was submitted",
+    "DECLINED",
+    "UPDATE payment_session SET token_hash = 'other' WHERE id = $session",
+    /what was submitted never changes/,
+  ],
+  [
+    "money captured at another gateway than the winner's",
+    "CAPTURING",
+    `${captured}; ${succeeded.replace("SANDBOX_A", "SANDBOX_B")}`,
+    /the money was captured at the winner's gateway/,
   ],
   ["a sixth attempt", "DECLINED", opening(`'${v7()}'`, 6), /attempt_sequence_check/],
   ["a second attempt of one number", "DECLINED", opening(`'${v7()}'`, 1), /attempt_session_id_sequence_key/],

@@ -64,7 +64,13 @@ describe("migrate()", () => {
     const url = new URL(ownerUrl);
     url.pathname = `/${live.database}`;
     const options = { ownerUrl: url.href, kind: "environment", runtimeRole: live.role } as const;
-    expect(await migrate(options)).toEqual(["001-payment", "002-configuration", "003-events", "004-recovery"]);
+    expect(await migrate(options)).toEqual([
+      "001-payment",
+      "002-configuration",
+      "003-events",
+      "004-recovery",
+      "005-pinned-records",
+    ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });
     await client.connect();
