@@ -73,9 +73,12 @@ const park: Statement = {
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
 };
 
-/** Lets the lease lapse at a chosen moment, or as soon as an attempt is due: recovery then takes the session up again. */
-export async function parkSession(database: Database, lease: Lease, until: Date): Promise<void> {
-  await database.query(park, [lease.sessionId, lease.epoch, until]);
+/**
+ * Lets the lease of a locked session lapse at a chosen moment, or as soon as an attempt is due: recovery then takes the
+ * session up again. Under the lock, so that a notice which makes it due meanwhile is not overwritten.
+ */
+export async function parkSession(tx: Tx, lease: Lease, until: Date): Promise<void> {
+  await tx.query(park, [lease.sessionId, lease.epoch, until]);
 }
 
 const takeOver: Statement = {

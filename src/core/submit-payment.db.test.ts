@@ -169,7 +169,8 @@ describe("reconcileOnce()", () => {
     await Promise.all(fixture.core.inFlight);
     const { leaseEpoch: epoch } = (await fixture.trail(session)).session;
     await wakeSession(fixture.core.database, session.id);
-    await parkSession(fixture.core.database, { sessionId: session.id, epoch }, new Date(Date.now() + 300_000));
+    const until = new Date(Date.now() + 300_000);
+    await fixture.core.database.transaction((tx) => parkSession(tx, { sessionId: session.id, epoch }, until));
     await reconcileOnce(fixture.core);
     await Promise.all(fixture.core.inFlight);
     expect((await fixture.trail(session)).session.leaseEpoch).toBe(epoch + 1);

@@ -141,7 +141,7 @@ export async function processSession(core: Core, lease: Lease, inHand?: string):
         });
         break;
       case "wait":
-        return parkSession(core.database, lease, step.until);
+        return inTransaction(work, (tx) => parkSession(tx, lease, step.until));
       case "close":
         return inTransaction(work, (tx, session) => closeSession(tx, session.id));
     }

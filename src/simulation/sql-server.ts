@@ -25,9 +25,11 @@ export class Backend {
   }
 }
 
+/** A statement that waits for a lock; without an `answer` it was taken back, to be sent again behind the one that waits. */
 type Waiter = {
   readonly backend: Backend;
-  readonly answer: Promise<Answer>;
+  readonly query: Query;
+  answer: Promise<Answer> | undefined;
   report: (answer: Answer) => Promise<void>;
 };
 
@@ -95,13 +97,12 @@ export class SqlServer {
 
   /** Sends one statement; its error is part of the answer. */
   async run(backend: Backend, query: Query): Promise<Acted<QueryResult>> {
-    const answer = answerOf(backend.client, query);
-    const answered = await this.#answerUnlessBlocked(backend, answer);
-    if (answered !== undefined) {
-      await this.#note(backend, query, answered);
-      return answered;
+    const sent = await this.#send(backend, query);
+    if ("type" in sent) {
+      await this.#note(backend, query, sent);
+      return sent;
     }
-    const waiter: Waiter = { backend, answer, report: async () => {} };
+    const waiter: Waiter = { backend, query, answer: sent.waiting, report: async () => {} };
     this.#waiters.push(waiter);
     return {
       type: "waits",
@@ -112,6 +113,30 @@ export class SqlServer {
         };
       },
     };
+  }
+
+  /**
+   * Of two statements that wait for one row, either may go on first: so only one waits in the server, and the others are
+   * taken back until it is their turn.
+   */
+  async #send(backend: Backend, query: Query): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
+    const isAlone = !this.#waiters.some((waiter) => waiter.answer !== undefined && waiter.backend !== backend);
+    const mayBeTakenBack = !isAlone && backend.inTransaction && typeof query !== "string";
+    if (mayBeTakenBack) await backend.client.query("SAVEPOINT before_waiting");
+    const answer = answerOf(backend.client, query);
+    const answered = await this.#answerUnlessBlocked(backend, answer);
+    if (answered !== undefined) return answered;
+    if (isAlone) return { waiting: answer };
+    await this.#cancel(backend, answer);
+    if (mayBeTakenBack) await backend.client.query("ROLLBACK TO before_waiting");
+    return { waiting: undefined };
+  }
+
+  async #sendAgain(waiter: Waiter): Promise<Answer | undefined> {
+    const sent = await this.#send(waiter.backend, waiter.query);
+    if ("type" in sent) return sent;
+    waiter.answer = sent.waiting;
+    return undefined;
   }
 
   /** What the server does when a client is gone: it stops its statement and rolls back. */
@@ -132,8 +157,12 @@ export class SqlServer {
 
   async #stop(waiter: Waiter): Promise<void> {
     this.#waiters = this.#waiters.filter((other) => other !== waiter);
-    await this.#observer.query("SELECT pg_cancel_backend($1)", [waiter.backend.processId]);
-    await waiter.answer;
+    if (waiter.answer !== undefined) await this.#cancel(waiter.backend, waiter.answer);
+  }
+
+  async #cancel({ processId }: Backend, answer: Promise<Answer>): Promise<void> {
+    await this.#observer.query("SELECT pg_cancel_backend($1)", [processId]);
+    await answer;
   }
 
   async #note(backend: Backend, query: Query, answer: Answer): Promise<void> {
@@ -144,20 +173,25 @@ export class SqlServer {
       const committed = backend.hasWritten && text === "COMMIT" && answer.type === "value";
       backend.inTransaction = false;
       backend.hasWritten = false;
+      // Whoever waited goes on at once, so the rows are looked at when that has come to rest.
+      const served = await this.#serveWaiters();
       if (committed) await this.onChange();
-      await this.#serveWaiters();
+      for (const { waiter, answer } of served) await waiter.report(answer);
     } else if (backend.inTransaction) backend.hasWritten ||= wrote;
     else if (wrote) await this.onChange();
   }
 
-  async #serveWaiters(): Promise<void> {
+  async #serveWaiters(): Promise<{ waiter: Waiter; answer: Answer }[]> {
+    const served: { waiter: Waiter; answer: Answer }[] = [];
     for (const waiter of [...this.#waiters]) {
       if (!this.#waiters.includes(waiter)) continue;
-      const answer = await this.#answerUnlessBlocked(waiter.backend, waiter.answer);
+      const { backend, answer: waiting } = waiter;
+      const answer = waiting ? await this.#answerUnlessBlocked(backend, waiting) : await this.#sendAgain(waiter);
       if (answer === undefined) continue;
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
-      await waiter.report(answer);
+      served.push({ waiter, answer });
     }
+    return served;
   }
 
   /** The answer, or undefined while another transaction of the run has to end first. Which of the two does not depend on time. */
