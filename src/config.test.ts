@@ -45,6 +45,24 @@ describe("readConfig()", () => {
     expect(() => on("70000")).toThrow("SWITCHYARD_METRICS_PORT");
   });
 
+  it("takes how long a payment may last, within its bounds", () => {
+    const timed = (attempt: string, budget: string) =>
+      readConfig(["edge"], {
+        ...variables,
+        SWITCHYARD_ATTEMPT_TIMEOUT_MS: attempt,
+        SWITCHYARD_SUBMISSION_BUDGET_MS: budget,
+      }).service?.timing;
+    expect(readConfig(["edge"], variables).service?.timing).toEqual({
+      attemptTimeoutMs: 10_000,
+      submissionBudgetMs: 45_000,
+    });
+    expect(timed("8000", "30000")).toEqual({ attemptTimeoutMs: 8_000, submissionBudgetMs: 30_000 });
+    expect(() => timed("15000", "45000")).toThrow(
+      "SWITCHYARD_ATTEMPT_TIMEOUT_MS must be milliseconds from 1000 to 14000",
+    );
+    expect(() => timed("8000", "8000")).toThrow("SWITCHYARD_SUBMISSION_BUDGET_MS must be above");
+  });
+
   it("lists every problem at once and repeats no value", () => {
     const broken = {
       ...variables,

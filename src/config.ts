@@ -1,5 +1,7 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
+import type { Timing } from "./core/core.ts";
+import { timingBounds } from "./limits.ts";
 import { Secret } from "./platform/secrets.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
@@ -35,6 +37,7 @@ export type ServiceConfig = {
   readonly sandboxOrigin: string | undefined;
   /** Webhook URLs may lead to loopback: for the demo and for tests. */
   readonly loopbackWebhooks: boolean;
+  readonly timing: Timing;
   /** Copies of each event stream: 1, or 3 on a NATS cluster. */
   readonly streamReplicas: number;
 };
@@ -121,6 +124,7 @@ function readService(reader: Reader): ServiceConfig {
     ),
     sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
     loopbackWebhooks: reader.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes",
+    timing: reader.timing(),
     streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
   };
 }
@@ -161,6 +165,23 @@ class Reader {
     const port = Number(this.text(name, /^\d{1,5}$/, "a port from 1 to 65535", fallback));
     if (port > 65_535) this.#problems.push(`- ${name} must be a port from 1 to 65535`);
     return port;
+  }
+
+  timing(): Timing {
+    const { attemptTimeoutMs, submissionBudgetMs } = timingBounds;
+    const attempt = this.milliseconds("SWITCHYARD_ATTEMPT_TIMEOUT_MS", attemptTimeoutMs);
+    const budget = this.milliseconds("SWITCHYARD_SUBMISSION_BUDGET_MS", submissionBudgetMs);
+    if (budget <= attempt) {
+      this.#problems.push("- SWITCHYARD_SUBMISSION_BUDGET_MS must be above SWITCHYARD_ATTEMPT_TIMEOUT_MS");
+    }
+    return { attemptTimeoutMs: attempt, submissionBudgetMs: budget };
+  }
+
+  milliseconds(name: string, bounds: { least: number; usual: number; most: number }): number {
+    const rule = `milliseconds from ${bounds.least} to ${bounds.most}`;
+    const value = Number(this.text(name, /^\d{1,9}$/, rule, String(bounds.usual)));
+    if (value < bounds.least || value > bounds.most) this.#problems.push(`- ${name} must be ${rule}`);
+    return value;
   }
 
   host(): string {

@@ -77,6 +77,7 @@ export async function buildEnvironment(
       hintRelay: () => notifyOutboxListeners(database),
     },
     describeSession: describeForEvent,
+    timing: shared.timing,
     inFlight: new Set(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };

@@ -27,10 +27,14 @@ export const clientSecretReadMs = 24 * hour;
 
 /** At most this many gateways are asked for one payment: a customer waits for every one. */
 export const attemptsMax = 5;
-/** What one gateway may take to authorize: slower than the slowest that publish a figure. */
-export const attemptTimeoutMs = 10 * second;
-/** What a customer waits in all before the page says "we are confirming your payment". */
-export const submissionBudgetMs = 45 * second;
+/**
+ * What an operator may set. An attempt: slower than the slowest gateways that publish a figure, and shorter than a lease.
+ * The budget is what a customer waits in all before the page says "we are confirming your payment".
+ */
+export const timingBounds = {
+  attemptTimeoutMs: { least: second, usual: 10 * second, most: 14 * second },
+  submissionBudgetMs: { least: 5 * second, usual: 45 * second, most: 5 * minute },
+} as const;
 /** No attempt is opened in the last moment of the budget: its transaction would be refused, and an answer lost with it. */
 export const openingMarginMs = 500;
 /** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
@@ -106,10 +110,15 @@ assert(
 );
 assert(comparisonWindowMs > 2 * comparisonEveryMs, "what one pass leaves out the next one has");
 assert(auditLookBackMs > 2 * auditEveryMs, "the audit sees every change");
-assert(leaseMs > attemptTimeoutMs, "a lease outlives the longest step that is taken under it");
 assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
-assert(submissionBudgetMs > attemptTimeoutMs, "the budget has room for an attempt");
-assert(leaseMs > attemptTimeoutMs + connectionWaitMs, "an answer is recorded under its lease, or not at all");
+assert(
+  timingBounds.submissionBudgetMs.usual > timingBounds.attemptTimeoutMs.usual,
+  "the budget has room for an attempt",
+);
+assert(
+  leaseMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
+  "an answer is recorded under its lease, or not at all",
+);
 assert(breakerWindowMs > breakerOpenMs, "failures before the pause still count after it, so one more is enough");
 assert(databaseSilenceMs > statementTimeoutMs, "the server is the first to stop a statement");
 assert(statementTimeoutMs > idempotencyWaitMs, "a waiting repeat is answered before its statement is stopped");

@@ -1,6 +1,5 @@
 /** The transitions of an attempt, each one conditional update under the session's lock. Which one comes when is the flow's business. */
 import type { Declined } from "../gateways/declines.ts";
-import { attemptTimeoutMs } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -32,10 +31,11 @@ export async function openAttempt(
     because: string;
     refusesVoidedReference: boolean;
     executionLimitMs: number;
+    attemptTimeoutMs: number;
   },
 ): Promise<void> {
   const { session, to } = attempt;
-  const horizonMs = attempt.refusesVoidedReference ? 0 : 2 * attemptTimeoutMs + attempt.executionLimitMs;
+  const horizonMs = attempt.refusesVoidedReference ? 0 : 2 * attempt.attemptTimeoutMs + attempt.executionLimitMs;
   await tx.query(insertAttempt, [
     session.id,
     attempt.id,

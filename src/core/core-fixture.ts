@@ -22,7 +22,7 @@ import { createTestDatabase } from "../testing/postgres.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import type { Core } from "./core.ts";
+import { type Core, usualTiming } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
@@ -108,10 +108,10 @@ export class CoreFixture {
   }
 
   /** Submits with a card and resolves when the submit call answers. */
-  submit(session: PaymentSession, number: string, token = "tok_1"): Promise<PaymentSession> {
+  submit(session: PaymentSession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
-    return submitPayment(this.core, { sessionId: session.id, vaultToken, signal: new AbortController().signal });
+    return submitPayment(core, { sessionId: session.id, vaultToken, signal: new AbortController().signal });
   }
 
   /** As if the worker that holds the session had died longer ago than its lease lasts. */
@@ -174,6 +174,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     circuitBreaker: new CircuitBreaker(),
     outbox: { entropy: systemEntropy, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
+    timing: usualTiming,
     inFlight: new Set(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };

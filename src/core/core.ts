@@ -1,6 +1,7 @@
 /** What the payment core of one environment is given: its database, its keys, and where time and randomness come from. */
 import type { OutboxContext } from "../events/outbox.ts";
 import type { Connector, Credentials } from "../gateways/connector.ts";
+import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Logger } from "../platform/log.ts";
@@ -24,6 +25,20 @@ export type DescribeVault = (session: {
 
 /** A connection's connector and the credentials of one version: what an attempt is bound to. */
 export type BoundConnector = { readonly connector: Connector; readonly credentials: Credentials };
+
+/** How long a payment may take; an operator may choose within the bounds of limits.ts. */
+export type Timing = {
+  /** What one gateway may take to authorize. */
+  readonly attemptTimeoutMs: number;
+  /** From the submission on, how long gateways are asked. */
+  readonly submissionBudgetMs: number;
+};
+
+/** What holds where an operator has set nothing. */
+export const usualTiming: Timing = {
+  attemptTimeoutMs: timingBounds.attemptTimeoutMs.usual,
+  submissionBudgetMs: timingBounds.submissionBudgetMs.usual,
+};
 
 /** One environment's core. Nothing in it tells which environment it is: the other side is not reachable from here. */
 export type Core = {
@@ -49,6 +64,7 @@ export type Core = {
   readonly outbox: OutboxContext;
   /** A session as events and GET show it, without the customer's email. */
   readonly describeSession: (trail: SessionWithTrail) => object;
+  readonly timing: Timing;
   /** Submissions that this process works on; an orderly stop waits for them. */
   readonly inFlight: Set<Promise<void>>;
   /** Resolves after so many milliseconds, or when the signal fires. */

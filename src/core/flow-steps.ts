@@ -115,7 +115,8 @@ export async function openNext(
     executionLimitMs: 0,
   };
   const id = core.entropy.uuid();
-  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs });
+  const { attemptTimeoutMs } = core.timing;
+  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs, attemptTimeoutMs });
   return id;
 }
 

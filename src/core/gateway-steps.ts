@@ -7,7 +7,7 @@ import type {
   Unknown,
   VoidAnswer,
 } from "../gateways/connector.ts";
-import { attemptTimeoutMs, settlingTimeoutMs } from "../limits.ts";
+import { settlingTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
@@ -28,7 +28,7 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
   const { connector, credentials } = binding;
   const reference = encodeId("att", attempt.id);
   const answer = await connector.authorize(
-    { credentials, timeoutMs: attemptTimeoutMs, idempotencyKey: reference },
+    { credentials, timeoutMs: core.timing.attemptTimeoutMs, idempotencyKey: reference },
     {
       amountMinor: session.amountMinor,
       currency: session.currency,

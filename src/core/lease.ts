@@ -1,5 +1,5 @@
 /** Who may work on a submitted session: one worker at a time, by a lease whose epoch every write repeats. */
-import { leaseMs, submissionBudgetMs } from "../limits.ts";
+import { leaseMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
@@ -30,9 +30,9 @@ const claim: Statement = {
 /** Claims a session for its one submission; undefined when it was submitted, expired or ended before. */
 export async function claimSession(
   tx: Tx,
-  submission: { sessionId: string; vaultToken: Secret; ruleVersion: number; plan: Plan },
+  submission: { sessionId: string; vaultToken: Secret; ruleVersion: number; plan: Plan; submissionBudgetMs: number },
 ): Promise<Lease | undefined> {
-  const { sessionId, vaultToken, ruleVersion, plan } = submission;
+  const { sessionId, vaultToken, ruleVersion, plan, submissionBudgetMs } = submission;
   const [row] = await tx.query<{ epoch: number }>(claim, [
     sessionId,
     leaseMs,

@@ -1,6 +1,5 @@
 /** What tests of recovery do beside paying: gateways that say what a test wants, an authorize that comes late, and the rows that it all leaves. */
 import type { Connector } from "../gateways/connector.ts";
-import { attemptTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import type { Core } from "./core.ts";
@@ -43,7 +42,11 @@ export async function authorizeLate(fixture: CoreFixture, attempt: Attempt): Pro
   const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
   const attemptReference = encodeId("att", attempt.id);
   const { outcome } = await bound!.connector.authorize(
-    { credentials: bound!.credentials, timeoutMs: attemptTimeoutMs, idempotencyKey: `${attemptReference}_late` },
+    {
+      credentials: bound!.credentials,
+      timeoutMs: fixture.core.timing.attemptTimeoutMs,
+      idempotencyKey: `${attemptReference}_late`,
+    },
     {
       amountMinor: attempt.amountMinor,
       currency: attempt.currency,

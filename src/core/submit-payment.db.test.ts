@@ -30,6 +30,22 @@ describe("submitPayment()", () => {
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
   });
 
+  it("waits for one gateway no longer than it is configured to", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const timing = { attemptTimeoutMs: 300, submissionBudgetMs: 20_000 };
+    const paying = fixture.submit(session, cards.approved, "tok_1", { ...fixture.core, timing });
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    expect(await paying).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    const { session: ended, attempts } = await fixture.trail(session);
+    const [{ startedAt, answeredAt, horizonAt, failureKind } = attempts[1]!] = attempts;
+    expect(failureKind).toBe("TIMEOUT");
+    expect(answeredAt!.getTime() - startedAt.getTime()).toBeLessThan(5_000);
+    expect(horizonAt).toEqual(startedAt);
+    expect(ended.submitDeadline!.getTime() - ended.submittedAt!.getTime()).toBe(20_000);
+  });
+
   it("fails over after a hard decline and names the rule in the trail", async () => {
     const version = await fixture.setRule(both);
     const session = await fixture.newSession();

@@ -40,7 +40,14 @@ async function claim(
   const route = await loadRoute(core, session);
   const plan = planRoute(route);
   return core.database.transaction(async (tx) => {
-    const lease = await claimSession(tx, { sessionId: session.id, vaultToken, ruleVersion: route.version, plan });
+    const { submissionBudgetMs } = core.timing;
+    const lease = await claimSession(tx, {
+      sessionId: session.id,
+      vaultToken,
+      ruleVersion: route.version,
+      plan,
+      submissionBudgetMs,
+    });
     if (lease === undefined) return undefined;
     const [to] = plan.plan;
     const because = becauseFirst({ ruleVersion: route.version });

@@ -1,7 +1,7 @@
 /** The core of one simulated process: the product's own, over simulated time, randomness, database connections and gateways. */
 import { pino } from "pino";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
-import type { Core } from "../core/core.ts";
+import { type Core, usualTiming } from "../core/core.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { createBinder } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
@@ -45,6 +45,7 @@ export function createSimulatedCore(parts: {
     outbox: { entropy, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),
+    timing: usualTiming,
     inFlight: new Set(),
     sleep: (ms, signal) =>
       process.wait<void>((arrive) => {
