@@ -3,7 +3,7 @@ import { createBrokenCopy } from "./broken-copy.ts";
 import type { Removal, Rule } from "./rules/rule.ts";
 import { rules } from "./rules/rules.ts";
 import type { RunResult } from "./run.ts";
-import { simulate } from "./simulate.ts";
+import { replay, simulate } from "./simulate.ts";
 
 /** What is removed at once. `withOthers`: this rule everywhere, and the rules that cover it. */
 export type Variant = "code" | "database" | "both" | "withOthers";
@@ -81,6 +81,19 @@ export async function playWithout(
   const firstSeed = Math.min(...violated.map(({ seed }) => seed));
   const violation = shortest && { seedsNeeded: firstSeed - options.from + 1, shortest };
   return { rule, variant, seeds, violation, refused };
+}
+
+/** Plays one seed without a rule, and those that cover it, for its history. */
+export async function replayWithout(
+  rule: Rule,
+  options: { serverUrl: string; root: string; seed: number },
+): Promise<RunResult> {
+  const copy = await createBrokenCopy(options.root, removalsOf(rule, unsafeVariantOf(rule)));
+  try {
+    return await replay({ ...options, root: copy.root });
+  } finally {
+    await copy.remove();
+  }
 }
 
 const columns: readonly Variant[] = ["code", "database", "both", "withOthers"];

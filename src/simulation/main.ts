@@ -7,6 +7,7 @@ import {
   type Finding,
   findRule,
   playWithout,
+  replayWithout,
   unsafeVariantOf,
   variantsOf,
   writeTable,
@@ -32,7 +33,7 @@ const program = new Command("sim")
   )
   .option("--seeds <count>", "how many seeds to play", wholeFrom(1), 2_000)
   .option("--from <seed>", "the first of them", wholeFrom(0), 1)
-  .option("--seed <seed>", "plays this one and prints its history", wholeFrom(0))
+  .option("--seed <seed>", "plays this one and prints its history; with --break, without that rule", wholeFrom(0))
   .option("--processes <count>", "how many seeds at once", wholeFrom(1), availableParallelism())
   .option("--break <rule>", "plays without this rule of docs/safety.md, in code and schema by turns; `all` for each")
   .option("--least", "with --break: only what is enough to put money in danger, until it does")
@@ -43,6 +44,7 @@ Examples:
   npm run sim -- --seeds 100000 --from 1
   npm run sim -- --seed 4711
   npm run sim -- --break capture-never-given-up
+  npm run sim -- --break capture-never-given-up --seed 15
   npm run sim -- --break all --seeds 1000
 
 Rules: ${rules.map(({ id }) => id).join(", ")}`,
@@ -50,8 +52,8 @@ Rules: ${rules.map(({ id }) => id).join(", ")}`,
   .action(async (options: Options) => {
     const server = await startSimulationServer();
     try {
-      if (options.break !== undefined) process.exitCode = await playBroken(server, options, options.break);
-      else if (options.seed !== undefined) process.exitCode = await playOne(server, options.seed);
+      if (options.seed !== undefined) process.exitCode = await playOne(server, options.seed, options.break);
+      else if (options.break !== undefined) process.exitCode = await playBroken(server, options, options.break);
       else process.exitCode = await playMany(server, options);
     } finally {
       await server.stop();
@@ -107,8 +109,10 @@ async function playBroken(server: SimulationServer, options: Options, id: string
   return unmissed.length > 0 ? 1 : 0;
 }
 
-async function playOne(server: SimulationServer, seed: number): Promise<number> {
-  const { history, violation, status } = await replay({ serverUrl: server.url, root, seed });
+async function playOne(server: SimulationServer, seed: number, broken?: string): Promise<number> {
+  const playing = { serverUrl: server.url, root, seed };
+  const { history, violation, status } =
+    broken === undefined ? await replay(playing) : await replayWithout(findRule(broken), playing);
   console.log(history.join("\n"));
   console.log(`\nSeed ${seed}: ${violation ?? `${status}, 0 violations`}`);
   return violation === undefined ? 0 : 1;

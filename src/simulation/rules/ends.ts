@@ -131,7 +131,7 @@ export const endRules: readonly Rule[] = [
   },
   {
     id: "strays-voided",
-    number: 9,
+    number: 10,
     says: "A hold that is found after its attempt has ended is given back.",
     code: [
       {
