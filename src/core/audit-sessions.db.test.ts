@@ -135,6 +135,24 @@ describe("auditOnce()", () => {
     expect(await items()).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
   });
 
+  it("reports every broken rule in the end, however many stay broken before it", async () => {
+    const sessions = await Promise.all(Array.from({ length: 103 }, () => fixture.newSession()));
+    const ids = sessions.map(({ id }) => `'${id}'`).join();
+    await asOwner(`INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
+      SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now(), now()
+      FROM payment_session WHERE id IN (${ids});
+      UPDATE audit_walk SET session_id = '00000000-0000-0000-0000-000000000000'`);
+    const reported: number[] = [];
+    for (let turn = 0; turn < 2; turn++) {
+      await letAuditRun();
+      expect(await auditOnce(fixture.core)).toHaveLength(103);
+      const page = { includeClosed: false, after: undefined, count: 200 };
+      reported.push((await listWorkItems(fixture.core.database, page)).length);
+    }
+    expect(reported).toEqual([100, 103]);
+    await asOwner(`DELETE FROM outbox_event WHERE session_id IN (${ids})`);
+  });
+
   it("walks over every session, also those that nobody touched lately", async () => {
     const session = await failedOver();
     await asOwner(`UPDATE attempt SET changed_at = now() - interval '30 d', stop = 'scheme_rule'

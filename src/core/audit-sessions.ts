@@ -65,8 +65,11 @@ const selectRecent: Statement = {
 const selectViolations: Statement = {
   name: "select_violations",
   text: `
-    SELECT rule, session_id AS "sessionId", attempt_id AS "attemptId" FROM app.audit($1::uuid[])
-    ORDER BY session_id, rule, attempt_id`,
+    SELECT v.rule, v.session_id AS "sessionId", v.attempt_id AS "attemptId",
+      EXISTS (SELECT FROM work_item w
+              WHERE w.session_id = v.session_id AND w.attempt_id IS NOT DISTINCT FROM v.attempt_id
+              AND w.kind = 'INVARIANT_VIOLATED' AND w.rule = v.rule AND w.resolved_at IS NULL) AS "isReported"
+    FROM app.audit($1::uuid[]) v ORDER BY v.session_id, v.rule, v.attempt_id`,
 };
 
 const resolveMended: Statement = {
@@ -78,7 +81,10 @@ const resolveMended: Statement = {
                       WHERE v.rule = w.rule AND v.attempt_id IS NOT DISTINCT FROM w.attempt_id)`,
 };
 
-// Past a hundred a person knows that something is badly broken; the others are found in the turns that follow.
+type Found = Violation & { readonly isReported: boolean };
+
+// Past a hundred at once a person knows that something is badly broken. The others are reported in the turns that follow,
+// because what is reported already does not count: a hundred rows that stay broken must not hide the next one.
 const reportedMax = 100;
 
 /**
@@ -91,8 +97,9 @@ export async function auditOnce(core: Core): Promise<readonly Violation[]> {
   if (walked === undefined) return [];
   const [recent] = await database.query<{ ids: string[] }>(selectRecent, [auditLookBackMs, auditSessionsMax]);
   const checked = [...new Set([...walked.ids, ...(recent?.ids ?? [])])];
-  const violations = await database.query<Violation>(selectViolations, [checked]);
-  for (const { rule, sessionId, attemptId } of violations.slice(0, reportedMax)) {
+  const violations = await database.query<Found>(selectViolations, [checked]);
+  const news = violations.filter(({ isReported }) => !isReported).slice(0, reportedMax);
+  for (const { rule, sessionId, attemptId } of news) {
     const detail = `The rule ${rule} of app.audit() does not hold.`;
     const item = { kind: "INVARIANT_VIOLATED", sessionId, attemptId: attemptId ?? undefined, rule, detail } as const;
     await openWorkItem(database, core, item);
