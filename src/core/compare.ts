@@ -1,6 +1,6 @@
 /** The hourly comparison with the gateways: reads what they have on record of each attempt and acts on what differs. */
 import { comparisonConcurrency } from "../limits.ts";
-import { compareRecords, type Verdict } from "./compare-records.ts";
+import { compareRecords, type TheirRecord, type Verdict } from "./compare-records.ts";
 import {
   type ComparedAttempt,
   finishRunIfCounted,
@@ -50,16 +50,22 @@ async function compareAttempt(core: Core, attempt: ComparedAttempt): Promise<Out
   const theirs = await readRecord(core, { ...attempt, gatewayReference: null });
   const verdict = compareRecords(attempt, theirs);
   if (verdict.type === "cannotTell" || !(await isUnchanged(core.database, attempt))) return { seen: "nothing" };
-  await actOn(core, attempt, verdict);
+  await actOn(core, attempt, verdict, theirs.source);
   return { seen: theirs.source, found: verdict.type };
 }
 
-async function actOn(core: Core, { sessionId, id: attemptId, hasMismatch }: ComparedAttempt, verdict: Verdict) {
+async function actOn(
+  core: Core,
+  { sessionId, id: attemptId, hasMismatch }: ComparedAttempt,
+  verdict: Verdict,
+  source: TheirRecord["source"],
+): Promise<void> {
   const mismatch = { kind: "RECORD_MISMATCH", sessionId, attemptId } as const;
   if (verdict.type === "mismatch") {
     await openWorkItem(core.database, core, { ...mismatch, detail: verdict.detail });
   } else if (verdict.type === "stray") {
-    await recordStray(core, { sessionId, attemptId, gatewayReference: verdict.gatewayReference }, "comparison");
+    const stray = { sessionId, attemptId, gatewayReference: verdict.gatewayReference };
+    await recordStray(core, stray, source === "read" ? "comparison" : "notice");
   } else if (verdict.type === "agree" && hasMismatch) {
     await resolveWorkItem(core.database, mismatch);
   }

@@ -73,7 +73,10 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
   return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
 }
 
-/** Whether the stored notices, as of now, tell what became of an attempt that is being given back. */
+/**
+ * Whether the stored notices, as of now, tell what became of an attempt that is being given back. Never at a gateway that
+ * can be read: there notices end nothing, so whoever was woken by one would send the next void at once, and so on.
+ */
 export async function isEndReported(
   core: Core,
   { sessionId, id }: Pick<Attempt, "sessionId" | "id">,
@@ -82,6 +85,8 @@ export async function isEndReported(
   const { attempts } = await loadSession(core.database, sessionId);
   const attempt = attempts.find((one) => one.id === id);
   if (attempt?.status !== "VOIDING") return false;
+  const binding = await bind(core, attempt);
+  if (binding === undefined || binding.connector.canRead) return false;
   const { type } = await lookUpInNotices(core.database, attempt);
   return type === "voided" || type === "captured" || type === "absent";
 }

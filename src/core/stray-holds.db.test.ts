@@ -230,6 +230,18 @@ describe("a stray hold at a gateway that only sends notices", () => {
     ]);
   });
 
+  it("is not begun anew by a comparison that knows nothing but the same old notice", async () => {
+    const payment = await paid(cards.softDecline, 1);
+    await expect.poll(async () => (await noticesOf(payment)).length).toBe(1);
+    await takeNotice(payment, "held");
+    await processNoticesOnce(fixture.core);
+    expect(await straysOf(payment)).toMatchObject([{ gateway_reference: "r7", found_by: "notice" }]);
+    await voidStraysOnce(withAnswers(fixture.core, { void: async () => ({ type: "absent" }) }));
+    await compare();
+    expect(await straysOf(payment)).toMatchObject([{ outcome: "GONE", tries: 1 }]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date) }]);
+  });
+
   it("is not seen in the late notice of the hold that was given back", async () => {
     await fixture.sandbox.hold("b.notice");
     const payment = await givenBack();

@@ -146,6 +146,28 @@ describe("a session whose connector or credentials are gone", () => {
   });
 });
 
+describe("a gateway that can be read, only takes voids on, and has reported the hold voided", () => {
+  it("is sent the next void when its time has come, and not at once", async () => {
+    let voids = 0;
+    const core = withAnswers(fixture.core, {
+      ...refusedForGood,
+      async void() {
+        // Once it were hammered, this ends the loop.
+        return ++voids < 10 ? { type: "accepted" } : { type: "done" };
+      },
+    });
+    const session = await submitOn(core);
+    const { connectionId, id } = await firstOf(session);
+    const text = `
+      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference)
+      VALUES ($1, 'voided:1', 'voided', $2, 'r1')`;
+    await fixture.core.database.query({ name: "take_notice_of_void", text }, [connectionId, encodeId("att", id)]);
+    await recover(fixture, core, session);
+    expect(voids).toBe(2);
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", tries: 2 });
+  });
+});
+
 describe("a gateway that gives two attempts one reference", () => {
   it("has told nothing about the second, which ends and is given back", async () => {
     const kept = await submitOn(fixture.core);
