@@ -1,5 +1,6 @@
 /** The transitions of an attempt, each one conditional update under the session's lock. Which one comes when is the flow's business. */
 import type { Declined } from "../gateways/declines.ts";
+import { timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -20,7 +21,8 @@ const insertAttempt: Statement = {
 /**
  * Opens an attempt; it is committed before a byte goes to the gateway, so a crash is always visible.
  * `executionLimitMs` is how long the gateway may still execute a request that reached it; zero where a voided reference
- * is refused for ever. The horizon lies beyond twice our own timeout and that limit.
+ * is refused for ever. The horizon lies beyond twice our own timeout and that limit. A short timeout brings it no nearer
+ * than the usual one: it does not shorten the wait for the vault, after which the request leaves.
  */
 export async function openAttempt(
   tx: Tx,
@@ -35,7 +37,8 @@ export async function openAttempt(
   },
 ): Promise<void> {
   const { session, to } = attempt;
-  const horizonMs = attempt.refusesVoidedReference ? 0 : 2 * attempt.attemptTimeoutMs + attempt.executionLimitMs;
+  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.usual);
+  const horizonMs = attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
   await tx.query(insertAttempt, [
     session.id,
     attempt.id,

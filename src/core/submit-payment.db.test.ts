@@ -43,6 +43,9 @@ describe("submitPayment()", () => {
     expect(failureKind).toBe("TIMEOUT");
     expect(answeredAt!.getTime() - startedAt.getTime()).toBeLessThan(5_000);
     expect(horizonAt).toEqual(startedAt);
+    // Twice the usual 10 s and SANDBOX_B's own 30 s: a shorter timeout of ours brings the gateway's last moment no nearer.
+    const atB = attempts[1]!;
+    expect(atB.horizonAt.getTime() - atB.startedAt.getTime()).toBe(50_000);
     expect(ended.submitDeadline!.getTime() - ended.submittedAt!.getTime()).toBe(20_000);
   });
 
