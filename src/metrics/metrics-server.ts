@@ -24,5 +24,7 @@ async function answer({ registry, refresh }: MetricsParts, request: IncomingMess
   request.resume();
   if (request.method !== "GET" || request.url !== "/metrics") return response.writeHead(404).end();
   await refresh();
-  return response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+  // Before the head: once that is sent, an error could not be answered any more.
+  const text = await registry.metrics();
+  return response.writeHead(200, { "content-type": registry.contentType }).end(text);
 }
