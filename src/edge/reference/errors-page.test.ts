@@ -1,0 +1,18 @@
+import { describe, expect, it } from "vitest";
+import { appearances } from "../error-mapping.ts";
+import { errorsPage } from "./errors-page.ts";
+
+describe("errorsPage()", () => {
+  it("is what docs/errors.md shows; `npx vitest run errors-page -u` renews it", async () => {
+    await expect(errorsPage()).toMatchFileSnapshot("../../../docs/errors.md");
+  });
+
+  it("has one section for each code, which opens with its status and title", () => {
+    const sections = errorsPage().split(/^### /m).slice(1);
+    const codes = sections.map((section) => section.split("\n")[0]!);
+    expect(codes.toSorted()).toEqual(Object.keys(appearances).toSorted());
+    for (const [code, { status, title }] of Object.entries(appearances)) {
+      expect(sections[codes.indexOf(code)]).toMatch(new RegExp(`^${code}\n\n${status} · [A-Z_]+ · ${title}\n\n.`));
+    }
+  });
+});

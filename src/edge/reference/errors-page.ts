@@ -1,0 +1,44 @@
+/** docs/errors.md, made from the table of errors. Its test says how the file is renewed. */
+import { Code } from "@connectrpc/connect";
+import type { DomainErrorCode } from "../../platform/errors.ts";
+import { appearances } from "../error-mapping.ts";
+import { errorGroups, explanations } from "./error-explanations.ts";
+
+const opening = `# Errors
+
+Every error has one shape, on every path:
+
+\`\`\`json
+{
+  "type": "https://your-host/docs/errors#invalid_field",
+  "title": "A field breaks its rule",
+  "status": 400,
+  "code": "invalid_field",
+  "detail": "The body is not valid.",
+  "param": "amountMinor",
+  "errors": [{ "param": "amountMinor", "pointer": "/amountMinor", "code": "invalid_field", "detail": "must be a whole number" }],
+  "requestId": "req_01m7yf98y0eht817q13cv6rysk"
+}
+\`\`\`
+
+Decide by \`code\`; it never changes its meaning. \`title\` and \`detail\` are for people and may be reworded. \`errors\` lists the problems of a body or query together, and then \`code\` is that of the first. No value that you sent is repeated. \`type\` leads to the code's section of this page, which every installation serves at \`/docs/errors\` (\`SWITCHYARD_ERROR_DOCS_URL\` names its public address). \`requestId\` is also in the \`Request-Id\` header of every answer, errors or not: log it.
+
+gRPC and Connect carry the same code, in upper case, as \`reason\` of a \`google.rpc.ErrorInfo\`, and the fields as \`google.rpc.BadRequest\`. Each section names the HTTP status, the gRPC code, and the \`title\`.
+
+Repeat a request only where this page says so. Repeat \`POST /payment-sessions\` with the same \`Idempotency-Key\` only: then a repeat is always safe.
+`;
+
+/** The page as Markdown. */
+export function errorsPage(): string {
+  return opening + errorGroups.map((group) => `\n## ${group}\n${codesOf(group).map(section).join("")}`).join("");
+}
+
+function codesOf(group: string): DomainErrorCode[] {
+  return (Object.keys(explanations) as DomainErrorCode[]).filter((code) => explanations[code].group === group);
+}
+
+function section(code: DomainErrorCode): string {
+  const { status, connect, title } = appearances[code];
+  const grpcCode = Code[connect].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+  return `\n### ${code}\n\n${status} · ${grpcCode} · ${title}\n\n${explanations[code].text}\n`;
+}
