@@ -8,6 +8,11 @@ const hour = 60 * minute;
 export const bodyBytesMax = 64 * 1024;
 /** Longest notification of a gateway: Adyen batches a few KiB each, and a batch that is refused comes again. */
 export const notificationBytesMax = 256 * 1024;
+/**
+ * Longest reference that a gateway has for a payment, as Stripe promises for its ids (https://docs.stripe.com/upgrades,
+ * 2026). An index has room for one of 2.7 KB, so that a longer one could be stored in a notice and acted on nowhere.
+ */
+export const gatewayReferenceCharactersMax = 255;
 /** Node's own default for all headers together, stated so that it is ours. */
 export const headerBytesMax = 16 * 1024;
 /** Headers come in one packet from an honest client; ten seconds ends a slowloris. */

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
@@ -76,13 +77,6 @@ async function storedNotices(attempt: Attempt): Promise<number> {
   return (await fixture.core.database.query({ name: "stored", text }, [encodeId("att", attempt.id)])).length;
 }
 
-/** Sets the database's clock so many minutes ahead of the true time. */
-async function setClockAhead(minutes: number): Promise<void> {
-  const text = `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
-    AS 'SELECT clock_timestamp() + interval ''${minutes} minutes'''`;
-  await fixture.asOwner.pool.query(text);
-}
-
 describe("takeNotification()", () => {
   it("refuses a notice that is not signed with the connection's secret, and stores nothing", async () => {
     const { attempt } = await acceptedPayment();
@@ -95,6 +89,18 @@ describe("takeNotification()", () => {
     const { attempt } = await acceptedPayment();
     await take(noticeOf(attempt, { psp: "replayed" }));
     await take(noticeOf(attempt, { psp: "replayed" }));
+    expect(await storedNotices(attempt)).toBe(1);
+  });
+
+  it("stores nothing about a reference that is too long to be one, so that no other notice waits behind it", async () => {
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.softDecline);
+    const attempt = await firstAttempt(session);
+    const held = { eventCode: "AUTHORISATION", originalReference: "" };
+    await take(noticeOf(attempt, { ...held, psp: randomBytes(3_000).toString("hex") }));
+    expect(await storedNotices(attempt)).toBe(0);
+    await take(noticeOf(attempt, { ...held, psp: "p".repeat(255) }));
+    await processNoticesOnce(fixture.core);
     expect(await storedNotices(attempt)).toBe(1);
   });
 
@@ -240,7 +246,7 @@ describe("processNoticesOnce()", () => {
     // Not woken: the next void is due by the clock, so that an answer which changes nothing does not bring it forward.
     expect((await firstAttempt(session)).nextTryAt).toEqual(attempt.nextTryAt);
 
-    await setClockAhead(2);
+    await fixture.setClockAhead(2);
     await reconcile();
     expect((await firstAttempt(session)).status).toBe("VOIDING");
     await take(noticeOf(attempt, { ...nothing, psp: "after-the-horizon" }));
@@ -248,6 +254,6 @@ describe("processNoticesOnce()", () => {
     await reconcile();
     expect(await firstAttempt(session)).toMatchObject({ status: "VOIDED", voidKind: "NEVER_EXISTED" });
     expect((await fixture.trail(session)).session.phase).toBe("DONE");
-    await setClockAhead(0);
+    await fixture.setClockAhead(0);
   });
 });

@@ -3,6 +3,7 @@
 import type { BoundConnector } from "../core/core.ts";
 import { findConnection, loadCredentials } from "../gateways/connections.ts";
 import type { Notice, RawNotification } from "../gateways/connector.ts";
+import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
@@ -25,7 +26,8 @@ const insertNotice: Statement = {
 };
 
 /**
- * Stores the notices of one notification; a repeat changes nothing. Durable on return, so the gateway may be answered.
+ * Stores the notices of one notification; a repeat changes nothing, nor does one about a reference that no gateway can
+ * have. Durable on return, so the gateway may be answered.
  * Throws `not_found` for an address that is no connection's, `invalid_key` for a signature that is not its gateway's.
  */
 export async function takeNotification(
@@ -61,9 +63,14 @@ async function versionsToTry(database: Database, connectionId: string): Promise<
   return rows.map((row) => row.version);
 }
 
+// Whoever has a connection's secret can sign what they like, and one notice that cannot be acted on stops all behind it.
+function isActionable({ gatewayReference }: Notice): boolean {
+  return gatewayReference.length <= gatewayReferenceCharactersMax;
+}
+
 async function storeNotices(database: Database, connectionId: string, notices: readonly Notice[]): Promise<void> {
   await database.transaction(async (tx) => {
-    for (const notice of notices) {
+    for (const notice of notices.filter(isActionable)) {
       await tx.query(insertNotice, [
         connectionId,
         notice.noticeId,
