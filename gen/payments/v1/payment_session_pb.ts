@@ -203,6 +203,8 @@ export const CreatePaymentSessionResponseSchema: GenMessage<CreatePaymentSession
  */
 export type GetPaymentSessionRequest = Message<"payments.v1.GetPaymentSessionRequest"> & {
   /**
+   * As the create answer has it: ps_ and 26 digits and letters.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -213,6 +215,8 @@ export type GetPaymentSessionRequest = Message<"payments.v1.GetPaymentSessionReq
  */
 export type GetPaymentSessionRequestJson = {
   /**
+   * As the create answer has it: ps_ and 26 digits and letters.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId?: string;
@@ -257,29 +261,35 @@ export const GetPaymentSessionResponseSchema: GenMessage<GetPaymentSessionRespon
  */
 export type ListPaymentSessionsRequest = Message<"payments.v1.ListPaymentSessionsRequest"> & {
   /**
+   * Only the sessions of one order.
+   *
    * @generated from field: optional string order_ref = 1;
    */
   orderRef?: string | undefined;
 
   /**
+   * Only sessions with this status.
+   *
    * @generated from field: optional payments.v1.PaymentSession.Status status = 2;
    */
   status?: PaymentSession_Status | undefined;
 
   /**
+   * Only sessions that are submitted and not settled, or only the others.
+   *
    * @generated from field: optional bool processing = 3;
    */
   processing?: boolean | undefined;
 
   /**
-   * Inclusive.
+   * Created at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp created_after = 4;
    */
   createdAfter?: Timestamp | undefined;
 
   /**
-   * Exclusive.
+   * Created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_before = 5;
    */
@@ -305,29 +315,35 @@ export type ListPaymentSessionsRequest = Message<"payments.v1.ListPaymentSession
  */
 export type ListPaymentSessionsRequestJson = {
   /**
+   * Only the sessions of one order.
+   *
    * @generated from field: optional string order_ref = 1;
    */
   orderRef?: string;
 
   /**
+   * Only sessions with this status.
+   *
    * @generated from field: optional payments.v1.PaymentSession.Status status = 2;
    */
   status?: PaymentSession_StatusJson;
 
   /**
+   * Only sessions that are submitted and not settled, or only the others.
+   *
    * @generated from field: optional bool processing = 3;
    */
   processing?: boolean;
 
   /**
-   * Inclusive.
+   * Created at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp created_after = 4;
    */
   createdAfter?: TimestampJson;
 
   /**
-   * Exclusive.
+   * Created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_before = 5;
    */

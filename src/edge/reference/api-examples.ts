@@ -1,0 +1,102 @@
+/** The payments that the API reference shows: one paid at the second gateway, as every page of it tells. */
+
+const session = {
+  sessionId: "ps_01m7yf98y0eht817q13cv6rysk",
+  orderRef: "order-1042",
+  amountMinor: 4900,
+  currency: "EUR",
+};
+const firstConnection = "gc_01m7yf0pw2fqar9x1n7c5h8k2d";
+const secondConnection = "gc_01m7yf12h4e6qs3v9r5t7w8y0z";
+
+export const createRequest = {
+  amountMinor: session.amountMinor,
+  currency: session.currency,
+  orderRef: session.orderRef,
+  customerEmail: "ada@example.com",
+};
+
+export const createResponse = {
+  sessionId: session.sessionId,
+  clientSecret: `${session.sessionId}_secret_t1_0f3kq8vX2mPz7cRw9sLb4tNd6hJy1gAe5uKx`,
+  status: "CREATED",
+  expiresAt: "2026-03-02T10:30:00.000Z",
+  vault: {
+    mode: "self_hosted",
+    sdkUrl: "https://vault.example.com/sdk.js",
+    sdkAuthorization: "eyJhbGciOiJFZERTQSJ9…",
+    framePolicy: "eyJhbGciOiJFZERTQSJ9…",
+  },
+  orderRef: session.orderRef,
+  amountMinor: session.amountMinor,
+  currency: session.currency,
+};
+
+const summary = {
+  ...session,
+  customerEmail: createRequest.customerEmail,
+  status: "SUCCEEDED",
+  failover: true,
+  capturedVia: "SANDBOX_B",
+  captureConfirmed: true,
+  processing: false,
+  card: { brand: "visa", last4: "0002" },
+  createdAt: "2026-03-02T10:00:00.000Z",
+  expiresAt: "2026-03-02T10:30:00.000Z",
+  submittedAt: "2026-03-02T10:01:12.310Z",
+  settledAt: "2026-03-02T10:01:12.884Z",
+  routing: {
+    ruleVersion: 3,
+    plan: [
+      { priority: 1, gateway: "SANDBOX_A", connectionId: firstConnection },
+      { priority: 2, gateway: "SANDBOX_B", connectionId: secondConnection },
+    ],
+    skipped: [],
+  },
+};
+
+export const sessionResponse = {
+  ...summary,
+  attempts: [
+    {
+      attemptId: "att_01m7yfagq1f3ns5w7x9z2b4c6d",
+      sequence: 1,
+      gateway: "SANDBOX_A",
+      connectionId: firstConnection,
+      priority: 1,
+      because: "First of the plan of routing rule version 3.",
+      status: "DECLINED",
+      failureKind: "HARD_DECLINE",
+      declineCode: "card_declined",
+      gatewayCode: "do_not_honor",
+      gatewayReference: "A-5521907",
+      startedAt: "2026-03-02T10:01:12.341Z",
+      completedAt: "2026-03-02T10:01:12.532Z",
+      durationMs: 187,
+      next: {
+        action: "failover",
+        because: "Routing rule version 3 fails over to SANDBOX_B after a hard decline.",
+      },
+    },
+    {
+      attemptId: "att_01m7yfagx8e2hq4t6v8y0a1c3e",
+      sequence: 2,
+      gateway: "SANDBOX_B",
+      connectionId: secondConnection,
+      priority: 2,
+      because: "Routing rule version 3 fails over to SANDBOX_B after a hard decline.",
+      status: "CAPTURED",
+      gatewayReference: "B-88124",
+      startedAt: "2026-03-02T10:01:12.548Z",
+      completedAt: "2026-03-02T10:01:12.871Z",
+      durationMs: 240,
+    },
+  ],
+};
+
+export const listResponse = {
+  paymentSessions: [summary],
+  nextPageToken: "eyJjcmVhdGVkQmVmb3JlIjoiMjAyNi0wMy0wMiJ9.c2lnbmVk",
+};
+
+export const metaResponse = { service: "switchyard", time: "2026-03-02T10:00:00.000Z", version: "1.0.0" };

@@ -1,0 +1,128 @@
+/** The error answers of each operation, from the one table of errors; their examples come from the one that renders them. */
+import { DomainError, type DomainErrorCode, type FieldProblem } from "../../platform/errors.ts";
+import type { Schema } from "../../transcoder/openapi/value-schema.ts";
+import { appearances, renderError } from "../error-mapping.ts";
+
+/** What an operation does that can be refused. */
+export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup";
+
+// Where the REST API can answer a code. Those of the widget, the vault, gRPC and the dashboard have no place in it.
+const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
+  invalid_json: ["any"],
+  missing_field: ["body"],
+  invalid_field: ["body"],
+  unknown_field: ["body"],
+  duplicate_field: ["body"],
+  test_card_required: [],
+  invalid_idempotency_key: ["idempotency"],
+  duplicate_header: ["any"],
+  invalid_parameter: ["any"],
+  invalid_key: ["secretKey"],
+  invalid_client_secret: [],
+  key_type_not_allowed: ["secretKey"],
+  origin_not_allowed: [],
+  not_found: ["lookup"],
+  token_not_found: [],
+  token_expired: [],
+  method_not_allowed: [],
+  request_timeout: ["body"],
+  payload_too_large: ["body"],
+  unsupported_media_type: ["body"],
+  unsupported_encoding: ["body"],
+  headers_too_large: [],
+  idempotency_in_progress: ["idempotency"],
+  already_submitted: [],
+  session_expired: [],
+  session_ended: [],
+  token_used: [],
+  idempotency_key_reused: ["idempotency"],
+  endpoint_not_allowed: [],
+  rate_limited: ["secretKey"],
+  internal: ["any"],
+  unavailable: ["secretKey"],
+  deadline_exceeded: [],
+};
+
+const codes = Object.keys(appearances) as DomainErrorCode[];
+
+/** Responses by status for an operation with these traits. */
+export function errorResponses(traits: readonly Trait[]): Schema {
+  const raised = codes.filter((code) => traitsOf[code].some((trait) => traits.includes(trait)));
+  const byStatus = Map.groupBy(raised, (code) => appearances[code].status);
+  return Object.fromEntries([...byStatus].map(([status, members]) => [status, response(status, members)]));
+}
+
+function response(status: number, members: readonly DomainErrorCode[]): Schema {
+  const schema = {
+    allOf: [{ $ref: "#/components/schemas/Error" }],
+    properties: { status: { const: status }, code: { enum: members } },
+  };
+  const examples = Object.fromEntries(members.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
+  const headers = new Set(members.flatMap((code) => Object.keys(rendered(code).headers)));
+  return {
+    description: members.map((code) => `\`${code}\`: ${appearances[code].title}.`).join(" "),
+    headers: {
+      "Request-Id": { $ref: "#/components/headers/Request-Id" },
+      ...Object.fromEntries([...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    },
+    content: { "application/json": { schema, examples } },
+  };
+}
+
+/** An example for each code that an operation can answer. */
+export function errorExamples(): Schema {
+  const shown = codes.filter((code) => traitsOf[code].length > 0);
+  const example = (code: DomainErrorCode) => ({ summary: code, value: JSON.parse(rendered(code).body) });
+  return Object.fromEntries(shown.map((code) => [code, example(code)]));
+}
+
+/** Every error's shape; the codes are all there are, so that a client meets none that it has not read of. */
+export const errorSchema: Schema = {
+  type: "object",
+  description: "An error in the members of RFC 9457, sent as application/json.",
+  properties: {
+    type: { type: "string", format: "uri", description: "The address of the code's section in the error reference." },
+    title: { type: "string", description: "The code in words; for people, may be reworded." },
+    status: { type: "integer", description: "The HTTP status." },
+    code: { type: "string", enum: codes, description: "Decide by it; it never changes its meaning." },
+    detail: { type: "string", description: "What was wrong; for people, never repeats a value that was sent." },
+    param: { type: "string", description: "The field, parameter or header that is wrong, or the first of them." },
+    errors: {
+      type: "array",
+      items: { $ref: "#/components/schemas/FieldError" },
+      description: "Every problem found. `code` is then that of the first.",
+    },
+    requestId: { type: "string", description: "The same as in the Request-Id header. Log it." },
+  },
+  required: ["type", "title", "status", "code", "detail", "requestId"],
+};
+
+/** One problem of a body or query. */
+export const fieldErrorSchema: Schema = {
+  type: "object",
+  description: "One problem of a body or query.",
+  properties: {
+    param: { type: "string", description: "The field's path, such as `amountMinor`." },
+    pointer: { type: "string", description: "RFC 6901 pointer into the body, empty for a parameter." },
+    code: { type: "string", enum: codes, description: "The kind of problem." },
+    detail: { type: "string", description: "What to do about it." },
+  },
+  required: ["param", "pointer", "code", "detail"],
+};
+
+const problems: Partial<Record<DomainErrorCode, Omit<FieldProblem, "code">>> = {
+  missing_field: { param: "orderRef", pointer: "/orderRef", detail: "is required" },
+  invalid_field: { param: "amountMinor", pointer: "/amountMinor", detail: "must be a whole number" },
+  unknown_field: { param: "orderReference", pointer: "/orderReference", detail: "is not a field of this request" },
+  duplicate_field: { param: "currency", pointer: "/currency", detail: "is given twice" },
+  invalid_parameter: { param: "pageSize", pointer: "", detail: "must be less than or equal to 100" },
+};
+
+function rendered(code: DomainErrorCode) {
+  const problem = problems[code];
+  const style = { brand: "switchyard", errorDocsUrl: "https://your-host/docs/errors" };
+  const error = new DomainError(code, `${appearances[code].title}.`, {
+    ...(problem && { problems: [{ ...problem, code }] }),
+  });
+  return renderError(style, error, "req_01m7yf98y0eht817q13cv6rysk");
+}

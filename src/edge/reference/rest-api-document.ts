@@ -1,0 +1,128 @@
+/** docs/openapi.json, which is served at /openapi.json: the REST API as its .proto files describe it, and what they cannot say. */
+import type { DescService } from "@bufbuild/protobuf";
+import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
+import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
+import type { CommentOf } from "../../transcoder/openapi/component-schemas.ts";
+import { describeApi } from "../../transcoder/openapi/describe-api.ts";
+import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
+import type { Schema } from "../../transcoder/openapi/value-schema.ts";
+import { createRequest, createResponse, listResponse, metaResponse, sessionResponse } from "./api-examples.ts";
+import { errorExamples, errorResponses, errorSchema, fieldErrorSchema } from "./error-responses.ts";
+
+/** The services that the REST API serves, in the order of the reference. */
+export const restServices = [PaymentSessionService, MetaService] as const;
+
+const description = `Create a payment session on your backend, mount the widget with it, and verify the webhook.
+
+- Amounts are whole numbers of minor units, times are RFC 3339 in UTC with three fraction digits. What is unset is absent, never null.
+- Unknown fields, duplicate keys and wrong types are refused; all problems of a body are reported at once.
+- Every answer has a \`Request-Id\`. Errors have one shape, and their \`type\` leads to the [error reference](/docs/errors).
+- Lists are paged: pass \`nextPageToken\` of one page as \`pageToken\` for the next, with the same filters.`;
+
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+const example = (summary: string, value: unknown) => ({ example: { summary, value } });
+const withSecretKey = { secretKey: [] };
+
+/** What the annotations leave open, by the name of the method. */
+const details: Readonly<Record<string, OperationDetails>> = {
+  createPaymentSession: {
+    successStatus: 201,
+    successDescription: "The session, and what the widget needs to show it.",
+    parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
+    successHeaders: {
+      "Request-Id": header("Request-Id"),
+      Location: header("Location"),
+      "Idempotent-Replayed": header("Idempotent-Replayed"),
+    },
+    links: {
+      read: {
+        operationId: "getPaymentSession",
+        parameters: { sessionId: "$response.body#/sessionId" },
+        description: "Read the session.",
+      },
+    },
+    security: [withSecretKey],
+    requestExamples: example("49.00 EUR", createRequest),
+    responseExamples: example("A session to be paid", createResponse),
+    errors: errorResponses(["any", "secretKey", "body", "idempotency"]),
+  },
+  getPaymentSession: {
+    successDescription: "The session.",
+    successHeaders: { "Request-Id": header("Request-Id") },
+    security: [withSecretKey],
+    responseExamples: example("Declined at the first gateway, paid at the second", sessionResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  listPaymentSessions: {
+    successDescription: "One page of sessions.",
+    successHeaders: { "Request-Id": header("Request-Id") },
+    links: {
+      nextPage: {
+        operationId: "listPaymentSessions",
+        parameters: { pageToken: "$response.body#/nextPageToken" },
+        description: "The next page, with the same filters.",
+      },
+    },
+    security: [withSecretKey],
+    responseExamples: example("A page that is not the last", listResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  getMeta: {
+    successDescription: "The service is there.",
+    successHeaders: { "Request-Id": header("Request-Id") },
+    security: [],
+    responseExamples: example("An installation", metaResponse),
+    errors: errorResponses(["any"]),
+  },
+};
+
+const components: Readonly<Record<string, Schema>> = {
+  securitySchemes: {
+    secretKey: {
+      type: "http",
+      scheme: "bearer",
+      description:
+        "The merchant's secret key, `switchyard_test_sk_…` or `switchyard_live_sk_…`, whose prefix names the environment. It belongs on your backend only.",
+    },
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      description:
+        "Makes a repeat safe: for 24 hours the same key with the same fields returns the first answer, byte for byte. Send one always, such as a UUID.",
+      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
+      example: "order-1042-1",
+    },
+  },
+  headers: {
+    "Request-Id": describeHeader("Names this request in our log.", "^req_[0-7][0-9a-hjkmnp-tv-z]{25}$"),
+    Location: describeHeader("The path of the session."),
+    "Idempotent-Replayed": describeHeader("`true` when this is the answer of an earlier request.", "^true$"),
+    "Retry-After": describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$"),
+    "WWW-Authenticate": describeHeader("`Bearer`."),
+  },
+  examples: errorExamples(),
+  schemas: { Error: errorSchema, FieldError: fieldErrorSchema },
+};
+
+function describeHeader(text: string, pattern?: string): Schema {
+  return { description: text, schema: { type: "string", ...(pattern && { pattern }) } };
+}
+
+/** Writes the document. The services come with their comments, which those of gen/ have lost. */
+export function restApiDocument(services: readonly DescService[], commentOf: CommentOf, version: string): Schema {
+  return describeApi({
+    info: {
+      title: "Switchyard API",
+      version,
+      description,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "The installation that serves this document." }],
+    services,
+    commentOf,
+    detailsOf: (method) => details[method.localName]!,
+    components,
+  });
+}

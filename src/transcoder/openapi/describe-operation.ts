@@ -1,0 +1,135 @@
+/** One way to call a method as an OpenAPI operation: where every part of the request goes, and what comes back. */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { type FieldPath, hasMembers } from "../field-path.ts";
+import type { Route } from "../route.ts";
+import { isSingleValue } from "../scalar-value.ts";
+import type { ComponentSchemas } from "./component-schemas.ts";
+import { type PathParameter, writePath } from "./path-text.ts";
+import { rulesOf } from "./rule-schema.ts";
+import type { Schema } from "./value-schema.ts";
+
+/** What annotations cannot say of an operation; the application knows it. */
+export type OperationDetails = {
+  /** 200 when absent. */
+  readonly successStatus?: number;
+  readonly successDescription: string;
+  /** Parameters beside those of the message, such as headers. */
+  readonly parameters?: readonly Schema[];
+  readonly successHeaders?: Schema;
+  readonly links?: Schema;
+  readonly security?: readonly Schema[];
+  readonly requestExamples?: Schema;
+  readonly responseExamples?: Schema;
+  /** Responses by status, for everything but success. */
+  readonly errors: Schema;
+};
+
+/** An operation and the path that it belongs to. */
+export type Operation = { readonly path: string; readonly operation: Schema };
+
+/** Describes a route. `name` is the operation's id. */
+export function describeOperation(
+  route: Route,
+  name: string,
+  comment: string,
+  details: OperationDetails,
+  schemas: ComponentSchemas,
+): Operation {
+  const { path, parameters } = writePath(route.template, (variable) => jsonName(fieldsOf(route, variable)));
+  const inPath = parameters.map((parameter) => describePathParameter(parameter, route, schemas));
+  const inQuery = queryFields(route).map((fields) => describeQueryParameter(fields, schemas));
+  const all = [...inPath, ...inQuery, ...(details.parameters ?? [])];
+  const body = describeBody(route, details, schemas);
+  const operation: Schema = {
+    operationId: name,
+    tags: [route.service.name],
+    ...words(comment),
+    ...(details.security && { security: details.security }),
+    ...(all.length > 0 && { parameters: all }),
+    ...(body && { requestBody: body }),
+    responses: { [details.successStatus ?? 200]: describeSuccess(route, details, schemas), ...details.errors },
+  };
+  return { path, operation };
+}
+
+/** The first sentence is the summary. */
+function words(comment: string): Schema {
+  const text = comment.replaceAll(/\s*\n\s*/g, " ");
+  if (text === "") return {};
+  return { summary: text.split(/\.(?: |$)/, 1)[0], description: text };
+}
+
+function fieldsOf(route: Route, variable: PathParameter["variable"]): FieldPath {
+  return route.pathFields.find((each) => each.variable === variable)?.fields ?? [];
+}
+
+function describePathParameter({ name, variable, isWhole }: PathParameter, route: Route, schemas: ComponentSchemas) {
+  const field = fieldsOf(route, variable).at(-1);
+  const { description, ...schema } = isWhole && field ? schemas.field(field, "request") : { type: "string" };
+  return { name, in: "path", required: true, ...(description !== undefined && { description }), schema };
+}
+
+function describeQueryParameter(fields: FieldPath, schemas: ComponentSchemas): Schema {
+  const field = fields.at(-1)!;
+  const { description, ...schema } = schemas.field(field, "request");
+  const isNeeded = fields.length === 1 && rulesOf(field)?.required === true;
+  return {
+    name: jsonName(fields),
+    in: "query",
+    ...(isNeeded && { required: true }),
+    ...(description !== undefined && { description }),
+    schema,
+  };
+}
+
+/** Whatever the path and the body leave, as far as a query can carry it. A type inside itself is entered once. */
+function queryFields({ method, body, pathFields }: Route): FieldPath[] {
+  if (body.kind === "message") return [];
+  const taken = new Set(pathFields.map(({ fields }) => jsonName(fields)));
+  const walk = (desc: DescMessage, before: FieldPath, around: readonly DescMessage[]): FieldPath[] =>
+    desc.fields.flatMap((field) => {
+      const fields = [...before, field];
+      if (taken.has(jsonName(fields)) || (body.kind === "field" && fields[0] === body.field)) return [];
+      if (isCarried(field)) return [fields];
+      const { message } = field;
+      const isEntered = field.fieldKind === "message" && hasMembers(message!) && !around.includes(message!);
+      return isEntered ? walk(message!, fields, [...around, message!]) : [];
+    });
+  return walk(method.input, [], [method.input]);
+}
+
+function isCarried(field: DescField): boolean {
+  if (field.fieldKind === "map") return false;
+  return field.message === undefined || isSingleValue(field.message);
+}
+
+function describeBody({ body, method, pathFields }: Route, details: OperationDetails, schemas: ComponentSchemas) {
+  if (body.kind === "none") return undefined;
+  const filled = pathFields.filter(({ fields }) => fields.length === 1).map(({ fields }) => fields[0]!);
+  const whole = () =>
+    filled.length === 0 ? schemas.message(method.input, "request") : schemas.object(method.input, "request", filled);
+  const schema = body.kind === "message" ? whole() : schemas.field(body.field, "request");
+  return { required: true, content: jsonContent(schema, details.requestExamples) };
+}
+
+function describeSuccess(
+  { method, responseField }: Route,
+  details: OperationDetails,
+  schemas: ComponentSchemas,
+): Schema {
+  const schema = responseField ? schemas.field(responseField, "response") : schemas.message(method.output, "response");
+  return {
+    description: details.successDescription,
+    ...(details.successHeaders && { headers: details.successHeaders }),
+    ...(details.successStatus !== 204 && { content: jsonContent(schema, details.responseExamples) }),
+    ...(details.links && { links: details.links }),
+  };
+}
+
+function jsonContent(schema: Schema, examples: Schema | undefined): Schema {
+  return { "application/json": { schema, ...(examples && { examples }) } };
+}
+
+function jsonName(fields: FieldPath): string {
+  return fields.map((field) => field.jsonName).join(".");
+}

@@ -1,0 +1,143 @@
+/** What JSON Schema can say of the rules of buf.validate; the rest is told in the field's description. */
+import {
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  isFieldSet,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import {
+  BoolRulesSchema,
+  type FieldRules,
+  field as fieldOption,
+  Int64RulesSchema,
+  type MapRules,
+  MapRulesSchema,
+  type RepeatedRules,
+  RepeatedRulesSchema,
+  type StringRules,
+  StringRulesSchema,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { Schema } from "./value-schema.ts";
+
+/** The rules of a field, when it has any. */
+export function rulesOf(field: DescField): FieldRules | undefined {
+  return hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+}
+
+/** The keywords for the value itself. Those of lists' items, maps' keys and enums are asked for by themselves. */
+export function ruleKeywords(rules: FieldRules | undefined): Schema {
+  switch (rules?.type.case) {
+    case "string":
+      return stringKeywords(rules.type.value);
+    case "repeated":
+      return listKeywords(rules.type.value);
+    case "map":
+      return mapKeywords(rules.type.value);
+    case "bool":
+      return isFieldSet(rules.type.value, BoolRulesSchema.field.const) ? { const: rules.type.value.const } : {};
+    case "int32":
+    case "int64":
+    case "uint32":
+    case "uint64":
+    case "sint32":
+    case "sint64":
+    case "fixed32":
+    case "fixed64":
+    case "sfixed32":
+    case "sfixed64":
+    case "float":
+    case "double":
+      return numberKeywords(rules.type.value);
+    default:
+      return {};
+  }
+}
+
+/** Rules that are written as an expression, in the words of their messages. */
+export function ruleSentences(rules: Pick<FieldRules, "cel"> | undefined): string[] {
+  return (rules?.cel ?? []).filter(({ message }) => message !== "").map(({ message }) => message);
+}
+
+function stringKeywords(rules: StringRules): Schema {
+  const { field } = StringRulesSchema;
+  const length = set(rules, StringRulesSchema, field.len.localName) ? Number(rules.len) : undefined;
+  const patterns = [
+    set(rules, StringRulesSchema, "pattern") && rules.pattern,
+    set(rules, StringRulesSchema, "prefix") && `^${literal(rules.prefix)}`,
+    set(rules, StringRulesSchema, "suffix") && `${literal(rules.suffix)}$`,
+    set(rules, StringRulesSchema, "contains") && literal(rules.contains),
+  ].filter((pattern) => pattern !== false);
+  return {
+    ...(set(rules, StringRulesSchema, "minLen") && { minLength: Number(rules.minLen) }),
+    ...(set(rules, StringRulesSchema, "maxLen") && { maxLength: Number(rules.maxLen) }),
+    ...(length !== undefined && { minLength: length, maxLength: length }),
+    ...(patterns.length === 1 && { pattern: patterns[0] }),
+    ...(patterns.length > 1 && { allOf: patterns.map((pattern) => ({ pattern })) }),
+    ...(set(rules, StringRulesSchema, "const") && { const: rules.const }),
+    ...(rules.in.length > 0 && { enum: rules.in }),
+    ...(rules.notIn.length > 0 && { not: { enum: rules.notIn } }),
+    ...formatKeyword(rules),
+  };
+}
+
+const formats = new Map<string | undefined, string>([
+  ["email", "email"],
+  ["hostname", "hostname"],
+  ["ipv4", "ipv4"],
+  ["ipv6", "ipv6"],
+  ["uri", "uri"],
+  ["uriRef", "uri-reference"],
+  ["uuid", "uuid"],
+]);
+
+function formatKeyword({ wellKnown }: StringRules): Schema {
+  const format = wellKnown.value === true ? formats.get(wellKnown.case) : undefined;
+  return format === undefined ? {} : { format };
+}
+
+/** All number rules have the same members; one of them stands for all. */
+type NumberRules = {
+  readonly const: number | bigint;
+  readonly in: readonly (number | bigint)[];
+  readonly notIn: readonly (number | bigint)[];
+  readonly lessThan: { case: "lt" | "lte"; value: number | bigint } | { case: undefined; value?: undefined };
+  readonly greaterThan: { case: "gt" | "gte"; value: number | bigint } | { case: undefined; value?: undefined };
+};
+
+const bounds = { lt: "exclusiveMaximum", lte: "maximum", gt: "exclusiveMinimum", gte: "minimum" } as const;
+
+function numberKeywords(rules: NumberRules): Schema {
+  const { lessThan, greaterThan } = rules;
+  return {
+    ...(greaterThan.case && { [bounds[greaterThan.case]]: Number(greaterThan.value) }),
+    ...(lessThan.case && { [bounds[lessThan.case]]: Number(lessThan.value) }),
+    ...(Object.hasOwn(rules, Int64RulesSchema.field.const.localName) && { const: Number(rules.const) }),
+    ...(rules.in.length > 0 && { enum: rules.in.map(Number) }),
+    ...(rules.notIn.length > 0 && { not: { enum: rules.notIn.map(Number) } }),
+  };
+}
+
+function listKeywords(rules: RepeatedRules): Schema {
+  return {
+    ...(set(rules, RepeatedRulesSchema, "minItems") && { minItems: Number(rules.minItems) }),
+    ...(set(rules, RepeatedRulesSchema, "maxItems") && { maxItems: Number(rules.maxItems) }),
+    ...(rules.unique && { uniqueItems: true }),
+  };
+}
+
+function mapKeywords(rules: MapRules): Schema {
+  return {
+    ...(set(rules, MapRulesSchema, "minPairs") && { minProperties: Number(rules.minPairs) }),
+    ...(set(rules, MapRulesSchema, "maxPairs") && { maxProperties: Number(rules.maxPairs) }),
+  };
+}
+
+function set<Desc extends DescMessage>(rules: MessageShape<Desc>, schema: Desc, name: string): boolean {
+  return isFieldSet(rules, schema.field[name]!);
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
