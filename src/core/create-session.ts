@@ -164,14 +164,19 @@ function answerPlace(sessionId: string): string {
 // Letters that print nothing or move the cursor have no place in a reference that people read.
 const controlCharacter = /\p{Cc}/u;
 
-/** The rules that a schema cannot say. */
-function requirePayable(order: NewSession): void {
+/** What a schema cannot say is wrong with an order; empty when it can be paid. */
+export function findUnpayable(order: Pick<NewSession, "currency" | "orderRef">): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const refuse = (param: string, detail: string) =>
     problems.push({ param, pointer: `/${param}`, code: "invalid_field", detail });
   if (!isCurrency(order.currency)) refuse("currency", "must be the ISO 4217 code of money in circulation, such as EUR");
   if (order.orderRef.trim() === "") refuse("orderRef", "must not be blank");
   if (controlCharacter.test(order.orderRef)) refuse("orderRef", "must not contain control characters");
+  return problems;
+}
+
+function requirePayable(order: NewSession): void {
+  const problems = findUnpayable(order);
   if (problems.length > 0) {
     throw new DomainError("invalid_field", "The request has fields that break a rule.", { problems });
   }

@@ -64,7 +64,11 @@ export class EdgeFixture {
   }
 
   /** A request under /api/v1 with the secret key, unless `headers` says otherwise. */
-  async call(method: string, path: string, options: { body?: string; headers?: Record<string, string> } = {}) {
+  async call(
+    method: string,
+    path: string,
+    options: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
+  ) {
     const response = await fetch(`http://127.0.0.1:${this.port}/api/v1${path}`, {
       method,
       headers: {

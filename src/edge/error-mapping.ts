@@ -72,7 +72,8 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
   if (wait !== undefined) headers["Retry-After"] = wait;
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   if (error.allow.length > 0) headers.Allow = error.allow.join(", ");
-  const param = error.field ?? error.problems[0]?.param;
+  const leading = error.problems.find(({ code }) => code === error.code) ?? error.problems[0];
+  const param = error.field ?? leading?.param;
   return {
     status,
     headers,
@@ -113,9 +114,18 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
   return connectError;
 }
 
+// What a caller does about it comes before what it says: a field that is not ours, or twice, may be a misspelt other one.
+const precedence: readonly DomainErrorCode[] = ["unknown_field", "duplicate_field", "missing_field", "invalid_field"];
+
+/** The one code of a request with these problems, whatever the order in which a protocol found them. */
+export function leadingCode(problems: readonly FieldProblem[]): DomainErrorCode {
+  const found = new Set(problems.map(({ code }) => code));
+  return precedence.find((code) => found.has(code)) ?? problems[0]?.code ?? "invalid_field";
+}
+
 // The transcoder's kinds are our codes, but for two: the one that stands for its list of problems, and nobody to answer.
 function codeOfKind(kind: TranscodingErrorKind, problems: readonly FieldProblem[]): DomainErrorCode {
-  if (kind === "invalid_fields") return problems[0]?.code ?? "invalid_field";
+  if (kind === "invalid_fields") return leadingCode(problems);
   return kind === "client_gone" ? "request_timeout" : kind;
 }
 

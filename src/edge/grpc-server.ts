@@ -1,32 +1,23 @@
 /** The internal port: gRPC over h2c for every service, with health and reflection. */
 import { createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
-import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { ConnectRouter } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { bodyBytesMax } from "../limits.ts";
-import { requestIdKey } from "./caller.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
-import { beginRequest, requestIdOf } from "./request-id.ts";
-import { createRpcGuard } from "./rpc-guard.ts";
+import { beginRequest } from "./request-id.ts";
+import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 
 const served = [PaymentSessionService, CheckoutService, MetaService, Health, ServerReflection];
 
 /** Makes the internal server; the caller listens and closes. */
 export function createGrpcServer(parts: EdgeParts): Http2Server {
-  const rpc = connectNodeAdapter({
-    routes: (router) => route(parts, router),
-    readMaxBytes: bodyBytesMax,
-    jsonOptions: { ignoreUnknownFields: false },
-    interceptors: [createRpcGuard(parts)],
-    contextValues: (request) => createContextValues().set(requestIdKey, requestIdOf(request)),
-  });
-  return createServer((request, response) => answer(parts, rpc, request, response));
+  const rpc = createRpcAdapter(parts, { route: (router) => route(parts, router), guarded: served, grpc: true });
+  return createServer((request, response) => void answer(parts, rpc, request, response));
 }
 
 function route(parts: EdgeParts, router: ConnectRouter): void {
@@ -40,16 +31,16 @@ function route(parts: EdgeParts, router: ConnectRouter): void {
   router.service(ServerReflection, createReflection([...served, ...parts.guestServices.services]));
 }
 
-// The adapter throws on a malformed :authority; that ends the one stream, not the process.
-function answer(
+// The adapter rejects on a malformed :authority; that ends the one stream, not the process.
+async function answer(
   parts: EdgeParts,
-  rpc: ReturnType<typeof connectNodeAdapter>,
+  rpc: RpcAdapter,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
-): void {
+): Promise<void> {
   const requestId = beginRequest(parts.entropy, request, response);
   try {
-    rpc(request, response);
+    if (!(await rpc(request, response))) response.writeHead(404).end();
   } catch (error) {
     parts.reportBug(error, requestId);
     response.stream.close();

@@ -1,7 +1,7 @@
 /** The public HTTP port: REST under /api/v1, the widget's Connect calls, liveness and readiness. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createContextValues, createServiceImplSpec } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createServiceImplSpec } from "@connectrpc/connect";
+import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { bodyBytesMax, headerBytesMax, headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
@@ -13,9 +13,10 @@ import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
+import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { beginRequest, requestIdOf } from "./request-id.ts";
-import { createRpcGuard } from "./rpc-guard.ts";
+import { createRpcAdapter } from "./rpc-adapter.ts";
 import { serveWidget } from "./widget-files.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
@@ -83,6 +84,7 @@ function createRest(parts: EdgeParts): Transcoder {
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },
+    rules: orderRules,
     singleHeaders: ["host", "authorization", "content-type", "content-encoding", "idempotency-key"],
     authenticate: async (method, request, values) => {
       values.set(requestIdKey, requestIdOf(request));
@@ -93,24 +95,11 @@ function createRest(parts: EdgeParts): Transcoder {
 }
 
 function createCheckoutRpc(parts: EdgeParts): Handler {
-  const rpc = connectNodeAdapter({
-    routes: (router) => parts.routeCheckout(router),
-    grpc: false,
-    readMaxBytes: bodyBytesMax,
-    jsonOptions: { ignoreUnknownFields: false },
-    interceptors: [createRpcGuard(parts)],
-    contextValues: (request) => createContextValues().set(requestIdKey, requestIdOf(request)),
-    fallback: (request, response) => {
-      sendAnswer(
-        response as ServerResponse,
-        toAnswer(parts, new DomainError("not_found", "There is no such rpc."), request as IncomingMessage),
-      );
-    },
-  });
-  return (request, response) => {
+  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded: [CheckoutService], grpc: false });
+  return async (request, response) => {
     if (!request.url?.startsWith("/payments.v1.CheckoutService/")) return false;
-    if (!answerCors(request, response)) rpc(request, response);
-    return true;
+    if (answerCors(request, response) || (await rpc(request, response))) return true;
+    throw new DomainError("not_found", "There is no such rpc.");
   };
 }
 

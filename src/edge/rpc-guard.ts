@@ -1,10 +1,12 @@
 /** What stands in front of every rpc on Connect and gRPC: authentication, validation, and one wording of errors. */
-import type { Interceptor } from "@connectrpc/connect";
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
+import { http } from "../../gen/google/api/annotations_pb.ts";
 import { DomainError } from "../platform/errors.ts";
-import { validateMessage } from "../transcoder/validation.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
-import { type ErrorStyle, toConnectError, toDomainError } from "./error-mapping.ts";
+import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
+import { findProblems } from "./strict-connect-json.ts";
 
 /** Reports what nobody expected; the caller of the rpc learns only `internal` and the request id. */
 export type ReportBug = (error: unknown, requestId: string) => void;
@@ -23,10 +25,7 @@ export function createRpcGuard(options: {
         await options.authenticate(request.method, request.header.get("authorization")),
       );
       if (!request.stream) {
-        const problems = validateMessage(request.method.input, request.message);
-        if (problems[0]) {
-          throw new DomainError(problems[0].code, "The request has fields that break a rule.", { problems });
-        }
+        requireNoProblems(request);
       }
       return await next(request);
     } catch (error) {
@@ -35,4 +34,18 @@ export function createRpcGuard(options: {
       throw toConnectError(options.style, domainError, requestId);
     }
   };
+}
+
+function requireNoProblems({ method, message, contextValues }: UnaryRequest): void {
+  const found = findProblems(method.input, message, contextValues);
+  if (found.length === 0) return;
+  const problems = takesParameters(method)
+    ? found.map((problem) => ({ ...problem, pointer: "", code: "invalid_parameter" as const }))
+    : found;
+  throw new DomainError(leadingCode(problems), "The request has fields that break a rule.", { problems });
+}
+
+/** Whether REST gives the request in path and query: the same mistake has the same code on every surface. */
+function takesParameters(method: DescMethod): boolean {
+  return hasOption(method, http) && getOption(method, http).body === "";
 }

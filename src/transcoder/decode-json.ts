@@ -13,7 +13,15 @@ import {
 } from "@bufbuild/protobuf";
 import type { Finding, JsonPath, ProblemCode } from "./problem.ts";
 import { type Reading, refused } from "./reading.ts";
-import { isSingleValue, readEnum, readScalar, readScalarText, readSingleValue, readString } from "./scalar-value.ts";
+import {
+  isSingleValue,
+  type JsonDialect,
+  readEnum,
+  readScalar,
+  readScalarText,
+  readSingleValue,
+  readString,
+} from "./scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject } from "./strict-json.ts";
 
 /**
@@ -25,8 +33,9 @@ export function decodeMessage(
   node: JsonNode,
   path: JsonPath,
   findings: Finding[],
+  dialect: JsonDialect = "public",
 ): JsonValue | undefined {
-  return new Decoder(findings).message(desc, node, path);
+  return new Decoder(findings, dialect).message(desc, node, path);
 }
 
 /** Decodes the value of one field, which may be a list or a map. */
@@ -36,18 +45,20 @@ export function decodeField(
   path: JsonPath,
   findings: Finding[],
 ): JsonValue | undefined {
-  return new Decoder(findings).field(field, node, path);
+  return new Decoder(findings, "public").field(field, node, path);
 }
 
 class Decoder {
   readonly #findings: Finding[];
+  readonly #dialect: JsonDialect;
 
-  constructor(findings: Finding[]) {
+  constructor(findings: Finding[], dialect: JsonDialect) {
     this.#findings = findings;
+    this.#dialect = dialect;
   }
 
   message(desc: DescMessage, node: JsonNode, path: JsonPath): JsonValue | undefined {
-    if (isSingleValue(desc)) return this.#keep(readSingleValue(desc, node), path);
+    if (isSingleValue(desc)) return this.#keep(readSingleValue(desc, node, this.#dialect), path);
     switch (desc.typeName) {
       case "google.protobuf.Value":
         return this.#freeForm(node, path);
@@ -117,7 +128,7 @@ class Decoder {
       return this.message(message, node, path);
     }
     if (enumDesc !== undefined) return this.#keep(readEnum(enumDesc, node), path);
-    return node === null ? this.#refuseNull(path) : this.#keep(readScalar(scalar!, node), path);
+    return node === null ? this.#refuseNull(path) : this.#keep(readScalar(scalar!, node, this.#dialect), path);
   }
 
   /** Struct, Value and ListValue: any JSON, as long as nothing of it is lost. */

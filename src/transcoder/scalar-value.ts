@@ -29,9 +29,18 @@ const integerRanges = new Map<ScalarType, IntegerRange>([
 // Beyond it neighbouring integers are one double, so most clients have changed the number before they sent it.
 const exactMax = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Reads a scalar from JSON. Nothing is coerced: numbers are JSON numbers, also for 64-bit integers. */
-export function readScalar(scalar: ScalarType, node: JsonNode): Reading {
+/**
+ * How a body writes 64-bit integers. Public JSON has numbers; ProtoJSON, which Protobuf's own clients speak, writes text
+ * and is read both ways.
+ */
+export type JsonDialect = "public" | "proto";
+
+/** Reads a scalar from JSON. Nothing is coerced: numbers are JSON numbers, for 64-bit integers as the dialect has it. */
+export function readScalar(scalar: ScalarType, node: JsonNode, dialect: JsonDialect = "public"): Reading {
   const range = integerRanges.get(scalar);
+  if (dialect === "proto" && typeof node === "string" && range !== undefined && range.max > uint32.max) {
+    return readScalarText(scalar, node);
+  }
   if (range !== undefined) {
     const exact = {
       min: range.min < -exactMax ? -exactMax : range.min,
@@ -82,8 +91,8 @@ export function isSingleValue(desc: DescMessage): boolean {
 }
 
 /** Reads a message for which `isSingleValue` holds from JSON. */
-export function readSingleValue(desc: DescMessage, node: JsonNode): Reading {
-  if (isWrapperDesc(desc)) return readScalar(desc.fields[0]!.scalar!, node);
+export function readSingleValue(desc: DescMessage, node: JsonNode, dialect: JsonDialect): Reading {
+  if (isWrapperDesc(desc)) return readScalar(desc.fields[0]!.scalar!, node, dialect);
   return typeof node === "string" ? textReaders.get(desc.typeName)!(node) : refused("must be a string");
 }
 

@@ -11,7 +11,7 @@ import type { Route } from "./route.ts";
 import { allowedMethods, findRoute, type PathMatch } from "./route-table.ts";
 import { type Answer, sendAnswer } from "./send-answer.ts";
 import { TranscodingError } from "./transcoding-error.ts";
-import { prepareValidation } from "./validation.ts";
+import { type MessageRules, prepareValidation } from "./validation.ts";
 
 /** What a transcoder is made of. */
 export type TranscoderOptions = {
@@ -25,6 +25,8 @@ export type TranscoderOptions = {
   readonly authenticate?: (method: DescMethod, request: IncomingMessage, values: ContextValues) => Promise<void> | void;
   /** The first is the outermost. They see valid messages only. */
   readonly interceptors?: readonly Interceptor[];
+  /** Checked with the rules of the protos. */
+  readonly rules?: MessageRules;
   /** Headers that may come once, in lower case; node would keep the first or join them. */
   readonly singleHeaders?: readonly string[];
   /** Words every refusal: TranscodingError, and whatever `authenticate`, an interceptor or an implementation throws. */
@@ -47,7 +49,7 @@ const defaultSingleHeaders = ["host", "authorization", "content-type", "content-
 
 /** Compiles all rules and validators. Throws HttpRuleError for a wrong rule: the process must not start with it. */
 export function createTranscoder(options: TranscoderOptions): Transcoder {
-  const { services, limits, authenticate, renderError } = options;
+  const { services, limits, authenticate, rules, renderError } = options;
   const routes = compileRoutes(services);
   const invoke = composeInvoke(options.interceptors ?? []);
   const singleHeaders = new Set(options.singleHeaders ?? defaultSingleHeaders);
@@ -58,7 +60,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
     const call = openCall(route, request, response);
     await authenticate?.(route.method, request, call.context.values);
     const body = await receiveBody(route, request, limits);
-    return answerCall(call, decodeRequest(route, match, body), invoke);
+    return answerCall(call, decodeRequest(route, match, body, rules), invoke);
   };
 
   return async (request, response) => {

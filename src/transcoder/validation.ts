@@ -1,16 +1,54 @@
 /** The rules written in protos (buf.validate), checked once for every surface and told in one vocabulary. */
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { type Finding, type JsonPath, type Problem, problemOf } from "./problem.ts";
+import { type Finding, type JsonPath, type Problem, problemOf, sameOrInside } from "./problem.ts";
 
 const validator = createValidator();
+
+/** Rules of an application that no annotation can say, for any message it knows; told together with the others. */
+export type MessageRules = (schema: DescMessage, message: MessageShape<DescMessage>) => readonly Finding[];
+
+/** What beside the annotations decides about a message. */
+export type Circumstances = {
+  readonly rules?: MessageRules | undefined;
+  /** What reading the message has found already. */
+  readonly known?: readonly Finding[] | undefined;
+};
+
+/** More help nobody; a body of nothing but mistakes may not make an answer larger than itself. */
+export const problemsMax = 50;
 
 /**
  * Checks a message that arrived by any protocol. No problems means valid. Throws when a rule itself is broken, which
  * `prepareValidation` brings forward to the start.
  */
-export function validateMessage<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Problem[] {
-  return findViolations(schema, message).map((finding) => problemOf(finding));
+export function validateMessage<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+  circumstances: Circumstances = {},
+): Problem[] {
+  return findProblems(schema, message, circumstances)
+    .slice(0, problemsMax)
+    .map((finding) => problemOf(finding));
+}
+
+/**
+ * What is known already, and what the rules find beyond that: a value that was left out because it is wrong is not
+ * missing too, and rules about what contains it cannot be judged. Nothing is told twice of one value.
+ */
+export function findProblems<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+  { rules, known = [] }: Circumstances,
+): Finding[] {
+  const leftOut = known.filter((finding) => finding.code !== "unknown_field");
+  const violations = withoutRelated(findViolations(schema, message), leftOut);
+  const further = rules === undefined ? [] : withoutRelated(rules(schema, message), [...leftOut, ...violations]);
+  return [...known, ...violations, ...further];
+}
+
+function withoutRelated(findings: readonly Finding[], known: readonly Finding[]): Finding[] {
+  return findings.filter(({ path }) => !known.some((other) => sameOrInside(other.path, path)));
 }
 
 /** Compiles the rules of these messages, which takes tens of milliseconds that no first request should pay. */
@@ -18,8 +56,7 @@ export function prepareValidation(schemas: Iterable<DescMessage>): void {
   for (const schema of new Set(schemas)) findViolations(schema, create(schema));
 }
 
-/** As `validateMessage`, with paths instead of pointers. */
-export function findViolations<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Finding[] {
+function findViolations<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Finding[] {
   const result = validator.validate(schema, message);
   switch (result.kind) {
     case "valid":

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { appearances } from "./error-mapping.ts";
+import {
+  type BadBody,
+  brokenTexts,
+  goodBodies,
+  otherValues,
+  severalProblems,
+  wrongNames,
+  wrongValues,
+} from "./testing/bad-bodies.ts";
+import { orderOf } from "./testing/order-of.ts";
+import { restOutcome, type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+
+let surfaces: Surfaces;
+beforeAll(async () => {
+  surfaces = await startSurfaces();
+});
+afterAll(async () => {
+  expect(surfaces.edge.bugs).toEqual([]);
+  await surfaces.close();
+});
+
+/** The one code of a body with these problems: what the first of these kinds says. */
+function codeOf(problems: readonly string[]): keyof typeof appearances {
+  const codes = ["unknown_field", "duplicate_field", "missing_field", "invalid_field", "invalid_json"] as const;
+  return codes.find((code) => problems.some((problem) => problem.startsWith(code)))!;
+}
+
+const paramOf = (problem: string) => problem.split(" ")[1]?.slice(1).replaceAll("/", ".");
+
+const badBodies: readonly BadBody[] = [
+  ...brokenTexts,
+  ...otherValues,
+  ...wrongNames,
+  ...wrongValues,
+  ...severalProblems,
+];
+
+describe("a bad body", () => {
+  it.each(badBodies)("over REST, %s", async (_, body, problems) => {
+    const { status, json } = await surfaces.createOverRest(body);
+    const code = codeOf(problems);
+    expect([status, json.code]).toEqual([400, code]);
+    const told = (json.errors ?? []) as { code: string; pointer: string; param: string; detail: string }[];
+    if (code === "invalid_json") return expect(told).toEqual([]);
+    expect(told.map((each) => `${each.code} ${each.pointer}`)).toEqual(problems);
+    expect(told.map(({ param }) => param)).toEqual(problems.map(paramOf));
+    expect(json.param).toBe(told.find((each) => each.code === code)?.param);
+  });
+
+  it.each(badBodies)("over Connect, %s", async (_, body, problems) => {
+    const { status, code, params } = await surfaces.overConnect("CreatePaymentSession", body);
+    expect([status, code]).toEqual([400, codeOf(problems)]);
+    if (code !== "invalid_json") expect(params).toEqual(problems.map(paramOf).sort());
+  });
+
+  it.each(badBodies.filter(([, body]) => orderOf(body)))("over gRPC, %s", async (_, body, problems) => {
+    const outcome = await surfaces.createOverGrpc(orderOf(body)!);
+    expect(outcome).toEqual({ code: codeOf(problems), params: problems.map(paramOf).sort() });
+  });
+
+  it("is told in words that repeat nothing of it", async () => {
+    const { text } = await surfaces.createOverRest(
+      '{"amountMinor":"hunter2","currency":"hunter3","orderRef":["hunter4"]}',
+    );
+    expect(text).not.toContain("hunter");
+  });
+});
+
+describe("a good body", () => {
+  it.each(goodBodies)("is accepted everywhere: %s", async (_, body) => {
+    const rest = await surfaces.createOverRest(body);
+    expect([rest.status, rest.json.orderRef]).toEqual([201, JSON.parse(body).orderRef]);
+    expect(restOutcome(rest)).toMatchObject(await surfaces.createOverGrpc(orderOf(body)!));
+    expect((await surfaces.overConnect("CreatePaymentSession", body)).status).toBe(200);
+  });
+
+  it("may have its amount as text over Connect, as Protobuf's own clients write it, but not over REST", async () => {
+    const body = '{"amountMinor":"4900","currency":"EUR","orderRef":"a"}';
+    expect((await surfaces.overConnect("CreatePaymentSession", body)).status).toBe(200);
+    const { json } = await surfaces.createOverRest(body);
+    expect(json.errors).toMatchObject([{ code: "invalid_field", pointer: "/amountMinor" }]);
+  });
+});
+
+describe("a body that is too large", () => {
+  const large = JSON.stringify({ amountMinor: 1, currency: "EUR", orderRef: "x".repeat(65_536) });
+
+  it("is 413 over REST and the same code over Connect", async () => {
+    const rest = await surfaces.createOverRest(large);
+    expect([rest.status, rest.json.code]).toEqual([413, "payload_too_large"]);
+    expect(await surfaces.overConnect("CreatePaymentSession", large)).toMatchObject({ code: "payload_too_large" });
+  });
+
+  it("is resource_exhausted over gRPC, whose frame says its size before there is a message", async () => {
+    const order = { amountMinor: 1n, currency: "EUR", orderRef: "x".repeat(65_536) };
+    expect((await surfaces.createOverGrpc(order)).code).toBe("resource_exhausted");
+  });
+});

@@ -1,0 +1,158 @@
+/** Sends one request over REST, Connect JSON and gRPC, and tells in the same words what each of them answered. */
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import { type AddressInfo, connect } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import { fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import {
+  type CreatePaymentSessionRequestSchema,
+  type ListPaymentSessionsRequestSchema,
+  PaymentSessionService,
+} from "../../../gen/payments/v1/payment_session_pb.ts";
+import { createGrpcClient, type GrpcClient } from "../../client/grpc-client.ts";
+import { RpcError } from "../../client/rpc-error.ts";
+import { type EdgeFixture, startEdgeFixture } from "../edge-fixture.ts";
+import { createGrpcServer } from "../grpc-server.ts";
+
+/** What came of a request. `code` is undefined when it was accepted; `params` names every field refused, sorted. */
+export type Outcome = { readonly code: string | undefined; readonly params: readonly string[] };
+
+/** An error as REST writes it. */
+export type ErrorBody = {
+  readonly code?: string;
+  readonly param?: string;
+  readonly requestId?: string;
+  readonly errors?: readonly { readonly param: string }[];
+};
+
+/** An order as gRPC carries it. */
+export type Order = MessageInitShape<typeof CreatePaymentSessionRequestSchema>;
+
+/** Filters of the list as gRPC carries them. */
+export type Filters = MessageInitShape<typeof ListPaymentSessionsRequestSchema>;
+
+/** Both ports of an edge with one merchant. */
+export class Surfaces {
+  readonly edge: EdgeFixture;
+  readonly #server: Http2Server;
+  readonly #sessions: ReadonlySet<ServerHttp2Session>;
+  readonly #http2: ClientHttp2Session;
+  readonly #grpc: GrpcClient<typeof PaymentSessionService>;
+
+  constructor(edge: EdgeFixture, server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>) {
+    this.#sessions = sessions;
+    const { port } = server.address() as AddressInfo;
+    this.edge = edge;
+    this.#server = server;
+    this.#http2 = connectHttp2(`http://127.0.0.1:${port}`);
+    this.#grpc = createGrpcClient(PaymentSessionService, `127.0.0.1:${port}`);
+  }
+
+  /** POST /api/v1/payment-sessions with exactly these bytes. */
+  createOverRest(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+    return this.edge.call("POST", "/payment-sessions", { body, headers });
+  }
+
+  /** A Connect call with exactly these bytes as its JSON. */
+  async overConnect(
+    method: "CreatePaymentSession" | "ListPaymentSessions" | "GetPaymentSession",
+    body: string | Uint8Array,
+    headers: Record<string, string> = {},
+  ): Promise<Outcome & { readonly status: number }> {
+    const stream = this.#http2.request({
+      ":method": "POST",
+      ":path": `/${PaymentSessionService.typeName}/${method}`,
+      "content-type": "application/json",
+      authorization: `Bearer ${this.edge.keys.secret}`,
+      ...headers,
+    });
+    stream.end(body);
+    const [answered] = await once(stream, "response");
+    const text = await readText(stream);
+    return { status: answered[":status"], ...connectOutcome(answered[":status"], text) };
+  }
+
+  createOverGrpc(order: Order, metadata: Record<string, string> = {}): Promise<Outcome> {
+    return this.#overGrpc("createPaymentSession", order, metadata);
+  }
+
+  listOverGrpc(filters: Filters): Promise<Outcome> {
+    return this.#overGrpc("listPaymentSessions", filters, {});
+  }
+
+  getOverGrpc(sessionId: string): Promise<Outcome> {
+    return this.#overGrpc("getPaymentSession", { sessionId }, {});
+  }
+
+  /** Sends a whole HTTP/1.1 request as it is written; the answer's status line and body. */
+  async raw(request: string | Uint8Array): Promise<{ status: number; json: ErrorBody }> {
+    const socket = connect(this.edge.port, "127.0.0.1").setEncoding("utf8");
+    socket.write(request);
+    let received = "";
+    for await (const chunk of socket) received += chunk;
+    const [head = "", body = "{}"] = received.split("\r\n\r\n");
+    return { status: Number(head.split(" ")[1]), json: JSON.parse(body) };
+  }
+
+  async close(): Promise<void> {
+    this.#grpc.close();
+    this.#http2.destroy();
+    // A call that was refused for its size has not sent the rest: nobody waits for it.
+    for (const session of this.#sessions) session.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await this.edge.close();
+  }
+
+  async #overGrpc(
+    method: "createPaymentSession" | "listPaymentSessions" | "getPaymentSession",
+    message: object,
+    metadata: Record<string, string>,
+  ): Promise<Outcome> {
+    const credentials = { authorization: `Bearer ${this.edge.keys.secret}` };
+    try {
+      await this.#grpc[method](message, { timeoutMs: 10_000, metadata: { ...credentials, ...metadata } });
+      return { code: undefined, params: [] };
+    } catch (error) {
+      const { code, problems } = new RpcError(error as never);
+      return { code, params: problems.map(({ param }) => param).sort() };
+    }
+  }
+}
+
+/** Starts an edge on a database of its own. */
+export async function startSurfaces(): Promise<Surfaces> {
+  const edge = await startEdgeFixture();
+  const server = createGrpcServer(edge.parts);
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => sessions.add(session));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return new Surfaces(edge, server, sessions);
+}
+
+/** What a REST answer says, in the words of the other surfaces. */
+export function restOutcome({ status, json }: { status: number; json: ErrorBody }): Outcome {
+  if (status < 300) return { code: undefined, params: [] };
+  const errors = json.errors ?? [];
+  const params = errors.length === 0 && json.param !== undefined ? [json.param] : [];
+  return { code: json.code, params: [...params, ...errors.map(({ param }) => param)].sort() };
+}
+
+function connectOutcome(status: number, text: string): Outcome {
+  if (status < 300) return { code: undefined, params: [] };
+  const { details = [], code } = JSON.parse(text) as { code: string; details?: { type: string; value: string }[] };
+  const detailOf = (type: string) => details.find((detail) => detail.type === type)?.value;
+  const info = detailOf(ErrorInfoSchema.typeName);
+  const request = detailOf(BadRequestSchema.typeName);
+  const violations = request ? fromBinary(BadRequestSchema, base64Decode(request)).fieldViolations : [];
+  return {
+    code: info ? fromBinary(ErrorInfoSchema, base64Decode(info)).reason.toLowerCase() : `connect ${code}`,
+    params: violations.map(({ field }) => field).sort(),
+  };
+}
