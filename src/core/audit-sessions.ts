@@ -50,14 +50,15 @@ const walkOn: Statement = {
     SELECT ARRAY(SELECT id FROM next) AS ids FROM moved`,
 };
 
-// What changed lately, newest first, and what is known to be broken, which may be mended by now.
+// What changed lately, newest first, and what is known to be broken, which may be mended by now. The clock is a subselect,
+// because compared with the function itself, which is volatile, an index has no bound: every attempt would be read.
 const selectRecent: Statement = {
   name: "select_sessions_to_audit",
   text: `
     SELECT ARRAY(
-      (SELECT session_id FROM attempt WHERE changed_at > app.clock() - $1 * interval '1 ms' ORDER BY changed_at DESC LIMIT $2)
+      (SELECT session_id FROM attempt WHERE changed_at > (SELECT app.clock()) - $1 * interval '1 ms' ORDER BY changed_at DESC LIMIT $2)
       UNION
-      (SELECT id FROM payment_session WHERE settled_at > app.clock() - $1 * interval '1 ms' ORDER BY settled_at DESC LIMIT $2)
+      (SELECT id FROM payment_session WHERE settled_at > (SELECT app.clock()) - $1 * interval '1 ms' ORDER BY settled_at DESC LIMIT $2)
       UNION
       (SELECT session_id FROM work_item WHERE kind = 'INVARIANT_VIOLATED' AND resolved_at IS NULL LIMIT $2)) AS ids`,
 };

@@ -81,6 +81,7 @@ export async function parkSession(tx: Tx, lease: Lease, until: Date): Promise<vo
   await tx.query(park, [lease.sessionId, lease.epoch, until]);
 }
 
+// A subselect bounds the index; with the volatile function itself every session in processing would be read.
 const takeOver: Statement = {
   name: "take_over_session",
   text: `
@@ -88,7 +89,7 @@ const takeOver: Statement = {
     SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $1 * interval '1 ms'
     WHERE id = (
       SELECT id FROM payment_session
-      WHERE phase = 'PROCESSING' AND lease_until < app.clock()
+      WHERE phase = 'PROCESSING' AND lease_until < (SELECT app.clock())
       ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
 };
