@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Database } from "../platform/database.ts";
+import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { Database, type Statement } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
 import { auditOnce } from "./audit-sessions.ts";
 import type { Core } from "./core.ts";
 import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
@@ -13,38 +16,58 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** The texts of all statements that a turn runs outside transactions. */
-async function statementsOf(turn: (core: Core) => Promise<unknown>): Promise<string[]> {
-  const texts: string[] = [];
-  const database = new Proxy(fixture.core.database, {
-    get(target, name: keyof Database) {
-      if (name !== "query") return Reflect.get(target, name).bind(target);
-      return (...asked: Parameters<Database["query"]>) => {
-        texts.push(asked[0].text);
-        return target.query(...asked);
-      };
-    },
-  });
+class WatchedDatabase extends Database {
+  readonly texts: string[] = [];
+
+  override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    this.texts.push(statement.text);
+    return super.query<Row>(statement, values);
+  }
+}
+
+type Turn = (core: Core) => Promise<unknown>;
+
+/** How PostgreSQL runs the statements of a turn, transactions apart, when it may read no whole table. */
+async function plansOf(turn: Turn): Promise<string[][]> {
+  const database = new WatchedDatabase(fixture.core.database.pool);
   await turn({ ...fixture.core, database });
-  return texts;
+  const client = await fixture.asOwner.pool.connect();
+  await client.query("SET enable_seqscan = off");
+  const plans: string[][] = [];
+  for (const text of database.texts) {
+    const { rows } = await client.query<Record<string, string>>(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
+    plans.push(rows.map((row) => String(row["QUERY PLAN"])));
+  }
+  client.release(true);
+  return plans;
 }
 
 describe("a sweep over a table that only grows", () => {
-  it.each<[string, (core: Core) => Promise<unknown>]>([
+  it.each<[string, Turn]>([
     ["auditOnce()", auditOnce],
     ["expireOnce()", expireOnce],
     ["expireIdempotencyOnce()", expireIdempotencyOnce],
     ["reconcileOnce()", reconcileOnce],
   ])("looks up what is due instead of reading every row: %s", async (_name, turn) => {
-    const texts = await statementsOf(turn);
-    expect(texts).not.toEqual([]);
-    for (const text of texts) {
-      const { rows } = await fixture.asOwner.pool.query(`EXPLAIN (GENERIC_PLAN) ${text}`);
-      const lines = rows.map((row: Record<string, string>) => row["QUERY PLAN"]!);
-      const ofBigTables = lines.filter(
-        (line, at) => /Filter: .*clock_timestamp/.test(line) && !/audit_walk/.test(lines[at - 1]!),
-      );
-      expect(ofBigTables).toEqual([]);
+    const plans = await plansOf(turn);
+    expect(plans).not.toEqual([]);
+    for (const plan of plans) {
+      // The walk of the audit is one row.
+      const unbound = plan.filter((line) => /Filter: .*clock_timestamp/.test(line) && !line.includes("audited_at"));
+      expect(unbound).toEqual([]);
     }
+  });
+});
+
+describe("processNoticesOnce()", () => {
+  it("finds a notice's attempt by an index of its own, for it knows no session", async () => {
+    const [connectionId] = fixture.connectionIds;
+    const text = `
+      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference)
+      VALUES ($1, 'n1', 'other', $2, 'r1')`;
+    const attemptReference = encodeId("att", systemEntropy.uuid());
+    await fixture.core.database.query({ name: "take_notice", text }, [connectionId, attemptReference]);
+    const finding = (await plansOf(processNoticesOnce)).find((plan) => plan.join().includes(" on attempt"));
+    expect(finding?.[0]).toBe("Index Scan using attempt_by_id on attempt");
   });
 });

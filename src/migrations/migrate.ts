@@ -9,6 +9,7 @@ import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
 import * as recovery from "./environment/migration-004-recovery.ts";
 import * as pinned from "./environment/migration-005-pinned-records.ts";
+import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -17,7 +18,7 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration, events, recovery, pinned],
+  environment: [payment, configuration, events, recovery, pinned, attemptById],
   accounts: [accounts],
   vault: [cards],
 };

@@ -70,6 +70,7 @@ describe("migrate()", () => {
       "003-events",
       "004-recovery",
       "005-pinned-records",
+      "006-attempt-by-id",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });
