@@ -57,7 +57,8 @@ export class RouteTable {
   #matchVerb(segments: readonly string[], rawQuery: string): PathMatch | undefined {
     const last = segments.at(-1) ?? "";
     const colonAt = last.lastIndexOf(":");
-    if (colonAt <= 0) return undefined;
+    // A colon with nothing before or behind it begins no verb.
+    if (colonAt <= 0 || colonAt === last.length - 1) return undefined;
     const rawSegments = [...segments.slice(0, -1), last.slice(0, colonAt)];
     const candidates = collect(this.#root, rawSegments.map(decodeSegment), last.slice(colonAt + 1));
     return candidates.length === 0 ? undefined : { rawSegments, rawQuery, candidates };

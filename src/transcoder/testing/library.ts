@@ -31,6 +31,9 @@ const registry = createFileRegistry(files);
 /** The service as library.proto has it. */
 export const library: DescService = registry.getService("library.v1.LibraryService")!;
 
+/** The service of atlas.proto. */
+export const atlas: DescService = registry.getService("atlas.v1.AtlasService")!;
+
 /** A message of library.proto. */
 export function libraryMessage(name: string): DescMessage {
   return registry.getMessage(`library.v1.${name}`)!;
@@ -80,6 +83,8 @@ function compileProto(): FileDescriptorSet {
       JSON.stringify({ version: "v2", modules }),
       "--path",
       "src/transcoder/testing/library.proto",
+      "--path",
+      "src/transcoder/testing/atlas.proto",
       "-o",
       "-",
     ],

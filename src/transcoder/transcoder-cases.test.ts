@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startAtlas } from "./testing/atlas.ts";
+import { placements, values } from "./testing/body-cases.ts";
+import type { Received } from "./testing/library-server.ts";
+import { numberCases } from "./testing/number-cases.ts";
+import { captures, methods, responseBodies, rests, typedPaths, verbs } from "./testing/path-cases.ts";
+import { kinds, names } from "./testing/query-cases.ts";
+import type { Ending, TranscoderCase } from "./testing/transcoder-case.ts";
+
+let atlas: Awaited<ReturnType<typeof startAtlas>>;
+beforeAll(async () => {
+  atlas = await startAtlas();
+});
+afterAll(() => atlas.close());
+
+/** Sends a request and tells how it ended, in the words of the table. */
+async function endingOf(requestLine: string, body: unknown, kind: Ending["kind"]): Promise<Ending> {
+  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  // Node's client frames no body of a GET or DELETE by itself.
+  const framing = text === undefined ? {} : { "content-length": Buffer.byteLength(text) };
+  return readEnding(await atlas.send(requestLine, text, framing), kind);
+}
+
+function readEnding({ status, text, json, headers }: Received, kind: Ending["kind"]): Ending {
+  const call = atlas.takeCall();
+  if (kind === "received" && call !== undefined) return { kind, ...call };
+  if (status >= 400 && json !== undefined) {
+    const problems = json.problems.map((problem: { code: string; param: string; pointer: string }) =>
+      problem.code === "invalid_parameter" ? `${problem.code} ${problem.param}` : `${problem.code} ${problem.pointer}`,
+    );
+    return { kind: "refused", status, code: json.kind, problems };
+  }
+  return { kind: "answered", status, text, ...(status === 204 && { allow: String(headers.allow) }) };
+}
+
+const table: readonly (readonly [string, readonly TranscoderCase[]])[] = [
+  ["a path", captures],
+  ["a path of any length", rests],
+  ["a verb", verbs],
+  ["a method", methods],
+  ["a typed path", typedPaths],
+  ["a parameter", kinds],
+  ["a parameter's name", names],
+  ["a body", placements],
+  ["a body's value", values],
+  ["a number", numberCases],
+  ["an answer", responseBodies],
+];
+
+describe.each(table)("%s", (_, cases) => {
+  const rows = cases.map(([requestLine, ending, body]) => ({ requestLine, ending, body }));
+  it.each(rows)("$requestLine with $body ends as $ending", async ({ requestLine, ending, body }) => {
+    expect(await endingOf(requestLine, body, ending.kind)).toEqual(ending);
+  });
+});
+
+describe("a method that the path does not have", () => {
+  it.each([
+    ["PUT /v1/search", "DELETE, GET, HEAD, OPTIONS"],
+    ["GET /v1/store", "OPTIONS, POST"],
+    ["GET /v1/store/a", "DELETE, OPTIONS, PATCH, PUT"],
+    ["GET /v1/jobs/a:cancel", "OPTIONS, POST"],
+    ["POST /v1/probe", "HEAD, OPTIONS"],
+    ["DELETE /v1/pages/a/b:publish", "OPTIONS, POST"],
+  ])("%s is told that there are %s", async (requestLine, allow) => {
+    const { status, headers } = await atlas.send(requestLine);
+    expect([status, headers.allow]).toEqual([405, allow]);
+  });
+});
