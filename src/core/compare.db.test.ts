@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { LookUpAnswer } from "../gateways/connector.ts";
+import type { Connector, LookUpAnswer } from "../gateways/connector.ts";
+import { encodeId } from "../platform/ids.ts";
 import { compareOnce } from "./compare.ts";
 import { finishRunIfCounted, listComparisonRuns, openRunIfDue, recordSlice, takeSlice } from "./comparison-runs.ts";
-import type { Core } from "./core.ts";
+import type { BoundConnector, Core } from "./core.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import type { PaymentSession } from "./entities.ts";
 import { itemsOf, withAnswers, withoutConnectors } from "./recovery-fixture.ts";
@@ -38,6 +39,14 @@ async function wholePass(core: Core = fixture.core): Promise<void> {
 const lastRun = async () => (await listComparisonRuns(fixture.core.database, { after: undefined, count: 1 }))[0]!;
 const looksUp = (answer: LookUpAnswer) => withAnswers(fixture.core, { lookUp: async () => answer });
 
+function withBrokenLookUp({ connector, credentials }: BoundConnector, reference: string): BoundConnector {
+  const lookUp: Connector["lookUp"] = async (call, attempt) => {
+    if (attempt.attemptReference === reference) throw new Error("a bug of the connector");
+    return connector.lookUp(call, attempt);
+  };
+  return { credentials, connector: Object.assign(Object.create(connector) as Connector, { lookUp }) };
+}
+
 describe("compareOnce()", () => {
   it("agrees with gateways about payments that went as they should, and shows what it could see", async () => {
     const sessions = [await paid(), await paid(cards.softDecline)];
@@ -71,6 +80,18 @@ describe("compareOnce()", () => {
     await paid();
     await wholePass(withoutConnectors(fixture.core));
     expect(await lastRun()).toMatchObject({ finishedAt: expect.any(Date), attempts: 1, read: 0, couldNotTell: 1 });
+  });
+
+  it("finishes the pass when one attempt cannot be compared at all", async () => {
+    const broken = await paid();
+    await paid();
+    const { attempts } = await fixture.trail(broken);
+    const bind: Core["bind"] = async (...connection) => {
+      const bound = await fixture.core.bind(...connection);
+      return bound && withBrokenLookUp(bound, encodeId("att", attempts[0]!.id));
+    };
+    await wholePass({ ...fixture.core, bind });
+    expect(await lastRun()).toMatchObject({ finishedAt: expect.any(Date), attempts: 2, read: 1, couldNotTell: 1 });
   });
 
   it("raises one alarm for a record that differs, and notes when it no longer does", async () => {

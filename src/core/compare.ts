@@ -28,7 +28,7 @@ export async function compareOnce(core: Core, closing?: AbortSignal): Promise<bo
     for (let start = 0; start < attempts.length; start += comparisonConcurrency) {
       if (closing?.aborted) return false;
       const some = attempts.slice(start, start + comparisonConcurrency);
-      outcomes.push(...(await Promise.all(some.map((attempt) => compareAttempt(core, attempt)))));
+      outcomes.push(...(await Promise.all(some.map((attempt) => compareOrSkip(core, attempt)))));
     }
     const count = (isCounted: (outcome: Outcome) => boolean) => outcomes.filter(isCounted).length;
     await recordSlice(core.database, slice, {
@@ -44,6 +44,14 @@ export async function compareOnce(core: Core, closing?: AbortSignal): Promise<bo
 }
 
 type Outcome = { readonly seen: "read" | "notices" | "nothing"; readonly found?: Verdict["type"] };
+
+/** One attempt that cannot be compared holds up none of the others; the next pass has it again. */
+async function compareOrSkip(core: Core, attempt: ComparedAttempt): Promise<Outcome> {
+  return compareAttempt(core, attempt).catch((error: unknown) => {
+    core.log.error({ err: error, attemptId: attempt.id }, "an attempt could not be compared");
+    return { seen: "nothing" } as const;
+  });
+}
 
 async function compareAttempt(core: Core, attempt: ComparedAttempt): Promise<Outcome> {
   // Under our reference alone: what there is beside the authorization that we know of is what is looked for.

@@ -3,11 +3,12 @@ import type {
   AuthorizeAnswer,
   CaptureAnswer,
   Connector,
+  GatewayOutcome,
   LookUpAnswer,
   Unknown,
   VoidAnswer,
 } from "../gateways/connector.ts";
-import { settlingTimeoutMs } from "../limits.ts";
+import { gatewayReferenceCharactersMax, settlingTimeoutMs } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
@@ -27,7 +28,7 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
   const { connector, credentials } = binding;
   const reference = encodeId("att", attempt.id);
-  const answer = await connector.authorize(
+  const answered = await connector.authorize(
     { credentials, timeoutMs: core.timing.attemptTimeoutMs, idempotencyKey: reference },
     {
       amountMinor: session.amountMinor,
@@ -39,9 +40,23 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
       customerEmail: session.customerEmail ?? undefined,
     },
   );
+  const answer = { ...answered, outcome: withUsableReference(answered.outcome) };
   core.circuitBreaker.tell(attempt.connectionId, classifyHealth(answer.outcome, connector), core.entropy.now());
   return answer;
 }
+
+// Beyond what any gateway uses, and within what an index can hold.
+function isUsable(gatewayReference: string): boolean {
+  return gatewayReference.length <= gatewayReferenceCharactersMax;
+}
+
+/** A hold that could not be named again is no answer; it is given back by our own reference. */
+function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
+  if (outcome.type !== "held" || isUsable(outcome.gatewayReference)) return outcome;
+  return { type: "unknown", kind: "GATEWAY_ERROR", reason: unusable };
+}
+
+const unusable = "the gateway's reference is too long to be one";
 
 /**
  * Asks the gateway to take the money: always with the same key, so a repeat takes nothing again. Where it has reported the
@@ -122,7 +137,11 @@ export async function readRecord(core: Core, attempt: Attempt): Promise<TheirRec
   const known = await lookUpWithoutRead(core, connector, attempt);
   if (known !== undefined) return { answer: known, source: "notices" };
   const call = { credentials, timeoutMs: settlingTimeoutMs };
-  return { answer: await connector.lookUp(call, atGateway(attempt)), source: "read" };
+  const answer = await connector.lookUp(call, atGateway(attempt));
+  if ("gatewayReference" in answer && !isUsable(answer.gatewayReference)) {
+    return { answer: { type: "cannotTell", reason: unusable }, source: "read" };
+  }
+  return { answer, source: "read" };
 }
 
 /** What the notices of a gateway tell that cannot be asked; undefined for one that can. */

@@ -3,6 +3,7 @@ import { encodeId } from "../platform/ids.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { parkSession, wakeSession } from "./lease.ts";
 import { reconcileOnce } from "./reconcile.ts";
+import { withAnswers } from "./recovery-fixture.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -47,6 +48,16 @@ describe("submitPayment()", () => {
     const atB = attempts[1]!;
     expect(atB.horizonAt.getTime() - atB.startedAt.getTime()).toBe(50_000);
     expect(ended.submitDeadline!.getTime() - ended.submittedAt!.getTime()).toBe(20_000);
+  });
+
+  it("takes a hold under an endless reference for no answer", async () => {
+    const session = await fixture.newSession();
+    const endless = { type: "held", gatewayReference: "x".repeat(5_000) } as const;
+    const core = withAnswers(fixture.core, { authorize: async () => ({ outcome: endless }) });
+    expect(await fixture.submit(session, cards.approved, "tok_1", core)).toMatchObject({ status: "DEGRADED" });
+    const { attempts } = await fixture.trail(session);
+    expect(attempts.map(({ failureKind }) => failureKind)).toEqual(["GATEWAY_ERROR", "GATEWAY_ERROR"]);
+    await Promise.all(core.inFlight);
   });
 
   it("fails over after a hard decline and names the rule in the trail", async () => {

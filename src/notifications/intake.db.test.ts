@@ -207,6 +207,22 @@ describe("processNoticesOnce()", () => {
     expect((await firstAttempt(session)).nextTryAt).toEqual(attempt.nextTryAt);
   });
 
+  it("acts on the other notices when one cannot be acted on", async () => {
+    const stuck = await degradedPayment();
+    const { session, attempt } = await degradedPayment();
+    await take(noticeOf(stuck.attempt, { psp: "stuck", eventCode: "TECHNICAL_CANCEL", originalReference: "psp_a" }));
+    await take(noticeOf(attempt, { psp: "other", eventCode: "TECHNICAL_CANCEL", originalReference: "psp_b" }));
+    const refuse = `CREATE FUNCTION app.refuse_waking() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'stuck'; END $$;
+      CREATE TRIGGER stuck BEFORE UPDATE ON payment_session FOR EACH ROW
+        WHEN (OLD.id = '${stuck.session.id}') EXECUTE FUNCTION app.refuse_waking()`;
+    await fixture.asOwner.pool.query(refuse);
+    await expect(processNoticesOnce(fixture.core)).rejects.toThrow("stuck");
+    await reconcile().finally(() => fixture.asOwner.pool.query("DROP TRIGGER stuck ON payment_session"));
+    expect(await firstAttempt(session)).toMatchObject({ status: "VOIDED", voidKind: "VOIDED" });
+    expect(await processNoticesOnce(fixture.core)).toBe(false);
+  });
+
   it("wakes a session that waits for its hold to be given back", async () => {
     const { session, attempt } = await degradedPayment();
     expect(attempt.status).toBe("VOIDING");

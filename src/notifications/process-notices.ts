@@ -41,14 +41,21 @@ type FoundAttempt = Pick<Attempt, "sessionId" | "id" | "connectionId" | "gateway
 // One turn's share.
 const batch = 100;
 
-/** Acts on the notices that wait; acting twice on one does no harm. True when there may be more. */
+/**
+ * Acts on the notices that wait; acting twice on one does no harm. True when there may be more. One that fails holds up
+ * none of the others: it is tried again in the next turn, and the first failure is thrown when all were tried.
+ */
 export async function processNoticesOnce(core: Core): Promise<boolean> {
   const notices = await core.database.query<StoredNotice>(selectWaiting, [batch]);
-  for (const notice of notices) {
-    await act(core, notice);
-    await core.database.query(markProcessed, [notice.connectionId, notice.noticeId]);
-  }
+  const failures: unknown[] = [];
+  for (const notice of notices) await processNotice(core, notice).then(undefined, (error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
   return notices.length === batch;
+}
+
+async function processNotice(core: Core, notice: StoredNotice): Promise<void> {
+  await act(core, notice);
+  await core.database.query(markProcessed, [notice.connectionId, notice.noticeId]);
 }
 
 async function act(core: Core, notice: StoredNotice): Promise<void> {

@@ -16,8 +16,9 @@ export type SigningKey = {
   readonly privateKey: KeyObject;
 };
 
-/** Long enough for one call and its retry by the transport, too short to be worth stealing. */
-const serviceTokenLifetime = "60s";
+// Also the last moment at which a vault that stood still may yet send an authorize: within twice the usual wait for a
+// gateway, so before the attempt's horizon. The clocks of both machines have to agree within it.
+const serviceTokenLifetime = "20s";
 
 /** A token for the vault's gRPC service; mint one per call. */
 export function signServiceToken(key: SigningKey): Promise<string> {

@@ -98,10 +98,10 @@ export const endRules: readonly Rule[] = [
     code: [
       {
         file: files.gatewaySteps,
-        find: '  return { answer: await connector.lookUp(call, atGateway(attempt)), source: "read" };',
+        find: "  const answer = await connector.lookUp(call, atGateway(attempt));",
         replace: `  const again = { ...atGateway(attempt), sessionId: "", orderRef: "", vaultToken: new Secret("") };
   await connector.authorize({ ...call, idempotencyKey: again.attemptReference }, again);
-  return { answer: await connector.lookUp(call, atGateway(attempt)), source: "read" };`,
+  const answer = await connector.lookUp(call, atGateway(attempt));`,
       },
     ],
     database: [],
