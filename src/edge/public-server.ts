@@ -15,6 +15,7 @@ import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
 import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
+import { serveReference } from "./reference/serve-reference.ts";
 import { beginRequest, requestIdOf } from "./request-id.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { serveWidget } from "./widget-files.ts";
@@ -27,6 +28,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     createRest(parts),
     createCheckoutRpc(parts),
     serveWidget(parts.widgetFiles),
+    serveReference(),
     createNotificationIntake(parts.environments),
     answerProbes(parts),
   ];
