@@ -1,9 +1,22 @@
 /** Rows of a payment stored by plain SQL, as the service's own role, for tests of what the database refuses. */
-import type { Client } from "pg";
+import { Client } from "pg";
 import { v7 } from "uuid";
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
+import { createTestDatabase } from "../testing/postgres.ts";
 
 const merchant = v7();
+
+/** A connection as the service's own role to a migrated database; both are gone after the file's last test. */
+export async function connectToPaymentDatabase(): Promise<Client> {
+  const database = await createTestDatabase("environment");
+  const client = new Client({ connectionString: database.url });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+  await client.connect();
+  return client;
+}
 
 /** Stores a session in PROCESSING with one attempt, and returns a way to change both. */
 export async function submitted(
@@ -34,6 +47,7 @@ export async function submitted(
   return run;
 }
 
+/** Opens an attempt with this id, a literal, at this place of the plan; `change` is its amount. */
 export function opening(id: string, sequence: number, change = "4900", connection: string = v7()): string {
   return `INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
       amount_minor, currency, horizon_at)
@@ -55,10 +69,12 @@ export async function refused(
   expect(failure).toMatch(reason);
 }
 
-/** The winner captured, and its session with it. */
+/** The winner is captured; its session has to follow in the same transaction. */
 export const captured = `UPDATE attempt SET status = 'CAPTURED', completed_at = now() WHERE id = $attempt`;
+/** The session whose winner is captured has succeeded. */
 export const succeeded = `UPDATE payment_session SET status = 'SUCCEEDED', phase = 'DONE', vault_token = NULL, settled_at = now(),
   captured_via = 'SANDBOX_A', capture_confirmed = true WHERE id = $session`;
+/** The session ended without money; its open attempts have to leave in the same transaction. */
 export const ended = (
   status: string,
 ) => `UPDATE payment_session SET status = '${status}', vault_token = NULL, settled_at = now(),

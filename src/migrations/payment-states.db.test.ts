@@ -1,20 +1,16 @@
-import { Client } from "pg";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
-import { captured, ended, opening, refused, submitted, succeeded } from "./payment-rows-fixture.ts";
+import { describe, expect, it } from "vitest";
+import {
+  captured,
+  connectToPaymentDatabase,
+  ended,
+  opening,
+  refused,
+  submitted,
+  succeeded,
+} from "./payment-rows-fixture.ts";
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await createTestDatabase("environment");
-  client = new Client({ connectionString: database.url });
-  await client.connect();
-});
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+const client = await connectToPaymentDatabase();
 
 type From = Parameters<typeof submitted>[1];
 type Status = "AUTHORIZING" | "AUTHORIZED" | "CAPTURED" | "DECLINED" | "FAILED" | "UNKNOWN" | "VOIDING" | "VOIDED";

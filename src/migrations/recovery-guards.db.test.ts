@@ -1,25 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase, testPostgresUrl } from "../testing/postgres.ts";
+import { describe, expect, it } from "vitest";
+import { testPostgresUrl } from "../testing/postgres.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
 import * as recovery from "./environment/migration-004-recovery.ts";
-import { refused, submitted } from "./payment-rows-fixture.ts";
+import { connectToPaymentDatabase, refused, submitted } from "./payment-rows-fixture.ts";
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await createTestDatabase("environment");
-  client = new Client({ connectionString: database.url });
-  await client.connect();
-});
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+const client = await connectToPaymentDatabase();
 
 const neverExisted = `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now(),
   void_asked_at = now() + interval '2 h' WHERE id = $attempt`;
