@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { GetCheckoutResponseJson } from "../../gen/payments/v1/checkout_pb.ts";
 import type { CreatePaymentSessionResponseJson, PaymentSessionJson } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { DemoFile } from "../demo/demo-file.ts";
+import { requireDocumented } from "../edge/testing/documented-answers.ts";
 
 /** The create answer, with what a checkout cannot do without. */
 export type OpenedSession = {
@@ -23,13 +24,14 @@ export class ApiCheckout {
     this.#secretKey = secretKey;
   }
 
-  /** Sends a create request and gives the answer as it is. */
-  create(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-    return fetch(`${this.#file.restBase}/payment-sessions`, {
+  /** Sends a create request and gives the answer as it is, which is as documented. */
+  async create(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const response = await fetch(`${this.#file.restBase}/payment-sessions`, {
       method: "POST",
       headers: { authorization: `Bearer ${this.#secretKey}`, "content-type": "application/json", ...headers },
       body: JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: `order-${randomUUID()}`, ...fields }),
     });
+    return asDocumented("POST", response);
   }
 
   async open(fields: object = {}): Promise<OpenedSession> {
@@ -62,8 +64,14 @@ export class ApiCheckout {
     const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}`, {
       headers: { authorization: `Bearer ${this.#secretKey}` },
     });
-    return (await expectOk(response)) as PaymentSessionJson;
+    return (await expectOk(await asDocumented("GET", response))) as PaymentSessionJson;
   }
+}
+
+async function asDocumented(method: string, response: Response): Promise<Response> {
+  const { url, status, headers } = response;
+  requireDocumented({ method, target: new URL(url).pathname, status, headers, text: await response.clone().text() });
+  return response;
 }
 
 async function expectOk(response: Response): Promise<unknown> {

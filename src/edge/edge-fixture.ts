@@ -13,6 +13,7 @@ import type { EdgeEnvironment } from "./caller.ts";
 import { createCheckoutService } from "./checkout-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createPublicServer } from "./public-server.ts";
+import { requireDocumented } from "./testing/documented-answers.ts";
 
 /** Keys of the fixture's merchant. */
 export type EdgeKeys = { readonly secret: string; readonly publishable: string };
@@ -63,13 +64,14 @@ export class EdgeFixture {
     this.close = close;
   }
 
-  /** A request under /api/v1 with the secret key, unless `headers` says otherwise. */
+  /** A request under /api/v1 with the secret key, unless `headers` says otherwise. Its answer is as documented. */
   async call(
     method: string,
     path: string,
     options: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
   ) {
-    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1${path}`, {
+    const target = `/api/v1${path}`;
+    const response = await fetch(`http://127.0.0.1:${this.port}${target}`, {
       method,
       headers: {
         authorization: `Bearer ${this.keys.secret}`,
@@ -79,9 +81,11 @@ export class EdgeFixture {
       ...(options.body !== undefined && { body: options.body }),
     });
     const text = await response.text();
+    const { status, headers } = response;
+    requireDocumented({ method, target, status, headers, text });
     return {
-      status: response.status,
-      headers: response.headers,
+      status,
+      headers,
       text,
       json: text === "" ? undefined : JSON.parse(text),
     };

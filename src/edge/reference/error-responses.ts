@@ -54,6 +54,7 @@ export function errorResponses(traits: readonly Trait[]): Schema {
 
 function response(status: number, members: readonly DomainErrorCode[]): Schema {
   const schema = {
+    type: "object",
     allOf: [{ $ref: "#/components/schemas/Error" }],
     properties: { status: { const: status }, code: { enum: members } },
   };

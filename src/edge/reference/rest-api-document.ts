@@ -96,11 +96,13 @@ const components: Readonly<Record<string, Schema>> = {
     },
   },
   headers: {
-    "Request-Id": describeHeader("Names this request in our log.", "^req_[0-7][0-9a-hjkmnp-tv-z]{25}$"),
-    Location: describeHeader("The path of the session."),
+    "Request-Id": always(describeHeader("Names this request in our log.", "^req_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
+    Location: always(
+      describeHeader("The path of the session.", "^/api/v1/payment-sessions/ps_[0-7][0-9a-hjkmnp-tv-z]{25}$"),
+    ),
     "Idempotent-Replayed": describeHeader("`true` when this is the answer of an earlier request.", "^true$"),
-    "Retry-After": describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$"),
-    "WWW-Authenticate": describeHeader("`Bearer`."),
+    "Retry-After": always(describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$")),
+    "WWW-Authenticate": always(describeHeader("`Bearer`.", "^Bearer$")),
   },
   examples: errorExamples(),
   schemas: { Error: errorSchema, FieldError: fieldErrorSchema },
@@ -108,6 +110,11 @@ const components: Readonly<Record<string, Schema>> = {
 
 function describeHeader(text: string, pattern?: string): Schema {
   return { description: text, schema: { type: "string", ...(pattern && { pattern }) } };
+}
+
+/** Marks a header that no answer which names it comes without. */
+function always(described: Schema): Schema {
+  return { ...described, required: true };
 }
 
 /** Writes the document. The services come with their comments, which those of gen/ have lost. */

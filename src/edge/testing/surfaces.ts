@@ -20,6 +20,7 @@ import { createGrpcClient, type GrpcClient } from "../../client/grpc-client.ts";
 import { RpcError } from "../../client/rpc-error.ts";
 import { type EdgeFixture, startEdgeFixture } from "../edge-fixture.ts";
 import { createGrpcServer } from "../grpc-server.ts";
+import { requireDocumented } from "./documented-answers.ts";
 
 /** What came of a request. `code` is undefined when it was accepted; `params` names every field refused, sorted. */
 export type Outcome = { readonly code: string | undefined; readonly params: readonly string[] };
@@ -91,14 +92,19 @@ export class Surfaces {
     return this.#overGrpc("getPaymentSession", { sessionId }, {});
   }
 
-  /** Sends a whole HTTP/1.1 request as it is written; the answer's status line and body. */
+  /** Sends a whole HTTP/1.1 request as it is written; the answer's status and body, which are as documented. */
   async raw(request: string | Uint8Array): Promise<{ status: number; json: ErrorBody }> {
     const socket = connect(this.edge.port, "127.0.0.1").setEncoding("utf8");
     socket.write(request);
     let received = "";
     for await (const chunk of socket) received += chunk;
-    const [head = "", body = "{}"] = received.split("\r\n\r\n");
-    return { status: Number(head.split(" ")[1]), json: JSON.parse(body) };
+    const [head = "", text = "{}"] = received.split("\r\n\r\n");
+    const [statusLine = "", ...lines] = head.split("\r\n");
+    const status = Number(statusLine.split(" ")[1]);
+    const [method = "", target = ""] = Buffer.from(request).toString("latin1").split(" ", 2);
+    const headers = new Headers(lines.map((line) => line.split(": ", 2) as [string, string]));
+    requireDocumented({ method, target, status, headers, text });
+    return { status, json: JSON.parse(text) };
   }
 
   async close(): Promise<void> {
