@@ -45,6 +45,16 @@ describe("readConfig()", () => {
     expect(() => on("70000")).toThrow("SWITCHYARD_METRICS_PORT");
   });
 
+  it("believes no proxy that is not named, and names what is no range of addresses", () => {
+    const trusting = (ranges: string) =>
+      readConfig(["edge"], { ...variables, SWITCHYARD_TRUSTED_PROXIES: ranges }).trustedProxies;
+    expect(readConfig(["edge"], variables).trustedProxies).toEqual([]);
+    expect(trusting("10.0.0.0/8,fd00::7")).toEqual(["10.0.0.0/8", "fd00::7"]);
+    for (const wrong of ["10.0.0.0/0", "proxy.example", "10.0.0.0/8, 10.1.0.0/16", "1"]) {
+      expect(() => trusting(wrong)).toThrow("SWITCHYARD_TRUSTED_PROXIES");
+    }
+  });
+
   it("takes how long a payment may last, within its bounds", () => {
     const timed = (attempt: string, budget: string) =>
       readConfig(["edge"], {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
 import { timingBounds } from "./limits.ts";
+import { isAddressRange } from "./platform/client-address.ts";
 import { Secret } from "./platform/secrets.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
@@ -60,6 +61,8 @@ export type Config = {
   readonly logLevel: string;
   /** Where `type` of an error leads. */
   readonly errorDocsUrl: string;
+  /** Ranges of addresses whose X-Forwarded-For is believed; none unless they are named. */
+  readonly trustedProxies: readonly string[];
   readonly service: ServiceConfig | undefined;
   readonly vault: VaultRoleConfig | undefined;
   readonly sandbox: { readonly host: string; readonly port: number } | undefined;
@@ -80,6 +83,7 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
     brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", brandDefault),
     logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
     errorDocsUrl: reader.text("SWITCHYARD_ERROR_DOCS_URL", /^https?:/, "where you publish docs/errors.md"),
+    trustedProxies: reader.addressRanges("SWITCHYARD_TRUSTED_PROXIES"),
     service: roles.includes("edge") || roles.includes("worker") ? readService(reader) : undefined,
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
@@ -195,6 +199,14 @@ class Reader {
       "an origin such as https://pay.example.com, without a path",
       fallback,
     );
+  }
+
+  /** None when it is not set: a header that anybody can write is then nobody's word. */
+  addressRanges(name: string): readonly string[] {
+    const ranges = this.text(name, /^/, "", "").split(",").filter(Boolean);
+    if (ranges.every(isAddressRange)) return ranges;
+    this.#problems.push(`- ${name} must be addresses and ranges such as 10.0.0.0/8, with commas and no blanks between`);
+    return [];
   }
 
   databaseUrl(name: string): Secret {

@@ -43,7 +43,7 @@ async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Lo
     })),
     grantKeys: keys,
     serviceTokenKeys: keys,
-    trustedProxies: 0,
+    trustedProxies: config.trustedProxies,
     sandboxHosts: [],
     errorsUrl: config.errorDocsUrl,
   });

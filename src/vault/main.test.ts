@@ -19,7 +19,7 @@ const configOf = (environments: readonly VaultEnvironment[]): VaultConfig => ({
   environments,
   grantKeys: [],
   serviceTokenKeys: [],
-  trustedProxies: 0,
+  trustedProxies: [],
   sandboxHosts: [],
   errorsUrl: "https://docs.example/errors",
 });

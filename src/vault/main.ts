@@ -1,4 +1,5 @@
 /** Starts the vault: the only place where a card number exists outside the browser and the gateways. */
+import { createClientAddressOf } from "../platform/client-address.ts";
 import { runLoop } from "../platform/loop.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
 import { destinations } from "./destinations.ts";
@@ -29,9 +30,10 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   if (!(await disableCoreDumps())) config.logger.warn("core dumps may be on: start the vault with ulimit -c 0");
 
   const files = await buildBrowserFiles();
+  const clientAddressOf = createClientAddressOf(config.trustedProxies);
   const gatewayCaller = new GatewayCaller();
   const grpc = await listenHttp2(config.grpcListen, vaultRpcHandler({ ...config, destinations, gatewayCaller }));
-  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files }));
+  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf }));
   const sweeper = runLoop({
     name: "vault-sweeper",
     intervalMs: sweepIntervalMs,

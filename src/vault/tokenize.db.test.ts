@@ -5,7 +5,7 @@ import { callsPerAddress } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
 beforeAll(async () => {
-  fixture = await startVaultFixture({ trustedProxies: 1 });
+  fixture = await startVaultFixture({ trustedProxies: ["127.0.0.1"] });
 });
 afterAll(() => fixture.close());
 

@@ -1,13 +1,13 @@
 /** POST /tokens: a card from the card frame becomes a token of one session. The order of the checks is the point here. */
 import type { IncomingMessage } from "node:http";
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
+import type { ClientAddressOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type SessionGrant, type VerificationKey, verifySessionGrant } from "../platform/service-token.ts";
 import { type Card, findCardProblems, shownOf } from "./card.ts";
 import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
-import { clientAddressOf } from "./client-address.ts";
 import { readBody } from "./read-body.ts";
 import { countTokenizeCall } from "./tokenize-limits.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
@@ -17,7 +17,7 @@ export type Tokenizer = {
   readonly database: Database;
   readonly environments: readonly VaultEnvironment[];
   readonly grantKeys: readonly VerificationKey[];
-  readonly trustedProxies: number;
+  readonly clientAddressOf: ClientAddressOf;
   /** The origin that the card frame itself is served from. Absent: the host that the request names, without TLS. */
   readonly publicOrigin?: string | undefined;
 };
@@ -30,11 +30,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   await countTokenizeCall(tokenizer.database, {
     environment: grant.environment,
     profile: grant.profile,
-    address: clientAddressOf({
-      socketAddress: request.socket.remoteAddress,
-      forwardedFor: request.headers["x-forwarded-for"]?.toString(),
-      trustedProxies: tokenizer.trustedProxies,
-    }),
+    address: tokenizer.clientAddressOf(request),
   });
   const card = parseCardJson(await readBody(request, tokenBodyBytesMax));
   refuseImplausible(card, environment);

@@ -22,8 +22,8 @@ export type VaultConfig = {
   readonly grantKeys: readonly VerificationKey[];
   /** Public keys of service tokens; the core holds the private ones. */
   readonly serviceTokenKeys: readonly VerificationKey[];
-  /** Proxies in front of the public port that add themselves to X-Forwarded-For. */
-  readonly trustedProxies: number;
+  /** Ranges of addresses of the proxies in front of the public port, whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   /** Hosts, with port, where a sandbox gateway may run besides loopback. */
   readonly sandboxHosts: readonly string[];
   /** Documentation page of the error codes; the code is added as its fragment. */

@@ -48,7 +48,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     environments: [environmentOf("test", new Set([testCard.number])), environmentOf("live")],
     grantKeys: keys,
     serviceTokenKeys: keys,
-    trustedProxies: 0,
+    trustedProxies: [],
     sandboxHosts: [],
     errorsUrl: "https://docs.example/errors",
     ...change,

@@ -1,0 +1,99 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { createClientAddressOf, isAddressRange } from "./client-address.ts";
+
+const addressOf = (trusted: readonly string[], remoteAddress: string | undefined, forwardedFor?: string) =>
+  createClientAddressOf(trusted)({
+    headers: { ...(forwardedFor !== undefined && { "x-forwarded-for": forwardedFor }) },
+    socket: { remoteAddress } as IncomingMessage["socket"],
+  });
+
+const privateRange = ["10.0.0.0/8"];
+
+describe("createClientAddressOf()", () => {
+  it("is the socket's address when no proxy is trusted, whatever a header says", () => {
+    expect(addressOf([], "10.0.0.9", "192.0.2.1")).toBe("10.0.0.9");
+    expect(addressOf([], "127.0.0.1", "192.0.2.1, 127.0.0.1")).toBe("127.0.0.1");
+  });
+
+  it("is the socket's address when the peer is not one of the trusted", () => {
+    expect(addressOf(privateRange, "198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
+    expect(addressOf(privateRange, "198.51.100.1", "10.0.0.1")).toBe("198.51.100.1");
+    expect(addressOf(["2001:db8::/32"], "198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
+  });
+
+  it.each([
+    ["one proxy", "192.0.2.1", "192.0.2.1"],
+    ["a chain of ours", "192.0.2.1, 10.0.0.7, 10.0.0.8", "192.0.2.1"],
+    ["what the client wrote itself", "203.0.113.7, 192.0.2.1", "192.0.2.1"],
+    ["a trusted address that the client wrote", "10.0.0.1, 192.0.2.1, 10.0.0.8", "192.0.2.1"],
+    ["nothing but proxies", "10.0.0.7, 10.0.0.8", "10.0.0.7"],
+    ["blanks and empty places", " 192.0.2.1 ,, 10.0.0.8", "192.0.2.1"],
+    ["ports", "192.0.2.1:4711, 10.0.0.7:4712", "192.0.2.1"],
+    ["an IPv6 address with a port", "[2001:db8:1:2::5]:4711", "2001:db8:1:2::/64"],
+    ["a mapped address", "::ffff:192.0.2.1", "192.0.2.1"],
+    ["an empty header", "", "10.0.0.9"],
+  ])("tells who stands in front of trusted proxies: %s", (_, forwardedFor, expected) => {
+    expect(addressOf(privateRange, "10.0.0.9", forwardedFor)).toBe(expected);
+  });
+
+  it.each([
+    "someone",
+    "unknown",
+    "_hidden",
+    "192.0.2.256",
+    "0x7f000001",
+    "2130706433",
+    "localhost",
+    "192.0.2.1/32",
+    "::g",
+  ])("counts under the proxy that told of no address: %s", (forwardedFor) => {
+    expect(addressOf(privateRange, "10.0.0.9", forwardedFor)).toBe("10.0.0.9");
+    expect(addressOf(privateRange, "10.0.0.9", `192.0.2.1, ${forwardedFor}, 10.0.0.8`)).toBe("10.0.0.8");
+  });
+
+  it("knows a proxy by its mapped address, as a listener on both families sees it", () => {
+    expect(addressOf(privateRange, "::ffff:10.0.0.9", "192.0.2.1")).toBe("192.0.2.1");
+    expect(addressOf(privateRange, "::ffff:198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
+  });
+
+  it("knows proxies of IPv6", () => {
+    expect(addressOf(["fd00::/8"], "fd00::9", "192.0.2.1, fd00::7")).toBe("192.0.2.1");
+    expect(addressOf(["fd00::/8"], "2001:db8::9", "192.0.2.1")).toBe("2001:db8::/64");
+  });
+
+  it("counts a /64 of IPv6 as one, without its zone", () => {
+    expect(addressOf([], "2001:db8:1:2:3:4:5:6")).toBe(addressOf([], "2001:db8:1:2::1"));
+    expect(addressOf([], "2001:db8:1:3::1")).not.toBe(addressOf([], "2001:db8:1:2::1"));
+    expect(addressOf([], "fe80::1%eth0")).toBe("fe80::/64");
+  });
+
+  it("has a word for a client that has left", () => {
+    expect(addressOf(privateRange, undefined, "192.0.2.1")).toBe("unknown");
+  });
+
+  it("refuses to be made for something that is no range", () => {
+    expect(() => createClientAddressOf(["example.com"])).toThrow("example.com");
+  });
+});
+
+describe("isAddressRange()", () => {
+  it.each(["10.0.0.0/8", "192.0.2.1", "fd00::/8", "::1", "0.0.0.0/1", "10.0.0.0/32"])("takes %s", (text) => {
+    expect(isAddressRange(text)).toBe(true);
+    expect(() => createClientAddressOf([text])).not.toThrow();
+  });
+
+  it.each([
+    "",
+    "10.0.0.0/0",
+    "10.0.0.0/33",
+    "::/129",
+    "10.0.0",
+    "loopback",
+    "10.0.0.0/255.0.0.0",
+    "10.0.0.0/8 ",
+    "a/8",
+  ])("refuses %s", (text) => {
+    expect(isAddressRange(text)).toBe(false);
+  });
+});
