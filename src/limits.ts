@@ -3,6 +3,7 @@
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
+const day = 24 * hour;
 
 /** Longest body of a request: a session is under 1 KiB, so 64 KiB leaves room and stops floods. */
 export const bodyBytesMax = 64 * 1024;
@@ -68,6 +69,16 @@ export const settlingTimeoutMs = 10 * second;
 export const voidAlarmMs = hour;
 /** Captures are answered in a second or two: after a minute a person should know before the customer asks. */
 export const captureAlarmMs = minute;
+/**
+ * A capture that was only taken on is reported within hours. Three days leave room for a weekend, and end well before the
+ * hold does, which most cards keep for seven days: while it is there, the money can still be asked for again.
+ */
+export const confirmationAlarmMs = 3 * day;
+/**
+ * A person who closes a row is told of the same matter once a day while it lasts: sweeps meet it every few seconds, and
+ * one that was closed by mistake, or for a reason that did not hold, must not be forgotten either.
+ */
+export const workItemQuietMs = day;
 
 /** Our records are compared with the gateways' once an hour: */
 export const comparisonEveryMs = hour;

@@ -1,8 +1,8 @@
 /** Asks the database whether it holds what must never be. The rules are in app.audit() (migration 004); this decides over which sessions. */
-import { auditEveryMs, auditLookBackMs, auditSessionsMax } from "../limits.ts";
+import { auditEveryMs, auditLookBackMs, auditSessionsMax, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { openWorkItem } from "./work-items.ts";
+import { isKnown, openWorkItem } from "./work-items.ts";
 
 /** Every rule of app.audit(). */
 export const auditRules = [
@@ -21,6 +21,7 @@ export const auditRules = [
   "event_sequence_gap",
   "card_kept_after_end",
 ] as const;
+/** One rule of app.audit(), as its rows name it. */
 export type AuditRule = (typeof auditRules)[number];
 
 /** One rule that one session breaks. */
@@ -69,7 +70,7 @@ const selectViolations: Statement = {
     SELECT v.rule, v.session_id AS "sessionId", v.attempt_id AS "attemptId",
       EXISTS (SELECT FROM work_item w
               WHERE w.session_id = v.session_id AND w.attempt_id IS NOT DISTINCT FROM v.attempt_id
-              AND w.kind = 'INVARIANT_VIOLATED' AND w.rule = v.rule AND w.resolved_at IS NULL) AS "isReported"
+              AND w.kind = 'INVARIANT_VIOLATED' AND w.rule = v.rule AND ${isKnown("$2")}) AS "isReported"
     FROM app.audit($1::uuid[]) v ORDER BY v.session_id, v.rule, v.attempt_id`,
 };
 
@@ -98,7 +99,7 @@ export async function auditOnce(core: Core): Promise<readonly Violation[]> {
   if (walked === undefined) return [];
   const [recent] = await database.query<{ ids: string[] }>(selectRecent, [auditLookBackMs, auditSessionsMax]);
   const checked = [...new Set([...walked.ids, ...(recent?.ids ?? [])])];
-  const violations = await database.query<Found>(selectViolations, [checked]);
+  const violations = await database.query<Found>(selectViolations, [checked, workItemQuietMs]);
   const news = violations.filter(({ isReported }) => !isReported).slice(0, reportedMax);
   for (const { rule, sessionId, attemptId } of news) {
     const detail = `The rule ${rule} of app.audit() does not hold.`;

@@ -1,23 +1,41 @@
-/** Finds voids and captures that a gateway leaves unanswered. By time alone, so an attempt that cannot even be asked about is found too. */
-import { captureAlarmMs, voidAlarmMs } from "../limits.ts";
+/** Finds voids and captures that a gateway leaves unanswered or without its report. By time alone, so an attempt that cannot even be asked about is found too. */
+import { captureAlarmMs, confirmationAlarmMs, voidAlarmMs, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
 import type { Core } from "./core.ts";
-import { openWorkItem, type WorkItemKind } from "./work-items.ts";
+import { isKnown, openWorkItem, type WorkItemKind } from "./work-items.ts";
 
+// The clock is a subselect, because compared with the function itself, which is volatile, an index has no bound.
 const selectUnanswered: Statement = {
   name: "select_unanswered_attempts",
   text: `
     SELECT late.kind, late.session_id AS "sessionId", late.id AS "attemptId", late.gateway, late.since, late.tries
     FROM (
       SELECT 'VOID_UNANSWERED' AS kind, session_id, id, gateway, tries, voiding_at AS since FROM attempt
-      WHERE status = 'VOIDING' AND voiding_at <= app.clock() - $1 * interval '1 ms'
+      WHERE status = 'VOIDING' AND voiding_at <= (SELECT app.clock()) - $1 * interval '1 ms'
       UNION ALL
       SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, tries, capture_started_at FROM attempt
-      WHERE status = 'AUTHORIZED' AND capture_started_at <= app.clock() - $2 * interval '1 ms') late
+      WHERE status = 'AUTHORIZED' AND capture_started_at <= (SELECT app.clock()) - $2 * interval '1 ms') late
     WHERE NOT EXISTS (
       SELECT FROM work_item w
-      WHERE w.session_id = late.session_id AND w.attempt_id = late.id AND w.kind = late.kind)
+      WHERE w.session_id = late.session_id AND w.attempt_id = late.id AND w.kind = late.kind AND ${isKnown("$4")})
     ORDER BY late.since LIMIT $3`,
+};
+
+// Once for each capture, and never where its failure was told: a person who closes the row has asked the gateway, whose
+// report may never come, and nothing else could end the matter.
+const selectUnconfirmed: Statement = {
+  name: "select_unconfirmed_captures",
+  text: `
+    SELECT 'CAPTURE_UNCONFIRMED' AS kind, s.id AS "sessionId", s.captured_attempt_id AS "attemptId",
+      s.captured_via AS gateway, s.settled_at AS since, 0 AS tries
+    FROM payment_session s
+    WHERE NOT s.capture_confirmed AND s.settled_at <= (SELECT app.clock()) - $1 * interval '1 ms'
+      AND NOT EXISTS (
+        SELECT FROM work_item w
+        WHERE w.session_id = s.id AND w.attempt_id = s.captured_attempt_id
+          AND w.kind IN ('CAPTURE_UNCONFIRMED','CAPTURE_FAILED'))
+    ORDER BY s.settled_at LIMIT $2`,
 };
 
 const resolveAnswered: Statement = {
@@ -30,8 +48,19 @@ const resolveAnswered: Statement = {
       AND a.status <> CASE w.kind WHEN 'VOID_UNANSWERED' THEN 'VOIDING' ELSE 'AUTHORIZED' END`,
 };
 
+const resolveReported: Statement = {
+  name: "resolve_reported_work_items",
+  text: `
+    UPDATE work_item w SET resolved_at = app.clock()
+    FROM payment_session s
+    WHERE w.resolved_at IS NULL AND w.kind = 'CAPTURE_UNCONFIRMED' AND s.id = w.session_id
+      AND (s.capture_confirmed OR EXISTS (
+        SELECT FROM work_item f
+        WHERE f.session_id = w.session_id AND f.attempt_id = w.attempt_id AND f.kind = 'CAPTURE_FAILED'))`,
+};
+
 type Unanswered = {
-  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED">;
+  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED">;
   sessionId: string;
   attemptId: string;
   gateway: string;
@@ -39,20 +68,37 @@ type Unanswered = {
   tries: number;
 };
 
-// One turn's share; a gateway that is down for an hour may leave thousands.
+// One turn's share of each; a gateway that is down for an hour may leave thousands.
 const batch = 100;
 
 /**
- * Raises an alarm for each void and capture that has waited too long, and notes those that were answered after all.
- * True when there may be more.
+ * Raises an alarm for each void and capture that has waited too long, and notes those that were answered or reported
+ * after all. True when there may be more.
  */
 export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
-  await core.database.query(resolveAnswered, []);
-  const found = await core.database.query<Unanswered>(selectUnanswered, [voidAlarmMs, captureAlarmMs, batch]);
-  for (const { kind, sessionId, attemptId, gateway, since, tries } of found) {
-    const what = kind === "VOID_UNANSWERED" ? "give the hold back" : "capture";
-    const detail = `${gateway} has been asked to ${what} since ${since.toISOString()} and has not done so; tries: ${tries}.`;
-    await openWorkItem(core.database, core, { kind, sessionId, attemptId, detail });
+  const { database } = core;
+  await database.query(resolveAnswered, []);
+  await database.query(resolveReported, []);
+  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs];
+  const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
+  const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
+  for (const found of [...unanswered, ...unconfirmed]) {
+    const { kind, sessionId, attemptId } = found;
+    await openWorkItem(database, core, { kind, sessionId, attemptId, detail: describe(found) });
   }
-  return found.length === batch;
+  return unanswered.length === batch || unconfirmed.length === batch;
+}
+
+function describe({ kind, gateway, since, tries }: Unanswered): string {
+  const at = since.toISOString();
+  switch (kind) {
+    case "VOID_UNANSWERED":
+      return `${gateway} has been asked to give the hold back since ${at} and has not done so; tries: ${tries}.`;
+    case "CAPTURE_UNANSWERED":
+      return `${gateway} has been asked to capture since ${at} and has not done so; tries: ${tries}.`;
+    case "CAPTURE_UNCONFIRMED":
+      return `${gateway} took the capture on at ${at} and has reported neither that it is done nor that it has failed.`;
+    default:
+      return unreachable(kind);
+  }
 }

@@ -24,7 +24,7 @@ const selectItems: Statement = {
   name: "count_work_items",
   text: `
     SELECT kind, rule, count(*) AS all, count(*) FILTER (WHERE closed_at IS NULL) AS open,
-      count(*) FILTER (WHERE resolved_at IS NULL) AS unresolved
+      count(DISTINCT (session_id, attempt_id)) FILTER (WHERE resolved_at IS NULL) AS unresolved
     FROM work_item GROUP BY kind, rule`,
 };
 const selectSessions: Statement = {

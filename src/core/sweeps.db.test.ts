@@ -8,6 +8,7 @@ import type { Core } from "./core.ts";
 import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
 import { expireIdempotencyOnce } from "./expire-idempotency.ts";
 import { expireOnce } from "./expire-sessions.ts";
+import { raiseAlarmsOnce } from "./raise-alarms.ts";
 import { reconcileOnce } from "./reconcile.ts";
 
 let fixture: CoreFixture;
@@ -47,6 +48,7 @@ describe("a sweep over a table that only grows", () => {
     ["auditOnce()", auditOnce],
     ["expireOnce()", expireOnce],
     ["expireIdempotencyOnce()", expireIdempotencyOnce],
+    ["raiseAlarmsOnce()", raiseAlarmsOnce],
     ["reconcileOnce()", reconcileOnce],
   ])("looks up what is due instead of reading every row: %s", async (_name, turn) => {
     const plans = await plansOf(turn);

@@ -1,17 +1,20 @@
 /** What a person has to look at: rows that nothing closes by itself, each opened with an alarm in the log. */
+import { workItemQuietMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Core } from "./core.ts";
 
+/** Every reason why a person has to look. */
 export const workItemKinds = [
   "VOID_UNANSWERED",
   "CAPTURE_UNANSWERED",
+  "CAPTURE_UNCONFIRMED",
   "STRAY_HOLD",
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
   "INVARIANT_VIOLATED",
 ] as const;
-/** Why a person has to look. */
+/** Why a person has to look at one row. */
 export type WorkItemKind = (typeof workItemKinds)[number];
 
 /** One thing to look at. */
@@ -39,25 +42,38 @@ export type NewWorkItem = Pick<WorkItem, "kind" | "sessionId" | "detail"> & {
   readonly rule?: string | undefined;
 };
 
+/**
+ * SQL: whether the row `w` says that a matter which lasts is known: it is open, or was closed less than `quietMs` ago.
+ * One that settled itself is over, whoever closed its row: met again, it is another. That the attempt has changed says
+ * nothing, because every repeat of a void changes it.
+ */
+export const isKnown = (quietMs: string) => `
+  w.resolved_at IS NULL AND (w.closed_at IS NULL OR w.closed_at > (SELECT app.clock()) - ${quietMs} * interval '1 ms')`;
+
 const insertItem: Statement = {
   name: "insert_work_item",
   text: `
     INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, rule, detail)
-    SELECT $1, $2, s.merchant_id, s.id, $4, $5, $6 FROM payment_session s WHERE s.id = $3
-    ON CONFLICT (session_id, attempt_id, kind, rule) DO UPDATE SET resolved_at = NULL
+    SELECT $1, $2, s.merchant_id, s.id, $4, $5, $6 FROM payment_session s
+    WHERE s.id = $3 AND NOT EXISTS (
+      SELECT FROM work_item w
+      WHERE w.session_id = s.id AND w.attempt_id IS NOT DISTINCT FROM $4 AND w.kind = $2
+        AND w.rule IS NOT DISTINCT FROM $5 AND w.detail = $6 AND ${isKnown("$7")})
+    ON CONFLICT (session_id, attempt_id, kind, rule) WHERE closed_at IS NULL DO UPDATE SET resolved_at = NULL
       WHERE work_item.resolved_at IS NOT NULL
     RETURNING id`,
 };
 
 /**
  * Opens a row and raises its alarm, once for each kind and attempt (or rule and session); false when it was there. One
- * that had settled itself is unsettled again, with another alarm.
+ * that had settled itself is unsettled again, with another alarm. While a matter lasts after a person has closed its
+ * row, the same words open another one a day later and not before; other words are another matter.
  * In a transaction the alarm may come although the transaction is undone: better one too many.
  */
 export async function openWorkItem(queryable: Queryable, core: Core, item: NewWorkItem): Promise<boolean> {
   const { kind, sessionId, attemptId, rule, detail } = item;
   const id = core.entropy.uuid();
-  const values = [id, kind, sessionId, attemptId ?? null, rule ?? null, detail];
+  const values = [id, kind, sessionId, attemptId ?? null, rule ?? null, detail, workItemQuietMs];
   if ((await queryable.query(insertItem, values)).length === 0) return false;
   core.log.error({ alarm: kind, sessionId, attemptId, rule }, alarmOf(kind));
   return true;
@@ -70,6 +86,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a void has stayed unanswered";
     case "CAPTURE_UNANSWERED":
       return "alarm: a capture has stayed unanswered";
+    case "CAPTURE_UNCONFIRMED":
+      return "alarm: a capture that was taken on has stayed without a report";
     case "STRAY_HOLD":
       return "alarm: a gateway holds money for an attempt that is over";
     case "RECORD_MISMATCH":

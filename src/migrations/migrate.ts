@@ -10,6 +10,7 @@ import * as events from "./environment/migration-003-events.ts";
 import * as recovery from "./environment/migration-004-recovery.ts";
 import * as pinned from "./environment/migration-005-pinned-records.ts";
 import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
+import * as workList from "./environment/migration-008-work-list.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -18,7 +19,7 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration, events, recovery, pinned, attemptById],
+  environment: [payment, configuration, events, recovery, pinned, attemptById, workList],
   accounts: [accounts],
   vault: [cards],
 };

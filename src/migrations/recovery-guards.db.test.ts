@@ -51,6 +51,15 @@ describe("the database", () => {
     await expect(client.query("DELETE FROM work_item WHERE id = $1", [id])).rejects.toThrow("permission denied");
   });
 
+  it("has room for one open row of a matter, and for any number that a person has closed", async () => {
+    const session = v7();
+    const insert = `INSERT INTO work_item (id, kind, merchant_id, session_id, detail, closed_at, closed_by, close_note)
+      VALUES ($1, 'CAPTURE_UNCONFIRMED', $2, $2, 'd', $3, $4, $4)`;
+    const closed = ["2026-01-01", "ada"];
+    for (const state of [closed, closed, [null, null]]) await client.query(insert, [v7(), session, ...state]);
+    await expect(client.query(insert, [v7(), session, null, null])).rejects.toThrow("work_item_one_open");
+  });
+
   it("has room for one comparison at a time", async () => {
     const insert = `INSERT INTO comparison_run (id, window_from, window_to) VALUES ($1, now() - interval '1 d', now())`;
     await client.query(insert, [v7()]);

@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { auditOnce } from "./audit-sessions.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import type { PaymentSession } from "./entities.ts";
+import { raiseAlarmsOnce } from "./raise-alarms.ts";
+import { loadRecoveryFigures } from "./recovery-figures.ts";
+import { itemsOf } from "./recovery-fixture.ts";
+import { closeWorkItem, type NewWorkItem, openWorkItem, resolveWorkItem } from "./work-items.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+afterEach(() => fixture.setClockAhead(0));
+
+/** Closes every row about a session, as a person does. */
+async function closeAll(session: PaymentSession): Promise<void> {
+  for (const { id } of await itemsOf(fixture, session)) {
+    await closeWorkItem(fixture.core.database, { id, by: "ada", note: "seen to" });
+  }
+}
+
+async function openCount(session: PaymentSession): Promise<number> {
+  return (await itemsOf(fixture, session)).filter(({ closedAt }) => closedAt === null).length;
+}
+
+const minutesADay = 24 * 60;
+
+describe("openWorkItem()", () => {
+  const found = ({ id }: PaymentSession, detail = "The gateway holds r1.") =>
+    ({ kind: "RECORD_MISMATCH", sessionId: id, attemptId: id, detail }) as const satisfies NewWorkItem;
+  const open = (item: NewWorkItem) => openWorkItem(fixture.core.database, fixture.core, item);
+
+  it("opens one row for a matter, however often it is met and by how many at once", async () => {
+    const session = await fixture.newSession();
+    const opened = await Promise.all(Array.from({ length: 6 }, () => open(found(session))));
+    expect(opened.filter(Boolean)).toHaveLength(1);
+    expect(await open(found(session, "The gateway holds r2."))).toBe(false);
+    expect(await itemsOf(fixture, session)).toHaveLength(1);
+  });
+
+  it("opens another row for what is met again after a person closed it and it settled", async () => {
+    const session = await fixture.newSession();
+    await open(found(session));
+    await closeAll(session);
+    await resolveWorkItem(fixture.core.database, found(session));
+    expect(await open(found(session))).toBe(true);
+    expect(await open(found(session))).toBe(false);
+    expect(await itemsOf(fixture, session)).toMatchObject([
+      { closedBy: "ada", resolvedAt: expect.any(Date) },
+      { closedBy: null, resolvedAt: null },
+    ]);
+  });
+
+  it("unsettles the row that is open, and none that is closed", async () => {
+    const session = await fixture.newSession();
+    await open(found(session));
+    await resolveWorkItem(fixture.core.database, found(session));
+    expect(await open(found(session))).toBe(true);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ resolvedAt: null }]);
+  });
+
+  it("opens another row at once for a second matter of the same kind on the same attempt", async () => {
+    const session = await fixture.newSession();
+    await open(found(session));
+    await closeAll(session);
+    expect(await open(found(session, "The gateway holds r2."))).toBe(true);
+    expect(await openCount(session)).toBe(1);
+  });
+
+  it("keeps a matter quiet for a day after a person has closed it while it lasts", async () => {
+    const session = await fixture.newSession();
+    await open(found(session));
+    await closeAll(session);
+    await fixture.setClockAhead(minutesADay - 5);
+    expect(await open(found(session))).toBe(false);
+    await fixture.setClockAhead(minutesADay + 5);
+    expect(await open(found(session))).toBe(true);
+    expect(await open(found(session))).toBe(false);
+    await closeAll(session);
+    expect(await open(found(session))).toBe(false);
+  });
+});
+
+describe("a row that a person closes while its matter lasts", () => {
+  it("is followed by one more a day later when a void stays unanswered, whatever is tried meanwhile", async () => {
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.allDown);
+    await Promise.all(fixture.core.inFlight);
+    await fixture.setClockAhead(62);
+    await raiseAlarmsOnce(fixture.core);
+    const voids = await openCount(session);
+    expect(voids).toBeGreaterThan(0);
+    await closeAll(session);
+    const tried = { name: "try_again", text: "UPDATE attempt SET tries = tries + 1 WHERE session_id = $1" };
+    await fixture.core.database.query(tried, [session.id]);
+    await raiseAlarmsOnce(fixture.core);
+    expect(await openCount(session)).toBe(0);
+    await fixture.setClockAhead(62 + minutesADay + 5);
+    for (let turn = 0; turn < 2; turn++) await raiseAlarmsOnce(fixture.core);
+    expect(await openCount(session)).toBe(voids);
+    expect(await itemsOf(fixture, session)).toHaveLength(2 * voids);
+  });
+
+  it("is followed by one more a day later when a rule stays broken, and the rule counts as broken once", async () => {
+    const session = await fixture.newSession();
+    await fixture.asOwner.pool.query(
+      `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
+       SELECT id, gen_random_uuid(), 1, 'payment_session.expired', merchant_id, '', now(), now()
+       FROM payment_session WHERE id = $1`,
+      [session.id],
+    );
+    const audit = async () => {
+      await fixture.asOwner.pool.query("UPDATE audit_walk SET audited_at = NULL");
+      await auditOnce(fixture.core);
+    };
+    await audit();
+    expect(await openCount(session)).toBe(1);
+    await closeAll(session);
+    await audit();
+    expect(await openCount(session)).toBe(0);
+    await fixture.setClockAhead(minutesADay + 5);
+    for (let turn = 0; turn < 2; turn++) await audit();
+    expect(await openCount(session)).toBe(1);
+    expect(await itemsOf(fixture, session)).toHaveLength(2);
+    expect((await loadRecoveryFigures(fixture.core.database)).violations.final_event).toBe(1);
+  });
+});
