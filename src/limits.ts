@@ -20,6 +20,75 @@ export const headerBytesMax = 16 * 1024;
 export const headersTimeoutMs = 10 * second;
 /** A whole request of at most 64 KiB: also from a slow mobile line. */
 export const requestTimeoutMs = 30 * second;
+/** How often a server looks for connections that take longer: each gets at most this much more. */
+export const connectionCheckMs = 5 * second;
+/** An idle connection is kept longer than usual balancers keep theirs (60 s), or they would send into a closed one. */
+export const keepAliveMs = 65 * second;
+/** A connection in use on which no byte moves either way: its client reads no more, and its answer is let go. */
+export const silenceTimeoutMs = minute;
+/** A client that is refused reads the answer within this; then its connection is closed, whatever it still sends. */
+export const lingerMs = 2 * second;
+/** A server's connections: with a body at its longest in each, 256 MiB; an idle one holds a few KiB. */
+export const connectionsMax = 4_000;
+/** Requests of one HTTP/1.1 connection that wait for answers: balancers and browsers send one at a time. */
+export const pipelinedRequestsMax = 16;
+/** Headers of a request: a browser sends about twenty, proxies add some. */
+export const headersMax = 100;
+
+/** The longest that a call by gRPC or Connect is waited for, and what it gets when it names no time: submitting waits for 20 s. */
+export const rpcDeadlineMs = 30 * second;
+/** How old an answer about readiness may be: however many ask, the databases are asked once in it. */
+export const readinessFreshMs = second;
+/** How often a watch of the health looks for a change: a balancer that looks by itself does so about as often. */
+export const healthWatchEveryMs = second;
+/** Watches of the health at once: one for each client of an installation, at about a KiB. */
+export const healthWatchersMax = 1_000;
+/** How often certificate files are looked at: they are renewed days before they end. */
+export const certificateLookEveryMs = 10 * second;
+/** What an operator may set: how long a stopping process still takes calls, so that balancers see it leave. */
+export const drainNoticeBounds = { least: 0, usual: 2 * second, most: 10 * second } as const;
+
+/** What node's HTTP/2 gets for the internal port. */
+export const internalHttp2 = {
+  settings: {
+    // What one client has under way at once. A body is 64 KiB at most, so one connection holds 6.4 MiB of them at worst.
+    maxConcurrentStreams: 100,
+    // As on the public port.
+    maxHeaderListSize: headerBytesMax,
+    // Bytes of one stream that a client may send unread: a whole body, so that no call waits for a window.
+    initialWindowSize: bodyBytesMax,
+    enablePush: false,
+  },
+  // Headers of one call: ours need about fifteen.
+  maxHeaderListPairs: 64,
+  // MiB of one connection: buffers of its streams and its header table. Beyond them new streams are refused.
+  maxSessionMemory: 8,
+  // Calls that a client takes back at once, and in a second from then on (CVE-2023-44487): a client that gives up calls
+  // at their deadline stays below it, one that only opens and resets is cut off.
+  streamResetBurst: 200,
+  streamResetRate: 100,
+  // Frames that break the protocol, and streams opened beyond the limit: a correct client sends none.
+  maxSessionInvalidFrames: 20,
+  maxSessionRejectedStreams: 100,
+  // Entries of one SETTINGS frame: the protocol has nine.
+  maxSettings: 16,
+} as const;
+
+/** Connections of the internal port: internal services and balancers keep a few each. */
+export const internalConnections = {
+  // Idle ones take about 50 KiB each, so 100 MiB at worst; beyond them the one that was idle for longest makes room.
+  most: 2_000,
+  // How often they are looked at, and how long a peer has for the answer to a ping.
+  lookEveryMs: 20 * second,
+  // Longer than a pool of a client needs to shrink, shorter than NAT tables forget (RFC 5382: two hours; many: 5 min).
+  idleMs: 4 * minute,
+  // After this a client connects anew, and so finds servers that were added meanwhile.
+  ageMs: 30 * minute,
+  // What runs then may finish within this: a call lasts no longer.
+  ageGraceMs: rpcDeadlineMs,
+  // What runs at the end of the process may finish within this: submit calls are answered at once, statements take milliseconds.
+  closeWithinMs: 8 * second,
+} as const;
 
 /** How long a repeat waits for the first request with its Idempotency-Key. */
 export const idempotencyWaitMs = 5 * second;
@@ -108,6 +177,27 @@ export const pageSizeDefault = 20;
 /** Page tokens outlive a working day, not a key rotation. */
 export const pageTokenLifetimeMs = 24 * hour;
 
+/**
+ * Requests of one merchant in one environment: what an operator may set. A backend at a steady 100 a second creates eight
+ * million sessions a day; the burst is what two seconds of that leave over.
+ */
+export const requestLimitBounds = {
+  perSecond: { least: 1, usual: 100, most: 100_000 },
+  burst: { least: 1, usual: 200, most: 1_000_000 },
+} as const;
+/** A process holds a merchant's requests of this time ahead of need, so that a statement pays for many of them, */
+export const requestStockMs = 200;
+/** and never more than this part of the burst, so that what several processes hold leaves most of it to be shared. */
+export const requestStockShare = 1 / 10;
+/** What is not used within this time lapses; a merchant that calls now and then costs one statement in it at most. */
+export const requestStockLifetimeMs = 10 * second;
+/** After the database did not answer, requests are let in uncounted for this long before it is asked again. */
+export const requestRecountMs = second;
+/** Buckets that one process remembers, some hundred bytes each; beyond them the one idle for longest is forgotten. */
+export const requestBucketsMax = 10_000;
+/** Keys and sessions whose merchant one process remembers, to refuse without a query; as above. */
+export const requestCredentialsMax = 20_000;
+
 /** Connections of one process to one database: two cores keep about this many busy. */
 export const databaseConnectionsMax = 16;
 /** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */
@@ -119,6 +209,11 @@ export const databaseSilenceMs = 20 * second;
 /** A transaction of ours is never idle for long, so this one's process is stopped: its locks must not stop the others. */
 export const idleInTransactionMs = 10 * second;
 
+assert(requestTimeoutMs > headersTimeoutMs, "the headers are a part of the request");
+assert(
+  silenceTimeoutMs > requestTimeoutMs + connectionCheckMs && silenceTimeoutMs > submitWaitMs + settlingTimeoutMs,
+  "a request that is too slow is told so, and a submit call that waits for its outcome is not cut off",
+);
 assert(leaseMs > idleInTransactionMs, "a stopped worker holds no lock any more when its lease lapses");
 assert(
   comparisonLeaseMs > (comparisonSliceAttempts / comparisonConcurrency) * settlingTimeoutMs,

@@ -13,6 +13,9 @@ export type BodyLimits = {
 const jsonType = /^application\/json[ \t]*(?:;|$)/i;
 const charset = /;[ \t]*charset=("?)([^";]*)\1[ \t]*(?:;|$)/i;
 
+// A chunk of one byte takes some hundred of memory: more of them than this are joined.
+const chunksMax = 64;
+
 /** Throws TranscodingError unless the headers announce UTF-8 JSON, not compressed, within the size bound. */
 export function checkBodyHeaders({ headers }: IncomingMessage, { bodyBytesMax }: BodyLimits): void {
   const contentType = headers["content-type"] ?? "";
@@ -46,7 +49,7 @@ export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size > bodyBytesMax) stop(tooLarge(bodyBytesMax));
-      else chunks.push(chunk);
+      else if (chunks.push(chunk) > chunksMax) chunks.splice(0, chunks.length, Buffer.concat(chunks));
     };
     const onEnd = () => {
       settle();

@@ -1,0 +1,20 @@
+/** Liveness and readiness, as balancers and orchestrators ask for them. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { DomainError } from "../platform/errors.ts";
+import { sendAnswer } from "../transcoder/send-answer.ts";
+
+/** Answers /healthz for the process and /readyz for what it stands on; false for any other path. */
+export function answerProbes(
+  isReady: () => Promise<boolean>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  return async (request, response) => {
+    if (request.url !== "/healthz" && request.url !== "/readyz") return false;
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
+    }
+    const isFine = request.url === "/healthz" || (await isReady());
+    const body = `{"status":"${isFine ? "ok" : "unavailable"}"}`;
+    sendAnswer(response, { status: isFine ? 200 : 503, headers: {}, body });
+    return true;
+  };
+}
