@@ -13,6 +13,7 @@ export type BrowserFile = {
   readonly gzipped: Buffer;
 };
 
+/** Everything that the vault's public port hands to browsers. */
 export type BrowserFiles = {
   readonly sdk: BrowserFile;
   /** Named by their content, so that they never change under their address. */

@@ -25,6 +25,7 @@ export type Destination = {
   readonly fields: Readonly<Record<string, string>>;
 };
 
+/** Every operation that may carry a card; a card goes nowhere else. */
 export const destinations: readonly Destination[] = [
   {
     connector: "SANDBOX_A",
@@ -71,6 +72,7 @@ export function findDestination(
   return row;
 }
 
+/** For whom the address of an operation is asked. */
 export type AddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;

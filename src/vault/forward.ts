@@ -9,6 +9,7 @@ import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
 import { maskCardBytes, maskCardNumbers } from "./mask.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
+/** What forwarding a card needs. */
 export type Forwarder = {
   readonly database: Database;
   readonly destinations: readonly Destination[];
@@ -16,6 +17,7 @@ export type Forwarder = {
   readonly sandboxHosts: readonly string[];
 };
 
+/** A gateway request as a connector wrote it, with placeholders where the card belongs. */
 export type ForwardRequest = {
   readonly connector: string;
   readonly operation: string;

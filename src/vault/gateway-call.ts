@@ -2,6 +2,7 @@
 import { Agent, buildConnector, request } from "undici";
 import { answerBytesMax, connectTimeoutMs } from "./vault-limits.ts";
 
+/** A request with the card filled in. It is logged nowhere and kept nowhere. */
 export type GatewayRequest = {
   readonly method: "POST";
   readonly url: string;
@@ -22,6 +23,7 @@ export type GatewayReply =
   | { readonly type: "neverSent"; readonly detail: string }
   | { readonly type: "noAnswer"; readonly timedOut: boolean; readonly detail: string };
 
+/** The vault's connections to gateways. Close it when nothing is under way any more. */
 export class GatewayCaller {
   readonly #agent: Agent;
   /** Errors of the connecting phase: DNS, TCP, TLS. Undici hands the same object to the waiting request. */

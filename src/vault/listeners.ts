@@ -1,10 +1,13 @@
 /** Starts and stops the vault's two servers, with the bounds and guards every listener has. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { isHost } from "../platform/http-head.ts";
+import { createHttpServer, type HttpServerParts } from "../platform/http-server.ts";
 import type { ListenAddress } from "./vault-config.ts";
-import { headerBytesMax, headersTimeoutMs, requestTimeoutMs } from "./vault-limits.ts";
+import { headerBytesMax, requestTimeoutMs } from "./vault-limits.ts";
 
+/** A server that takes connections. */
 export type Listener = {
   /** The address it took, such as `http://127.0.0.1:8443`. */
   readonly origin: string;
@@ -15,22 +18,12 @@ export type Listener = {
 // A tokenize call takes milliseconds and a Forward at most a minute; beyond this a closing process is stuck.
 const closeTimeoutMs = 5_000;
 
-const hostShape = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
-
-/** Whether a Host or :authority is one; Connect's adapter builds a URL of it and would end the process otherwise. */
-export function isHost(value: string | undefined): value is string {
-  return value !== undefined && hostShape.test(value) && URL.canParse(`http://${value}`);
-}
-
-/** Serves HTTP/1.1. `handle` answers every request itself and does not throw. */
+/** Serves HTTP/1.1. */
 export async function listenHttp(
   address: ListenAddress,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  parts: Pick<HttpServerParts, "handle" | "refuse">,
 ): Promise<Listener> {
-  const server = createServer(
-    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, maxHeaderSize: headerBytesMax },
-    handle,
-  );
+  const server = createHttpServer({ ...parts, requestTimeoutMs });
   const origin = await listen(server, address);
   return { origin, close: () => closeHttp(server) };
 }

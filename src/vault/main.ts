@@ -12,6 +12,7 @@ import type { VaultConfig } from "./vault-config.ts";
 import { sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
 import { vaultRpcHandler } from "./vault-rpc.ts";
 
+/** A vault that is running. */
 export type Vault = {
   readonly origins: {
     /** Where browsers find it. */

@@ -23,6 +23,8 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
   origin_not_allowed: looks(403, Code.PermissionDenied, "This page may not do this"),
   not_found: looks(404, Code.NotFound, "Not found"),
   method_not_allowed: looks(405, Code.Unimplemented, "The path does not have this method"),
+  request_timeout: looks(408, Code.DeadlineExceeded, "The request did not arrive in time"),
+  headers_too_large: looks(431, Code.ResourceExhausted, "The headers are too large"),
   payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),
   unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
   unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
@@ -57,6 +59,7 @@ export function renderError(
     headers: {
       ...(code === "rate_limited" && { "Retry-After": rateLimitedSeconds }),
       ...(code === "unavailable" && { "Retry-After": unavailableSeconds }),
+      ...(domainError && domainError.allow.length > 0 && { Allow: domainError.allow.join(", ") }),
       ...(appearance.status === 401 && { "WWW-Authenticate": "Bearer" }),
     },
     body: JSON.stringify({

@@ -2,14 +2,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { v7 } from "uuid";
 import { DomainError } from "../platform/errors.ts";
+import { requireSoundHead } from "../platform/http-head.ts";
+import type { HttpServerParts } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { framePolicyHeader, loadEmbedders } from "./frame-policy.ts";
-import { isHost } from "./listeners.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
 import { type Tokenizer, tokenize } from "./tokenize.ts";
 
+/** What the public port is built from. */
 export type PublicHttp = Tokenizer & {
   readonly files: BrowserFiles;
   readonly errorsUrl: string;
@@ -29,21 +31,37 @@ const assetCaching = "public, max-age=31536000, immutable";
 const locked = "default-src 'none'; frame-ancestors 'none'";
 
 /** Answers every request of the public port, whatever comes. */
-export function publicHandler(vault: PublicHttp): (request: IncomingMessage, response: ServerResponse) => void {
+export function publicHandler(vault: PublicHttp): Pick<HttpServerParts, "handle" | "refuse"> {
   const routes = routesOf(vault);
-  return (request, response) => {
-    const requestId = encodeId("req", v7());
-    setCommonHeaders(response, requestId);
-    answer(routes, request, response).catch((error: unknown) => {
-      if (isUnexpected(error)) vault.logger.error({ requestId, err: error }, "a request failed");
-      if (response.headersSent) return response.destroy();
-      const rendered = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
-      // What is left of an unread body must not be taken for the next request.
-      const rest = request.complete ? {} : { Connection: "close" };
-      response.writeHead(rendered.status, { ...rendered.headers, ...rest, "Content-Type": "application/json" });
-      response.end(rendered.body);
-    });
+  return {
+    handle: (request, response) => handle(vault, routes, request, response),
+    refuse: (error) => {
+      const requestId = encodeId("req", v7());
+      const { status, headers, body } = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
+      return { status, headers: { ...headers, ...commonHeaders(requestId) }, body };
+    },
   };
+}
+
+function handle(
+  vault: PublicHttp,
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const requestId = encodeId("req", v7());
+  for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value);
+  answer(routes, request, response).catch((error: unknown) => {
+    // Refused meanwhile for a body that is no HTTP, or its client has gone: what breaks then is no bug.
+    if (request.destroyed && !request.complete) return;
+    if (isUnexpected(error)) vault.logger.error({ requestId, err: error }, "a request failed");
+    if (response.headersSent) return void response.destroy();
+    const rendered = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
+    // What is left of an unread body must not be taken for the next request.
+    const rest = request.complete ? {} : { Connection: "close" };
+    response.writeHead(rendered.status, { ...rendered.headers, ...rest, "Content-Type": "application/json" });
+    response.end(rendered.body);
+  });
 }
 
 async function answer(
@@ -51,14 +69,14 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  refuseOddHeaders(request);
+  requireSoundHead(request);
   const [path = ""] = (request.url ?? "").split("?");
   const route = routes.get(path);
   if (route === undefined) throw new DomainError("not_found", "There is nothing at this path.");
   const method = request.method === "HEAD" ? "GET" : request.method;
   if (method !== route.method) {
-    response.setHeader("Allow", route.method === "GET" ? "GET, HEAD" : route.method);
-    throw new DomainError("method_not_allowed", "This path does not have this method.");
+    const allow = route.method === "GET" ? ["GET", "HEAD"] : [route.method];
+    throw new DomainError("method_not_allowed", "This path does not have this method.", { allow });
   }
   await route.answer(request, response);
 }
@@ -115,21 +133,12 @@ function sendFile(file: BrowserFile, request: IncomingMessage, response: ServerR
   response.end(bytes);
 }
 
-function setCommonHeaders(response: ServerResponse, requestId: string): void {
-  response.setHeader("Request-Id", requestId);
-  response.setHeader("Cache-Control", "no-store");
-  response.setHeader("Content-Security-Policy", locked);
-  response.setHeader("Referrer-Policy", "no-referrer");
-  response.setHeader("X-Content-Type-Options", "nosniff");
-}
-
-/** Node keeps the first of two Authorization lines and takes any Host: another reader in front might not. */
-function refuseOddHeaders({ headers, rawHeaders }: IncomingMessage): void {
-  if (!isHost(headers.host)) throw new DomainError("invalid_parameter", "The Host header is malformed.");
-  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  for (const single of ["host", "authorization", "content-length", "content-type"]) {
-    if (names.filter((name) => name === single).length > 1) {
-      throw new DomainError("duplicate_header", "A header that may occur once occurs twice.");
-    }
-  }
+function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    "Request-Id": requestId,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": locked,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+  };
 }

@@ -2,6 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { DomainError } from "../platform/errors.ts";
 
+// More chunks than this are joined as they come.
+const chunksMax = 64;
+
 /** The whole body. Throws `payload_too_large` as soon as it is known to pass `bytesMax`, without reading on. */
 export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
   if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
@@ -10,7 +13,8 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > bytesMax) throw tooLarge();
-    chunks.push(chunk);
+    // A chunk of one byte takes some hundred of memory.
+    if (chunks.push(chunk) > chunksMax) chunks.splice(0, chunks.length, Buffer.concat(chunks));
   }
   return Buffer.concat(chunks);
 }

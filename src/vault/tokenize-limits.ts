@@ -4,6 +4,7 @@ import { DomainError } from "../platform/errors.ts";
 import type { EnvironmentName } from "../platform/service-token.ts";
 import { callsPerAddress, callsPerMerchant, countWindowMs } from "./vault-limits.ts";
 
+/** Who asks for a token: what is counted together. */
 export type TokenizeCaller = {
   readonly environment: EnvironmentName;
   readonly address: string;

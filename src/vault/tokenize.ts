@@ -13,6 +13,7 @@ import { countTokenizeCall } from "./tokenize-limits.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import { tokenBodyBytesMax } from "./vault-limits.ts";
 
+/** What turning a card into a token needs. */
 export type Tokenizer = {
   readonly database: Database;
   readonly environments: readonly VaultEnvironment[];

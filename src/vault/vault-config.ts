@@ -7,6 +7,7 @@ import type { EnvironmentName, VerificationKey } from "../platform/service-token
 /** Where a server listens. Port 0 takes a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
 
+/** Where the vault listens, which keys it has, and whom it serves. */
 export type VaultConfig = {
   readonly publicListen: ListenAddress;
   /** The origin browsers know the public port by. Absent: the address it listens on. */

@@ -14,9 +14,11 @@ import { createTestDatabase } from "../testing/postgres.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
+/** A card for the test environment, and below it one that is no test card. */
 export const testCard = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada Lovelace" };
 export const liveCard = { number: "5555555555554444", expMonth: 4, expYear: 2031, cvc: "123" };
 
+/** A running vault with what a test needs to call it in every way. */
 export type VaultFixture = {
   readonly vault: Vault;
   readonly config: VaultConfig;

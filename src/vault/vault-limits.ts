@@ -28,10 +28,8 @@ export const answerBytesMax = 1024 * 1024;
 /** Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely. */
 export const connectTimeoutMs = 3 * second;
 
-/** A frame policy rides in the request line: headers as a whole stay at Node's default. */
+/** Of a gRPC call, at Node's default; HTTP/1.1 is bounded by platform/http-server.ts. */
 export const headerBytesMax = 16 * 1024;
-/** Headers come in one packet from an honest client; ten seconds ends a slowloris. */
-export const headersTimeoutMs = 10 * second;
 /** A request of at most 8 KiB, also from a slow mobile line. */
 export const requestTimeoutMs = 20 * second;
 

@@ -22,6 +22,7 @@ import { isUnexpected, toConnectError } from "./public-error.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import { forwardBytesMax } from "./vault-limits.ts";
 
+/** What the vault's rpcs are built from. */
 export type VaultRpc = Forwarder & {
   readonly environments: readonly VaultEnvironment[];
   readonly serviceTokenKeys: readonly VerificationKey[];
