@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const main = join(import.meta.dirname, "main.ts");
+
+function bench(...options: string[]): Promise<{ code: number; output: string; errors: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...options], (error, output, errors) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output, errors });
+    });
+  });
+}
+
+// Speed is not judged here: a round is too short, and other tests run beside it.
+describe("npm run bench", { timeout: 120_000 }, () => {
+  it("plays every contestant of the edge, each of which answers rightly, and prints the table", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "switchyard-bench-test-"));
+    const file = join(folder, "edge.json");
+    try {
+      const short = ["--rounds", "1", "--seconds", "0.2", "--warm-up", "0.1", "--callers", "4"];
+      const { code, output, errors } = await bench("edge", ...short, "--json", file);
+      expect(code, errors).toBe(0);
+      for (const name of [/Switchyard/, /Fastify \+ pg/, /(pgbench|pg alone)/, /grpc-js \+ pg/]) {
+        expect(output).toMatch(new RegExp(`${name.source} +\\d+`));
+      }
+      expect(output).toContain("synchronous_commit on");
+      const { results } = JSON.parse(await readFile(file, "utf8"));
+      expect(results.map((result: { ratio: { median: number } }) => result.ratio.median > 0)).toEqual([
+        true,
+        true,
+        true,
+      ]);
+      expect(await readFile(file, "utf8")).not.toMatch(/clientSecret|_secret_t1_/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("has an example in its help", async () => {
+    expect((await bench("edge", "--help")).output).toContain("npm run bench -- edge");
+  });
+});

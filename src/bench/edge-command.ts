@@ -1,0 +1,59 @@
+/** `npm run bench -- edge`: benches 1 to 3. */
+import { writeFile } from "node:fs/promises";
+import { SingleBar } from "cli-progress";
+import { Command, InvalidArgumentError } from "commander";
+import { type EdgeBenchOptions, roundsInAll, runEdgeBench } from "./edge-bench.ts";
+import { reportEdge, writeEdgeReport } from "./edge-report.ts";
+
+type Options = {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUp: number;
+  readonly callers: number;
+  readonly json?: string;
+  readonly profile?: string;
+};
+
+// A terminal sees a bar; anything else a line so often.
+const lineEveryMs = 10_000;
+
+export function edgeCommand(): Command {
+  return new Command("edge")
+    .description(
+      "Creating a session over REST and over gRPC, with durable commits: beside Fastify and a bare grpc-js server that " +
+        "do the same work, and beside the database alone. Takes about two minutes.",
+    )
+    .option("--rounds <count>", "rounds of each contestant", positive, 7)
+    .option("--seconds <seconds>", "length of a round", positive, 2.5)
+    .option("--warm-up <seconds>", "before the first round", positive, 3)
+    .option("--callers <count>", "how many ask at once", positive, 32)
+    .option("--json <file>", "also write every round to a file")
+    .option("--profile <folder>", "write CPU profiles of the servers; their figures are then too low")
+    .addHelpText("after", "\nExample:\n  npm run bench -- edge --json edge.json")
+    .action(play);
+}
+
+async function play({ rounds, seconds, warmUp, callers, json, profile }: Options): Promise<void> {
+  const options: EdgeBenchOptions = {
+    ...{ rounds, seconds, warmUpSeconds: warmUp, callers },
+    ...(profile !== undefined && { profileFolder: profile }),
+  };
+  const bar = new SingleBar({
+    format: "edge [{bar}] {value}/{total} rounds, {eta_formatted} left",
+    noTTYOutput: true,
+    notTTYSchedule: lineEveryMs,
+    stream: process.stderr,
+    hideCursor: true,
+  });
+  bar.start(roundsInAll(options), 0);
+  const turns = await runEdgeBench(options, () => bar.increment()).finally(() => bar.stop());
+  const report = reportEdge(options, turns);
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+  console.log(writeEdgeReport(report));
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new InvalidArgumentError("It must be a number above 0.");
+}

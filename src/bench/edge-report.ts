@@ -1,0 +1,105 @@
+/** What benches 1 to 3 have come to: a table for people, and everything for programs. */
+import { arch, cpus, platform, totalmem } from "node:os";
+import { version } from "../version.ts";
+import type { Round } from "./contestant.ts";
+import { type EdgeBenchOptions, type EdgeBenchTurns, grpcPeer, ours, restPeer } from "./edge-bench.ts";
+import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
+
+/** One bench: the ratio of our rate to the peer's. */
+type Result = {
+  readonly bench: string;
+  readonly turns: readonly Turn[];
+  readonly peer: string;
+  readonly ratio: Spread;
+  readonly goal: number;
+};
+
+export type EdgeReport = {
+  readonly at: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly options: EdgeBenchOptions;
+  readonly durability: Readonly<Record<string, string>>;
+  readonly results: readonly Result[];
+};
+
+/** Judges the turns by the goals. */
+export function reportEdge(options: EdgeBenchOptions, turns: EdgeBenchTurns): EdgeReport {
+  const judge = (bench: string, peer: string, of: readonly Turn[], goal: number): Result => {
+    const plain = of.map((turn) =>
+      Object.fromEntries(Object.entries(turn).map(([name, round]) => [name, bare(round)])),
+    );
+    return { bench, turns: plain, peer, ratio: ratioOf(of, ours, peer), goal };
+  };
+  return {
+    at: new Date().toISOString(),
+    machine: {
+      processor: `${cpus().length} × ${cpus()[0]?.model.trim() ?? arch()}`,
+      memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+      system: `${platform()} ${arch()}`,
+      node: process.version,
+      postgres: turns.postgres.version,
+      switchyard: version,
+    },
+    options,
+    durability: turns.postgres.durability,
+    results: [
+      judge("1 create over REST", restPeer, turns.rest, 1),
+      judge("2 create, against the database alone", turns.limitName, turns.rest, 0.5),
+      judge("3 create over gRPC", grpcPeer, turns.grpc, 0.9),
+    ],
+  };
+}
+
+// Answers hold secrets of sessions; nobody needs them in a file of figures.
+function bare({ answer: _, ...figures }: Round): Round {
+  return figures;
+}
+
+/** The report as a person reads it. */
+export function writeEdgeReport({ machine, options, durability, results }: EdgeReport): string {
+  const head = ["bench", "who", "requests/s", "CPU ms/request", "p50 ms", "p99 ms", "ratio", "goal"];
+  const rows = results.flatMap(({ bench, turns, peer, ratio, goal }) => [
+    [bench, ...figuresOf(turns, ours), writeRatio(ratio), `≥ ${goal} ${ratio.median >= goal ? "✓" : "✗"}`],
+    ["", ...figuresOf(turns, peer), "", ""],
+  ]);
+  const { rounds, seconds, warmUpSeconds, callers } = options;
+  const told = Object.entries(machine).map(([what, value]) => `${what} ${value}`);
+  const durable = Object.entries(durability).map(([name, value]) => `${name} ${value}`);
+  return [
+    writeTable([head, ...rows]),
+    "",
+    `Medians of ${rounds} rounds of ${seconds} s each, by turns, after ${warmUpSeconds} s of warm-up; ratios of requests/s, turn by turn, with least and most.`,
+    `${callers} callers; all processes on one machine; CPU of the server process alone. Commits are durable: ${durable.join(", ")}.`,
+    told.join(" · "),
+  ].join("\n");
+}
+
+function figuresOf(turns: readonly Turn[], name: string): string[] {
+  const median = (figure: (round: Round) => number | undefined, digits: number) => {
+    const figures = turns.map((turn) => figure(turn[name]!)).filter((value) => value !== undefined);
+    return figures.length === 0 ? "" : spreadOf(figures).median.toFixed(digits);
+  };
+  return [
+    name,
+    median((round) => round.requestsPerSecond, 0),
+    median((round) => round.cpuMsPerRequest, 3),
+    median((round) => round.p50Ms, 1),
+    median((round) => round.p99Ms, 1),
+  ];
+}
+
+function writeRatio({ median, least, most }: Spread): string {
+  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+function writeTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,42 @@
+/** Plays contestants by turns, so that whatever else the machine does falls on all of them alike. */
+import type { Contestant, Round } from "./contestant.ts";
+
+/** What each contestant did in one turn, by its name. */
+export type Turn = Readonly<Record<string, Round>>;
+
+/** Every contestant once for the warm-up, then in `rounds` turns: first to last, and last to first in every other one. */
+export async function playRounds(
+  contestants: readonly Contestant[],
+  options: { rounds: number; seconds: number; warmUpSeconds: number; onPlayed: () => void },
+): Promise<Turn[]> {
+  for (const contestant of contestants) {
+    await contestant.play(options.warmUpSeconds);
+    options.onPlayed();
+  }
+  const turns: Turn[] = [];
+  for (let number = 0; number < options.rounds; number++) {
+    const turn: Record<string, Round> = {};
+    for (const contestant of number % 2 === 0 ? contestants : contestants.toReversed()) {
+      turn[contestant.name] = await contestant.play(options.seconds);
+      options.onPlayed();
+    }
+    turns.push(turn);
+  }
+  return turns;
+}
+
+/** Middle, least and most of some figures. */
+export type Spread = { readonly median: number; readonly least: number; readonly most: number };
+
+/** Of an even number of figures, the median is the mean of the two in the middle. */
+export function spreadOf(figures: readonly number[]): Spread {
+  const sorted = figures.toSorted((left, right) => left - right);
+  const middle = sorted.length / 2;
+  const median = (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
+  return { median, least: sorted[0]!, most: sorted.at(-1)! };
+}
+
+/** The spread of one contestant's rate over another's, turn by turn: two rounds of one turn saw the same machine. */
+export function ratioOf(turns: readonly Turn[], ours: string, peer: string): Spread {
+  return spreadOf(turns.map((turn) => turn[ours]!.requestsPerSecond / turn[peer]!.requestsPerSecond));
+}
