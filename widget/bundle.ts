@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { schemasForBrowsers } from "./bundle-schemas.ts";
 
+/** A built file as it is served. */
 export type WidgetFile = { readonly contentType: string; readonly bytes: Uint8Array };
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));

@@ -50,6 +50,7 @@ export type Clock = {
   wait(durationMs: number, signal: AbortSignal): Promise<void>;
 };
 
+/** What a checkout works with, and whom it tells. */
 export type CheckoutParts = {
   readonly api: SessionApi;
   readonly tokenize: () => Promise<CardAnswer>;

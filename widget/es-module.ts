@@ -6,6 +6,7 @@ export type { CheckoutResult, WidgetError } from "./checkout.ts";
 export type { Mount, MountedWidget } from "./mount.ts";
 export type { Appearance, MountOptions, SessionOptions, VaultConfiguration } from "./options.ts";
 
+/** Puts the payment form into the page, as `Switchyard.mount` of the script tag does. */
 export const mount: Mount = /* @__PURE__ */ createMount({
   loadSessionApi: () => import("./session-api.ts"),
   loadTranslation: (translation) => {

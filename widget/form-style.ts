@@ -1,5 +1,6 @@
 /** The form's style sheet. The custom properties of two words and --radius are the appearance's variables. */
 
+/** The style sheet of the form's shadow root. */
 export const formStyle = `
 :host {
   display: block;

@@ -4,6 +4,7 @@ import { formStyle } from "./form-style.ts";
 import { isRightToLeft } from "./locale.ts";
 import type { Appearance } from "./options.ts";
 
+/** Where the form goes, and how it looks and speaks. */
 export type FormOptions = {
   readonly container: Element;
   readonly locale: string;
@@ -15,6 +16,7 @@ export type FormOptions = {
 /** `status` waits its turn with a screen reader, `error` interrupts. */
 export type Message = { readonly kind: "status" | "error"; readonly text: string };
 
+/** A form in the page, as the payment uses it. */
 export type Form = {
   /** Where the vault puts its frame. */
   readonly cardContainer: HTMLElement;

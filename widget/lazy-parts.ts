@@ -5,6 +5,7 @@ import type { Translation } from "./locale.ts";
 import type { connectSession, SessionAccess } from "./session-api.ts";
 import type { Texts } from "./texts.ts";
 
+/** How the parts that come later are fetched. */
 export type LazyParts = {
   loadSessionApi(): Promise<{ connectSession: typeof connectSession }>;
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;

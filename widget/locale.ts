@@ -3,6 +3,7 @@
 /** Languages with a file in locales/, besides English. */
 export const translations = ["de", "fr", "es", "it", "pt", "ja", "ar", "he"] as const;
 
+/** A language that the widget speaks beside English. */
 export type Translation = (typeof translations)[number];
 
 /** The file for a BCP 47 tag: `pt-BR` is `pt`; undefined when English has to serve. */

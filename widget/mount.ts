@@ -9,6 +9,7 @@ import { checkOptions, checkSession, type MountOptions, type SessionOptions, Wro
 import { Payment } from "./payment.ts";
 import type { Texts } from "./texts.ts";
 
+/** A widget in the page, as the page may use it. */
 export type MountedWidget = {
   /** Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. */
   readonly ready: Promise<void>;
@@ -22,6 +23,7 @@ export type MountedWidget = {
   unmount(): void;
 };
 
+/** Puts the payment form into the page; throws when an option is wrong, before anything is sent. */
 export type Mount = (options: MountOptions) => MountedWidget;
 
 // One payment form per element: two would submit one session from two cards.

@@ -12,6 +12,7 @@ export type SessionOptions = {
   readonly vault: VaultConfiguration;
 };
 
+/** How the form looks. */
 export type Appearance = {
   /** `auto`, the default, follows the customer's system. */
   readonly theme?: "auto" | "light" | "dark";
@@ -30,11 +31,13 @@ const appearanceVariables = [
   "font-family",
 ] as const;
 
+/** The name of a colour, font or measure that a merchant may set. */
 export type AppearanceVariable = (typeof appearanceVariables)[number];
 
 /** What the card form tells while the customer types; of the card no more than its network. */
 export type CardChange = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
 
+/** What a merchant's page tells the widget. */
 export type MountOptions = SessionOptions & {
   /** A selector that matches one element, or the element. */
   readonly container: string | Element;
@@ -63,8 +66,10 @@ export type VaultAccess = {
   readonly framePolicy: string | undefined;
 };
 
+/** A session's options, found right. */
 export type CheckedSession = { readonly sessionId: string; readonly clientSecret: string; readonly vault: VaultAccess };
 
+/** All options, found right, with the defaults filled in. */
 export type CheckedOptions = {
   readonly container: Element;
   /** The origin alone. */

@@ -19,6 +19,7 @@ import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
 
+/** What one payment is built from. */
 export type PaymentParts = {
   readonly session: CheckedSession;
   readonly apiBase: string;
@@ -32,6 +33,7 @@ export type PaymentParts = {
 
 const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", message: "The card form cannot be loaded." };
 
+/** One session in the form. */
 export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();

@@ -9,6 +9,7 @@ import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.t
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./checkout.ts";
 
+/** The session, and what proves that this page may pay it. */
 export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;

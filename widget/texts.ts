@@ -1,5 +1,6 @@
 /** What the widget says to the customer. Each file in locales/ holds these texts in one language. */
 
+/** Every text of the widget in one language. */
 export type Texts = {
   /** The pay button; `{amount}` stands for the amount with its currency. */
   readonly pay: string;

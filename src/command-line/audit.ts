@@ -5,6 +5,7 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 import { table } from "./output.ts";
 import { parseCount } from "./paging.ts";
 
+/** Lists who changed what of a merchant's configuration. */
 export function auditCommand(): Command {
   return new Command("audit").description("who did what to a merchant's configuration").addCommand(listCommand());
 }

@@ -13,6 +13,7 @@ import { table } from "./output.ts";
 
 type ConnectionOptions = AttachOptions & ScopeOptions;
 
+/** Adds, verifies and lists a merchant's accounts at gateways. */
 export function connectionCommand(): Command {
   return new Command("connection")
     .description("a merchant's accounts at gateways")

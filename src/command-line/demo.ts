@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { stopRequested } from "./stop-requested.ts";
 
+/** Runs everything on this machine, until it is stopped. */
 export function demoCommand(): Command {
   return new Command("demo")
     .description("run everything on this machine: databases, NATS, gateways that pretend, a shop to pay in")

@@ -5,6 +5,7 @@ import { table } from "./output.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
+/** Adds, verifies and lists the addresses of a merchant that events are sent to. */
 export function endpointCommand(): Command {
   return new Command("endpoint")
     .description("where a merchant's events go")

@@ -7,6 +7,7 @@ import { table } from "./output.ts";
 
 type KeyOptions = AttachOptions & ScopeOptions;
 
+/** Lists and replaces a merchant's API keys. */
 export function keysCommand(): Command {
   return new Command("keys")
     .description("a merchant's API keys (the installation's own keys: switchyard server-keys)")

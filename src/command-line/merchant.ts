@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { type AttachOptions, administer, operatorCommand } from "./attachment.ts";
 import { table } from "./output.ts";
 
+/** Makes and lists the merchants of an installation. */
 export function merchantsCommand(): Command {
   return new Command("merchant")
     .description("the merchants of an installation")

@@ -6,6 +6,7 @@ import { type OutputOptions, print } from "./output.ts";
 
 type MigrateOptions = OutputOptions & { url: string; runtimeRole: string; kind: DatabaseKind };
 
+/** Applies what a database lacks, as its owner. */
 export function migrateCommand(): Command {
   return describedCommand("migrate", {
     description: "bring one database to the newest schema, as its owner",

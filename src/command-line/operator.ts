@@ -11,6 +11,7 @@ type OperatorOptions = OutputOptions & { readonly label: string };
 
 const needs = "reads SWITCHYARD_ACCOUNTS_DATABASE_URL";
 
+/** Lets people administer an installation, and ends that. */
 export function operatorsCommand(): Command {
   return new Command("operator")
     .description("who may administer an installation with this command line")

@@ -4,6 +4,7 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 
 type OriginOptions = AttachOptions & ScopeOptions;
 
+/** Sets and shows the pages that may show a merchant's checkout. */
 export function originsCommand(): Command {
   return new Command("origins")
     .description("the pages that may show a merchant's checkout")

@@ -1,7 +1,7 @@
 /** What a command prints: an answer as JSON or in lines for a person, and an error likewise. */
-import { RestError } from "../client/rest-client.ts";
-import { RpcError } from "../client/rpc-error.ts";
+import { ApiError } from "../client/merchant/api-error.ts";
 
+/** How a command's answer is wanted: for a person, or as JSON. */
 export type OutputOptions = { readonly json?: boolean };
 
 /** Prints an answer on standard output. */
@@ -32,7 +32,7 @@ export function table(
 
 /** A refusal of the service as a person or a program reads it; undefined for any other error. */
 export function describeRefusal(error: unknown, options: OutputOptions): string | undefined {
-  if (!(error instanceof RpcError || error instanceof RestError)) return undefined;
+  if (!(error instanceof ApiError)) return undefined;
   const { code, message, problems, requestId } = error;
   if (options.json) return JSON.stringify({ code, message, problems, requestId }, null, 2);
   const more = problems.map(({ param, detail }) => `- ${param}: ${detail}`);

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { pageSizeDefault, pageSizeMax } from "../limits.ts";
 
+/** Which page of a list is wanted. */
 export type PagingOptions = { readonly count: number; readonly pageToken?: string };
 
 /** Adds --count and --page-token. */

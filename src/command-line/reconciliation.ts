@@ -10,6 +10,7 @@ import {
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 
+/** Lists what the passes of the comparison could see. */
 export function reconciliationCommand(): Command {
   return new Command("reconciliation")
     .description("the hourly comparison of payments with the gateways' own records")

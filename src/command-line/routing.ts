@@ -14,6 +14,7 @@ type RoutingOptions = AttachOptions & ScopeOptions;
 
 const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
+/** Shows and replaces a merchant's routing rule. */
 export function routingCommand(): Command {
   return new Command("routing")
     .description("in which order a merchant's gateways are asked, and when the next one is")

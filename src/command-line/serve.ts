@@ -9,6 +9,7 @@ const roles: readonly Role[] = ["edge", "worker", "vault", "sandbox"];
 // Longer than the longest step that a stop waits for: the webhook of 15 s (events/egress.ts).
 const stopWithinMs = 20_000;
 
+/** Runs the roles that it is told, until SIGTERM. */
 export function serveCommand(): Command {
   return new Command("serve")
     .description("run one or more roles until SIGTERM, configured by SWITCHYARD_… variables")

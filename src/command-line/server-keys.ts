@@ -6,6 +6,7 @@ import { generateKeyFile } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
+/** Makes the installation's own keys. */
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
     .description("the installation's own keys (merchants' API keys: switchyard keys)")

@@ -1,7 +1,7 @@
 /** `switchyard session`: payment sessions over the public REST API, as a merchant's backend would. */
-import { randomUUID } from "node:crypto";
 import { Command, InvalidArgumentError } from "commander";
-import { createRestClient, type PaymentSession } from "../client/rest-client.ts";
+import type { PaymentSession } from "../client/merchant/payment-session.ts";
+import { RestClient } from "../client/merchant/rest-client.ts";
 import { readCommandLineVariables } from "../config.ts";
 import { Secret } from "../platform/secrets.ts";
 import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
@@ -18,6 +18,7 @@ type CreateOptions = RestOptions & {
   readonly idempotencyKey?: string;
 };
 
+/** Creates and shows payment sessions with a merchant's key. */
 export function sessionCommand(): Command {
   return new Command("session")
     .description("payment sessions, over the public REST API as a merchant's backend would")
@@ -39,7 +40,7 @@ function createCommand(): Command {
       const { amount: amountMinor, currency, order: orderRef, email: customerEmail } = options;
       const created = await clientOf(options).createSession(
         { amountMinor, currency, orderRef, customerEmail },
-        options.idempotencyKey ?? randomUUID(),
+        { idempotencyKey: options.idempotencyKey },
       );
       print(options, created, ({ sessionId, status, expiresAt, clientSecret }) => [
         `${sessionId}  ${status}, accepts payment until ${expiresAt}`,
@@ -69,7 +70,7 @@ function restCommand(name: string, about: { description: string; example: string
 function clientOf(options: RestOptions) {
   const given = options.secretKeyFile ? readSecretFile(options.secretKeyFile) : readCommandLineVariables().secretKey;
   if (options.restBase !== undefined) {
-    if (given) return createRestClient(options.restBase, given);
+    if (given) return new RestClient({ restBase: options.restBase, secretKey: given.expose() });
     throw new UsageError("Give the secret key with --secret-key-file, or set SWITCHYARD_SECRET_KEY.");
   }
   const { restBase, merchants } = demoOf(options);
@@ -77,7 +78,7 @@ function clientOf(options: RestOptions) {
   const ownedByDemo = options.merchant === undefined || merchant?.merchantId === options.merchant;
   const secretKey =
     given ?? (ownedByDemo && merchant ? new Secret(merchant[options.environment].secretKey) : undefined);
-  if (secretKey) return createRestClient(restBase, secretKey);
+  if (secretKey) return new RestClient({ restBase, secretKey: secretKey.expose() });
   throw new UsageError("The demo does not know this merchant's key: give it with --secret-key-file.");
 }
 

@@ -13,6 +13,7 @@ import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts
 
 type WorkListOptions = AttachOptions & EnvironmentOptions;
 
+/** Lists what waits for a person, and closes a row in a person's name. */
 export function workListCommand(): Command {
   return new Command("work-list")
     .description("alarms that wait for a person, over all merchants of an environment")

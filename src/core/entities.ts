@@ -1,10 +1,12 @@
 /** The payment session, its attempts and the routing rule, as their tables hold them. The migrations own constraints and guards. */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
+/** Every public state of a session. */
 export const sessionStatuses = ["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 /** Public state of a session; all but CREATED are final. */
 export type SessionStatus = (typeof sessionStatuses)[number];
 
+/** Every state of an attempt, as docs/safety.md draws them. */
 export const attemptStatuses = [
   "AUTHORIZING",
   "AUTHORIZED",
@@ -18,6 +20,7 @@ export const attemptStatuses = [
 /** State of one attempt; safety.md of the docs draws the transitions. */
 export type AttemptStatus = (typeof attemptStatuses)[number];
 
+/** Every reason why an attempt did not hold. */
 export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR"] as const;
 /** Why an attempt did not hold. */
 export type FailureKind = (typeof failureKinds)[number];
@@ -39,6 +42,7 @@ export type PlannedConnection = {
 /** A connection the plan left out, and why. */
 export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
 
+/** The columns of payment_session. */
 export const PaymentSessionEntity = defineEntity({
   name: "PaymentSession",
   tableName: "payment_session",
@@ -77,6 +81,7 @@ export const PaymentSessionEntity = defineEntity({
   },
 });
 
+/** The columns of attempt that the flow reads and writes. */
 export const AttemptEntity = defineEntity({
   name: "Attempt",
   tableName: "attempt",
@@ -115,6 +120,7 @@ export const AttemptEntity = defineEntity({
   },
 });
 
+/** The columns of routing_rule. */
 export const RoutingRuleEntity = defineEntity({
   name: "RoutingRule",
   tableName: "routing_rule",
@@ -127,6 +133,9 @@ export const RoutingRuleEntity = defineEntity({
   },
 });
 
+/** One payment of one customer, from its creation to its only end. */
 export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
+/** One try of a payment at one gateway. */
 export type Attempt = InferEntity<typeof AttemptEntity>;
+/** One version of a merchant's rule: in which order gateways are asked, and after what the next one is. */
 export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;

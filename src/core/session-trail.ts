@@ -14,6 +14,7 @@ export type SessionWithTrail = {
 export type TrailRow = PaymentSession & { overdue: boolean; readAt: Date; attempts: Record<string, unknown>[] };
 
 // One statement, so that status and trail belong to the same moment.
+/** Reads a session with its attempts and the moment of the reading, in one statement. */
 export const selectTrail: Statement = {
   name: "select_session_with_trail",
   text: `

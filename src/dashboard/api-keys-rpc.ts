@@ -16,6 +16,7 @@ import { scopedVisitOf } from "./visit.ts";
 
 const kindMessages: Record<KeyKind, ApiKey_Kind> = { secret: ApiKey_Kind.SECRET, publishable: ApiKey_Kind.PUBLISHABLE };
 
+/** The rpcs that list a merchant's API keys and put a new one in the place of another. */
 export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof ApiKeyService> {
   return {
     async listApiKeys(_request, context) {

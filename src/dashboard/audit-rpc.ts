@@ -8,6 +8,7 @@ import { pageSizeDefault } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { scopedVisitOf } from "./visit.ts";
 
+/** The rpc that shows who changed what of a merchant's. */
 export function createAuditService(): ServiceImpl<typeof AuditService> {
   return {
     async listAuditEntries(request, context) {

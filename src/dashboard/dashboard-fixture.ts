@@ -25,6 +25,7 @@ import { createDashboardRoutes } from "./routes.ts";
 
 const brand = "switchyard";
 
+/** A served dashboard, its merchant and its operators. */
 export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
 
 /** Close it when the file's tests are done. */

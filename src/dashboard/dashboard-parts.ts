@@ -13,6 +13,7 @@ export type DashboardEnvironment = {
   readonly endpoints: EndpointContext;
 };
 
+/** What every rpc of the dashboard is built from. */
 export type DashboardParts = {
   /** Both in the demo, one in a live installation. */
   readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;

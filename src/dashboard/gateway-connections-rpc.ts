@@ -21,6 +21,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { type Scope, scopedVisitOf } from "./visit.ts";
 
+/** The rpcs that connect a merchant's gateway accounts and verify their credentials. */
 export function createGatewayConnectionService(parts: DashboardParts): ServiceImpl<typeof GatewayConnectionService> {
   return {
     async addGatewayConnection(request, context) {

@@ -13,6 +13,7 @@ import { encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { type Visit, visitOf } from "./visit.ts";
 
+/** The rpcs that make and list merchants. */
 export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof MerchantService> {
   return {
     async createMerchant({ name }, context) {

@@ -12,6 +12,7 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { environmentVisitOf } from "./visit.ts";
 
+/** The rpc that shows what each comparison with the gateways could see. */
 export function createReconciliationService({ entropy }: DashboardParts): ServiceImpl<typeof ReconciliationService> {
   return {
     async listComparisonRuns(request, context) {

@@ -18,6 +18,7 @@ import { scopedVisitOf } from "./visit.ts";
 
 const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
+/** The rpcs that show and replace a merchant's routing rule. */
 export function createRoutingRuleService(): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {

@@ -11,6 +11,7 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { scopedVisitOf } from "./visit.ts";
 
+/** The rpcs that show and change what a merchant sets for its checkouts. */
 export function createSettingsService(): ServiceImpl<typeof SettingsService> {
   return {
     async getSettings(_request, context) {

@@ -15,6 +15,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { scopedVisitOf } from "./visit.ts";
 
+/** The rpcs that register, verify and list a merchant's webhook endpoints. */
 export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpointService> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {

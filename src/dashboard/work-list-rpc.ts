@@ -15,6 +15,7 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { environmentVisitOf } from "./visit.ts";
 
+/** The rpcs that show the work list and close a row in the caller's name. */
 export function createWorkListService({ entropy }: DashboardParts): ServiceImpl<typeof WorkListService> {
   return {
     async listWorkItems(request, context) {

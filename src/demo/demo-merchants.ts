@@ -10,6 +10,7 @@ import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
 import { moveShopEndpoint } from "./shop-endpoint.ts";
 
+/** The demo's merchants, with the keys that the shop needs of the first one. */
 export type DemoMerchants = {
   readonly credentials: Pick<DemoFile, "merchants" | "operatorToken">;
   readonly shopKeys: { readonly secretKey: string; readonly signingSecret: string };

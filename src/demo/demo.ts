@@ -19,6 +19,7 @@ import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
 
+/** What a person may choose: where the demo listens and keeps its state, and servers of their own. */
 export type DemoOptions = {
   readonly port: number;
   readonly state: string;

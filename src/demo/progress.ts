@@ -2,6 +2,7 @@
 import { groupTitles } from "../gateways/sandbox/card-words.ts";
 import type { DemoFile } from "./demo-file.ts";
 
+/** Tells a person how far the start is; says nothing where nobody looks. */
 export class Progress {
   readonly #quiet: boolean;
 

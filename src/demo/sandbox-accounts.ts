@@ -5,6 +5,7 @@ import { encodeId } from "../platform/ids.ts";
 /** What a merchant enters to connect an account, in clear. */
 export type ClearCredentials = Readonly<Record<string, string>>;
 
+/** Opens accounts at the pretend acquirers for the demo's merchants. */
 export class SandboxAccounts {
   readonly #origin: string;
   readonly #apiOrigin: string;

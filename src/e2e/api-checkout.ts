@@ -12,6 +12,7 @@ export type OpenedSession = {
   readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string };
 };
 
+/** A checkout, as the widget's rpc shows it. */
 export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
 
 /** What the demo's first merchant does in test, unless another key is given. */

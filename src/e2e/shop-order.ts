@@ -1,6 +1,7 @@
 /** An order at the demo shop without a browser: what its pages say, as plain HTTP. */
 import type { OpenedSession } from "./api-checkout.ts";
 
+/** An order that waits for its payment. */
 export type ShopOrder = { readonly orderRef: string; readonly session: OpenedSession };
 
 /** Buys the shop's product; its session is what the checkout page brings along. */

@@ -12,6 +12,7 @@ import { parseRetryAfterMs, planNextTry } from "./retry-schedule.ts";
 import { signWebhook } from "./signature.ts";
 import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
 
+/** What one webhook try needs. */
 export type DeliverContext = SealingContext & {
   readonly database: Database;
   readonly entropy: Entropy;

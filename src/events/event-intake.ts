@@ -7,6 +7,7 @@ import { fanOut } from "./fan-out.ts";
 import { parseEvent } from "./outbox.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
+/** What taking events in works with. */
 export type IntakeContext = { readonly database: Database; readonly nats: NatsLink; readonly stream: EventStream };
 
 // One statement's worth; ten such batches may be unacknowledged (streams.ts).

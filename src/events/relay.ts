@@ -6,6 +6,7 @@ import type { NatsLink } from "../platform/nats.ts";
 import { encodeEvent } from "./outbox.ts";
 import { type EventStream, ensureEventStream, isStreamMissing } from "./streams.ts";
 
+/** What the relay works with. */
 export type RelayContext = {
   readonly database: Database;
   readonly nats: NatsLink;

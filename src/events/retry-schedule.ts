@@ -27,6 +27,7 @@ const jitter = 0.1;
 /** How many tries a delivery gets before a person has to ask for more. */
 export const triesMax = pausesMs.length;
 
+/** What follows a failed try: another one after a pause, or none. */
 export type NextTry = { readonly kind: "retry"; readonly pauseMs: number } | { readonly kind: "exhausted" };
 
 /**

@@ -2,6 +2,7 @@
 import type { Entropy } from "../platform/entropy.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 
+/** What sealing a signing secret needs: the keys, and the environment it is bound to. */
 export type SealingContext = { readonly sealing: KeyRing; readonly environmentName: string };
 
 // As long as the HMAC's output: more would not make it stronger.

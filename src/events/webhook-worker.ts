@@ -5,6 +5,7 @@ import { DeliveryLane } from "./delivery-lane.ts";
 import { type IntakeContext, openWorkerConsumer, receiveOnce } from "./event-intake.ts";
 import { sweepOnce } from "./fan-out.ts";
 
+/** A webhook worker that is running. */
 export type WebhookWorker = {
   /** Looks for deliveries of these endpoints now, after one was verified or enabled. */
   hint(endpointIds: readonly string[]): void;

@@ -7,6 +7,7 @@ export type Amount = { readonly amountMinor: number; readonly currency: string }
 /** How many decimals a gateway gives to each currency it takes. A currency without a row cannot be sent there. */
 export type CurrencyTable = Readonly<Record<string, number>>;
 
+/** Money as a gateway counts it, or why it cannot. */
 export type GatewayAmount =
   | { readonly type: "exact"; readonly value: number }
   | { readonly type: "impossible"; readonly because: string };

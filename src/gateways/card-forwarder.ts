@@ -25,6 +25,7 @@ export type CardShown = { readonly brand: string; readonly last4: string };
 /** The gateway's reply, card numbers masked, and the card it was about where the vault still knew it. */
 export type ForwardReply = { readonly reply: GatewayReply; readonly card?: CardShown | undefined };
 
+/** Hands requests that carry a card to the vault, which fills it in and sends them on. */
 export interface CardForwarder {
   /** Sends once and never throws: what went wrong, and whether a byte had left, is in the reply. */
   forward(request: ForwardRequest): Promise<ForwardReply>;

@@ -17,6 +17,7 @@ import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "./amount
 import type { NotProcessedCause } from "./connector.ts";
 import { classifyDecline, type DeclineTable, declineCodes } from "./declines.ts";
 
+/** What the suite needs to know of a connector. */
 export type ConformanceSubject = BenchSubject & {
   readonly gateway: string;
   readonly declines: DeclineTable;
@@ -29,6 +30,7 @@ export type ConformanceSubject = BenchSubject & {
 
 const unknownAnswer = { type: "unknown", kind: "GATEWAY_ERROR" };
 
+/** Declares the tests that every connector passes. */
 export function describeConformance(subject: ConformanceSubject): void {
   describe(`${subject.gateway} keeps the connector contract`, () => {
     let bench: GatewayBench;

@@ -18,6 +18,7 @@ export const declineCodes = [
   "session_expired",
 ] as const;
 
+/** A public decline code: one of a closed list, whichever gateway said no. */
 export type DeclineCode = (typeof declineCodes)[number];
 
 /** The kinds of "no". FRAUD never fails over; the other two obey the routing rule unless a stop forbids it. */

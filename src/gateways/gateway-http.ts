@@ -25,6 +25,7 @@ export type GatewayReply =
       readonly lostAtVault?: true | undefined;
     };
 
+/** One request to a gateway, ready to be sent. */
 export type GatewayRequest = {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -40,6 +41,7 @@ const answerBytesMax = 1024 * 1024;
 // Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely.
 const connectTimeoutMs = 3_000;
 
+/** The connections of one process to all gateways. Close it when nothing is under way any more. */
 export class GatewayHttp {
   readonly #agent: Agent;
   /** Errors that came out of the connecting phase: DNS, TCP, TLS. Undici hands the same object to the waiting request. */
@@ -115,6 +117,7 @@ export function parseJsonObject(body: Uint8Array): Readonly<Record<string, unkno
   }
 }
 
+/** Whether what a gateway sent is a JSON object, and no array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

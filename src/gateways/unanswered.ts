@@ -2,6 +2,7 @@
 import type { NotProcessed, Unknown } from "./connector.ts";
 import type { GatewayReply } from "./gateway-http.ts";
 
+/** A call that brought no answer, and how far it had got. */
 export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
 
 /** An authorize without an answer: nothing happened when nothing was sent; otherwise anything may have. */

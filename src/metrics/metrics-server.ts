@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Registry } from "prom-client";
 import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
 
+/** What is shown, and how it is brought up to date. */
 export type MetricsParts = {
   readonly registry: Registry;
   /** Brings the registry up to date before it is shown. */

@@ -1,6 +1,7 @@
 /** Runs one kind of background work turn by turn: on an interval, sooner on a hint, and never twice at once. */
 import type { Logger } from "./log.ts";
 
+/** A kind of background work that is running. */
 export type Loop = {
   /** Runs a turn soon; while one is running, another one after it. Never throws and costs nothing to repeat. */
   wake(): void;

@@ -3,6 +3,7 @@ import { type ConnectionOptions, connect, Events, type NatsConnection } from "na
 import type { Logger } from "./log.ts";
 import { runLoop } from "./loop.ts";
 
+/** A connection to NATS that comes, breaks and mends by itself. */
 export type NatsLink = {
   /** The connection, which mends itself when it breaks. Throws while it is broken, and until the first one is there. */
   connection(): NatsConnection;

@@ -5,6 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 
+/** The environment that signed claims are for; they count in no other. */
 export type EnvironmentName = "test" | "live";
 
 /** Lets a page tokenize cards for one session. A secret of the same rank as the client secret. */

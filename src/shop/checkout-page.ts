@@ -6,6 +6,7 @@ import { page, priceText } from "./page.ts";
 import { product } from "./product-page.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
+/** The page on which an order is paid, with test cards to try. */
 export function checkoutPage(
   order: Order,
   { apiOrigin, testCards }: { apiOrigin: string; testCards: readonly TestCard[] },

@@ -1,11 +1,12 @@
 /** What became of an order: its status, the way its payment took, and the webhooks received. */
 
+import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-session.ts";
 import { type Html, html } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
-import type { AttemptState, SessionState } from "./payment-api.ts";
 import { product } from "./product-page.ts";
 
+/** The page that shows an order as it stands. */
 export function orderPage(order: Order): string {
   return page(
     `Order ${order.orderRef}`,
@@ -37,7 +38,7 @@ ${order.webhooks.length ? html`<ul class="trail">${order.webhooks.map(webhook)}<
 // The session stays SUCCEEDED, because the gateway had taken the capture on: what now is the shop's to settle.
 const captureFailed = html`<p class="alarm">The gateway has reported that the capture failed: the money does not come.</p>`;
 
-function statusLine(state: SessionState | undefined): Html {
+function statusLine(state: PaymentSession | undefined): Html {
   if (!state) return html`<p class="note">Asking…</p>`;
   const paid =
     state.capturedVia &&
@@ -49,7 +50,7 @@ function statusLine(state: SessionState | undefined): Html {
 <p class="note">Session <code>${state.sessionId}</code></p>`;
 }
 
-function attempt(state: AttemptState): Html {
+function attempt(state: PaymentAttempt): Html {
   const { sequence, gateway, status, because, failureKind, declineCode, gatewayCode, durationMs, next } = state;
   const why = [failureKind, declineCode ?? gatewayCode].filter((one) => one !== undefined);
   const duration = durationMs !== undefined && html`<small>${durationMs}&nbsp;ms</small>`;

@@ -1,7 +1,7 @@
 /** The shop's orders. In memory: a real shop keeps them in its database. */
 
 import { EventEmitter } from "node:events";
-import type { CreatedSession, SessionState } from "./payment-api.ts";
+import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/payment-session.ts";
 
 /** A verified webhook, as it came. */
 export type ReceivedWebhook = {
@@ -10,20 +10,22 @@ export type ReceivedWebhook = {
   readonly receivedAt: Date;
 };
 
+/** One purchase, with what the shop knows of its payment. */
 export type Order = {
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
   /** The payment sessions of this order: one, and one more for every try after a decline. */
-  readonly sessions: CreatedSession[];
+  readonly sessions: CreatedPaymentSession[];
   /** The newest session as the service last told it. */
-  state: SessionState | undefined;
+  state: PaymentSession | undefined;
   readonly webhooks: ReceivedWebhook[];
 };
 
 // A demo may run for weeks; nobody looks at the thousandth order.
 const ordersMax = 1_000;
 
+/** The latest orders, and a signal when one changes. */
 export class Orders {
   readonly #orders = new Map<string, Order>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
@@ -41,7 +43,7 @@ export class Orders {
   }
 
   /** Keeps what the service says about the order's newest session; an answer about an older one changes nothing. */
-  recordState(order: Order, state: SessionState): void {
+  recordState(order: Order, state: PaymentSession): void {
     if (state.sessionId !== order.sessions.at(-1)?.sessionId) return;
     order.state = state;
     this.#changes.emit(order.orderRef);

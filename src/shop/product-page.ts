@@ -3,8 +3,10 @@
 import { html } from "./html.ts";
 import { page, priceText } from "./page.ts";
 
+/** What is for sale; its price is in minor units. */
 export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
 
+/** The page with the product and the button that buys it. */
 export function productPage(): string {
   return page(
     product.name,

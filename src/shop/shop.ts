@@ -4,18 +4,20 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ApiError } from "../client/merchant/api-error.ts";
+import { RestClient } from "../client/merchant/rest-client.ts";
 import { checkoutPage } from "./checkout-page.ts";
 import { html } from "./html.ts";
 import { refreshState, streamOrder } from "./order-events.ts";
 import { orderPage } from "./order-page.ts";
 import { type Order, Orders } from "./orders.ts";
 import { contentSecurityPolicy, page } from "./page.ts";
-import { PaymentApi, PaymentApiError } from "./payment-api.ts";
 import { product, productPage } from "./product-page.ts";
 import { readText } from "./request-body.ts";
 import type { TestCard } from "./test-card-list.ts";
 import { WebhookReceiver } from "./webhooks.ts";
 
+/** How the shop reaches the payment service, and where it listens. */
 export type ShopConfig = {
   /** The REST address with its version, such as `https://pay.example/api/v1`. */
   readonly restBase: string;
@@ -31,6 +33,7 @@ export type ShopConfig = {
   readonly testCards: readonly TestCard[];
 };
 
+/** A shop that is open, and where. */
 export type Shop = { readonly origin: string; close(): Promise<void> };
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly orderRef: string };
@@ -57,7 +60,7 @@ export async function startShop(config: ShopConfig): Promise<Shop> {
 
 function routesOf(config: ShopConfig): Route[] {
   const orders = new Orders();
-  const api = new PaymentApi(config);
+  const api = new RestClient({ restBase: config.restBase, secretKey: config.secretKey });
   const webhooks = new WebhookReceiver(config.signingSecret, orders);
   const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
   const checkoutPolicy = contentSecurityPolicy(config);
@@ -105,10 +108,7 @@ function routesOf(config: ShopConfig): Route[] {
       method: "POST",
       path: /^\/webhooks$/,
       handle: async ({ request, response }) => {
-        const headers = Object.fromEntries(
-          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-        );
-        response.writeHead(webhooks.receive(headers, await readText(request))).end();
+        response.writeHead(webhooks.receive(request.headers, await readText(request))).end();
       },
     },
     file("/shop.css", "text/css"),
@@ -120,10 +120,10 @@ function routesOf(config: ShopConfig): Route[] {
 }
 
 /** A session of an order. The key makes a repeated call, after a lost answer or a double click, return the same one. */
-async function openSession(order: Order, api: PaymentApi) {
+async function openSession(order: Order, api: RestClient) {
   const { orderRef, amountMinor, currency, sessions } = order;
   const idempotencyKey = `${orderRef}-${sessions.length + 1}`;
-  const session = await api.createSession({ orderRef, amountMinor, currency }, idempotencyKey);
+  const session = await api.createSession({ orderRef, amountMinor, currency }, { idempotencyKey });
   if (!sessions.some(({ sessionId }) => sessionId === session.sessionId)) sessions.push(session);
   order.state = undefined;
   return session;
@@ -153,9 +153,9 @@ function answerError(error: unknown, response: ServerResponse): void {
   } else if (error instanceof NotFound) {
     response.statusCode = 404;
     sendPage(response, page("Not found", html`<h1>Not found</h1><p>${error.message}</p>`));
-  } else if (error instanceof PaymentApiError) {
+  } else if (error instanceof ApiError) {
     response.statusCode = 502;
-    const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId}</code></p>`;
+    const facts = html`<p class="note"><code>${error.code}</code> · request <code>${error.requestId ?? "none"}</code></p>`;
     sendPage(response, page("Payment service", html`<h1>No payment today</h1><p>${error.message}</p>${facts}`));
   } else {
     console.error(error);

@@ -19,6 +19,7 @@ export type Finding = {
   readonly refused: ReadonlyMap<string, number>;
 };
 
+/** The rule with this id; throws, with those that there are, when there is none. */
 export function findRule(id: string): Rule {
   const rule = rules.find((one) => one.id === id);
   if (rule === undefined)
@@ -112,6 +113,7 @@ export function writeTable(findings: readonly Finding[]): string {
   return [head, "|---|---|---|---|---|---|", ...rows].join("\n");
 }
 
+/** The cell of the table in docs/safety.md: what was found, after how many seeds. */
 export function describeFinding({ rule, variant, violation, seeds, refused }: Finding): string {
   const others = variant === "withOthers" ? `with ${rule.coveredBy?.map((id) => `\`${id}\``).join(" and ")}: ` : "";
   if (violation === undefined)

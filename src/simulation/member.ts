@@ -24,6 +24,7 @@ export type MemberParts = {
 // The pause between two turns of a loop.
 const turnMs = 1_000;
 
+/** A process that serves submissions, takes notices in and runs its turns. */
 export class Member {
   readonly process: SimulatedProcess;
   readonly #parts: MemberParts;

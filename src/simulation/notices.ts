@@ -9,6 +9,7 @@ import type { Stage } from "./simulated-process.ts";
 const repeatMs = 15_000;
 const delayedMs = 180_000;
 
+/** Carries every notice of a run. */
 export class NoticeCarrier {
   readonly #stage: Stage;
   readonly #members: readonly Member[];

@@ -1,6 +1,7 @@
 /** The rows of a run's session as they stand, read past all code of the product. */
 import type { QueryResult } from "pg";
 
+/** What the checks look at in an attempt. */
 export type ObservedAttempt = {
   readonly id: string;
   readonly sequence: number;
@@ -15,6 +16,7 @@ export type ObservedAttempt = {
   readonly void_kind: string | null;
 };
 
+/** What the checks look at in a session. */
 export type ObservedSession = {
   readonly id: string;
   readonly status: string;
@@ -29,6 +31,7 @@ export type ObservedSession = {
   readonly submitted_at: string | null;
 };
 
+/** What the checks look at in an event. */
 export type ObservedEvent = { readonly type: string; readonly sequence: number };
 
 /** One moment of a session. */
@@ -55,6 +58,7 @@ export function observedQuery(sessionId: string) {
   };
 }
 
+/** The moment that the statement above has read. */
 export function observedOf({ rows }: QueryResult): Observed {
   return rows[0] as Observed;
 }

@@ -13,16 +13,19 @@ export const accounts = [
   { gateway: "ADYEN", account: "second" },
 ] as const satisfies readonly { gateway: Gateway; account: string }[];
 
+/** The gateways that a simulated merchant may have. */
 export type SimulatedGatewayName = (typeof accounts)[number]["gateway"];
 
 const executionLimitMs = 30_000;
 
+/** What kind of gateway each of them is. */
 export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
   STRIPE: { canRead: true, refusesVoidedReference: true, executionLimitMs },
   PAYPAL: { canRead: true, refusesVoidedReference: false, executionLimitMs },
   ADYEN: { canRead: false, refusesVoidedReference: false, executionLimitMs },
 };
 
+/** One press of the pay button. */
 export type Submission = {
   readonly atMs: number;
   readonly token: string;
@@ -30,6 +33,7 @@ export type Submission = {
   readonly patienceMs: number;
 };
 
+/** Everything that a seed decides beforehand; the faults come by dice while it runs. */
 export type Schedule = {
   readonly processes: number;
   readonly sessionLifetimeMs: number;
@@ -43,6 +47,7 @@ export type Schedule = {
   readonly readsAtMs: readonly number[];
 };
 
+/** Draws what is played; the same dice draw the same. */
 export function drawSchedule(dice: Dice): Schedule {
   const expiresSoon = dice.chance(0.1);
   const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;

@@ -11,6 +11,7 @@ import type { Order, Report } from "./seed-runner.ts";
 /** A PostgreSQL for simulations only; `stop` leaves nothing of it. */
 export type SimulationServer = { readonly url: string; stop(): Promise<void> };
 
+/** Starts a PostgreSQL for simulations alone. Stop it at the end. */
 export async function startSimulationServer(): Promise<SimulationServer> {
   const stateFolder = await mkdtemp(join(tmpdir(), "switchyard-simulation-"));
   const postgres = await startPrivatePostgres({ stateFolder, dataName: "postgres", forTests: true });
@@ -23,6 +24,7 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   };
 }
 
+/** Which seeds are played, on which code, and how many at once. */
 export type SimulationOptions = {
   readonly serverUrl: string;
   /** The folder of the code to simulate: this one's root, or a copy of it with a rule removed. */

@@ -52,6 +52,7 @@ const broken: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "no wh
 // Beyond it nobody waits for the answer to a capture, a void or a look-up, but it may still be executed.
 const settlingLateMs = 120_000;
 
+/** The way from one process to one gateway and back. */
 export class SimulatedConnector implements Connector {
   readonly gateway: Gateway;
   readonly canRead: boolean;

@@ -22,8 +22,10 @@ export type GatewayShape = {
   readonly executionLimitMs: number;
 };
 
+/** What a request to a gateway is about. */
 export type Payment = { readonly attemptReference: string; readonly amountMinor: number; readonly currency: string };
 
+/** One authorization on a gateway's record, and how often its money was taken. */
 export type Authorization = Payment & {
   readonly gatewayReference: string;
   state: "held" | "captured" | "voided" | "declined";
@@ -33,13 +35,16 @@ export type Authorization = Payment & {
   captureFailed: boolean;
 };
 
+/** What a gateway says to an authorize. */
 export type AuthorizeReply =
   | { readonly type: "held"; readonly authorization: Authorization }
   | { readonly type: "busy" }
   | { readonly type: "error" }
   | { readonly type: "silence" }
   | Declined;
+/** What a gateway says to a capture. */
 export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
+/** What a gateway says to a void. */
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
 /** Tells of a change by a notice; only gateways that cannot be read do. */
@@ -49,6 +54,7 @@ export type Report = (
   declined?: Declined,
 ) => void;
 
+/** One gateway of a run, with its records and its moods. */
 export class SimulatedGateway {
   readonly shape: GatewayShape;
   readonly authorizations: Authorization[] = [];

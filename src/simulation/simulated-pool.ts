@@ -12,6 +12,7 @@ type Parts = {
   readonly epochMs: number;
 };
 
+/** One process's pool; what it had open breaks when the process is killed. */
 export class SimulatedPool {
   readonly #parts: Parts;
   readonly #open = new Set<SimulatedClient>();

@@ -25,6 +25,7 @@ type Awaited<Value> = {
   readonly reject: (error: unknown) => void;
 };
 
+/** One process, whose every await may be its last. */
 export class SimulatedProcess {
   readonly name: string;
   /** Called when it is killed, and again each time it has started. */

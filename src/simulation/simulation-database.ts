@@ -33,6 +33,7 @@ const simulatedClock = `
 const firstEpochMs = Date.UTC(2026, 0, 1);
 const betweenEpochsMs = 3 * 24 * 3_600_000;
 
+/** Makes a migrated database of its own, whose `app.clock()` stands where the run sets it. */
 export async function createSimulationDatabase(serverUrl: string): Promise<SimulationDatabase> {
   const name = `simulation_${randomBytes(6).toString("hex")}`;
   const url = Object.assign(new URL(serverUrl), { pathname: name }).href;

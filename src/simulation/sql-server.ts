@@ -38,6 +38,7 @@ const backendsMax = 16;
 
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i;
 
+/** One server with a few connections, which the simulated ones take in turn. */
 export class SqlServer {
   /** Called after each statement that has changed rows for everybody to see. */
   onChange: () => Promise<void> = async () => {};

@@ -5,6 +5,7 @@ import type { RunResult } from "./run.ts";
 // Where the output is no terminal, a line now and then.
 const lineEveryMs = 10_000;
 
+/** What was played and found so far. */
 export class SimulationTally {
   readonly #bar: SingleBar;
   readonly #startedAt = performance.now();

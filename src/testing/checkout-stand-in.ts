@@ -7,9 +7,11 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Checkout, CheckoutSchema, CheckoutService, OutcomeSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status as Status } from "../../gen/payments/v1/payment_session_pb.ts";
 
+/** The only session that the stand-in knows, and below it its client secret. */
 export const standInSession = "ps_01k0standin";
 export const standInClientSecret = `${standInSession}_secret_t1_abcdef`;
 
+/** Where the stand-in says that the vault is, and what answers all else. */
 export type CheckoutStandInOptions = {
   readonly vaultOrigin: string;
   /** Answers what is no RPC. */

@@ -8,6 +8,7 @@ const destinations: Readonly<Record<string, { path: string; contentType: string 
   "SANDBOX_B authorize": { path: "/b/payments", contentType: "application/json" },
 };
 
+/** Fills in the card it was given last, and keeps what the connector had written. */
 export class TestForwarder implements CardForwarder {
   /** Every request as the connector wrote it, placeholders and all. */
   readonly requests: ForwardRequest[] = [];

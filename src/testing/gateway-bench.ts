@@ -8,6 +8,7 @@ import { TestForwarder } from "./forwarder.ts";
 import { type Answer, Receiver } from "./receiver.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 
+/** A card that both acquirers approve, and below it one that both decline. */
 export const approvedCard = "4242424242424242";
 export const declinedCard = "4000000000009995";
 
@@ -17,8 +18,10 @@ export const noticePath = "/notices";
 /** What the man in the middle makes of an honest answer. */
 export type Spoil = (honest: { readonly status: number; readonly body: string }) => Answer;
 
+/** A connector before its gateway, with what a test sees and spoils between them. */
 export type GatewayBench = Awaited<ReturnType<typeof startGatewayBench>>;
 
+/** The connector that is put on the bench, and the credentials it calls with. */
 export type BenchSubject = {
   readonly connect: (parts: ConnectorParts) => Connector;
   readonly credentials: Credentials;

@@ -5,6 +5,7 @@ import type { FaultKind, FaultPlan } from "../gateways/sandbox/faults.ts";
 import type { AcquirerName, Authorization } from "../gateways/sandbox/ledger.ts";
 import type { PauseFilter } from "../gateways/sandbox/pauses.ts";
 
+/** Looks into the pretend acquirers, stops and releases them, and sets their faults. */
 export class SandboxControl {
   readonly #admin: string;
 

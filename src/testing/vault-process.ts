@@ -12,6 +12,7 @@ import { generateKeyFile, parseKeyFile } from "../server-keys.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { testStateFolder } from "./test-run.ts";
 
+/** One vault process, started anew as often as a test wants. */
 export class VaultProcess {
   readonly #variables: Readonly<Record<string, string>>;
   readonly #signing: SigningKey;

@@ -6,6 +6,7 @@ describe("findEnvironmentReads()", () => {
   it("lets config.ts read the environment and nobody else, and does not mind a comment", () => {
     const sources = parseSources({
       "src/config.ts": "const port = process.env.PORT;",
+      "src/client/examples/merchant-backend.ts": "const port = process.env.PORT;",
       "src/edge/server.ts": "// process.env is read in config.ts.\nconst port = process.env.PORT;",
     });
     expect(rules.findEnvironmentReads(sources)).toContain(

@@ -8,8 +8,9 @@ const databaseClocks = /(?<!app\.)\b(now|clock_timestamp|statement_timestamp)\(\
 // runIf is for what only one system has; it says which.
 const unrunTests = /^(it|test|describe|suite)\.(skip|only|todo|fails|skipIf)$/;
 
-// Set-up runs before there is anything to configure, and hands its surroundings on to npm and apt.
-const mayReadEnvironment = /^src\/(config\.ts$|set-up\/)/;
+// Set-up runs before there is anything to configure, and hands its surroundings on to npm and apt. An example is somebody
+// else's program, and its environment is its own.
+const mayReadEnvironment = /^src\/(config\.ts$|set-up\/|client\/examples\/)/;
 
 /** Environment variables read beyond config.ts. */
 export function findEnvironmentReads(sources: readonly SourceFacts[]): string[] {

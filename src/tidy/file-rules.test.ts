@@ -60,6 +60,51 @@ describe("findMissingOpenings()", () => {
   });
 });
 
+describe("findUndocumentedExports()", () => {
+  const found = (texts: Readonly<Record<string, string>>) =>
+    rules.findUndocumentedExports(parseSources(texts)).map((problem) => problem.split(" ")[0]);
+  const opening = "/** Owns something. */\n";
+
+  it.each([
+    "export const a = 1;",
+    "export function a() {}",
+    "export async function a() {}",
+    "export class a {}",
+    "export type a = 1;",
+    "export interface a {}",
+    "const a = 1;\nexport { a };",
+    "const a = 1;\nexport { a as b };",
+    "// A line.\nexport const a = 1;",
+  ])("refuses %j, also right below the sentence that the file opens with", (text) => {
+    expect(found({ "src/a.ts": `${opening}${text}` })).toHaveLength(1);
+    expect(found({ "src/a.ts": `${opening}import "node:fs";\n${text}` })).toHaveLength(1);
+  });
+
+  it("takes a sentence for each, and one for constants on lines that follow each other", () => {
+    const sentence = "/** Says what it is. */\n";
+    const constants = `${sentence}export const a = 1;\nexport const b = 2;\n`;
+    expect(found({ "src/a.ts": `${opening}${constants}` })).toEqual([]);
+    expect(
+      found({ "src/a.ts": `${opening}${sentence}export type A = 1;\n${sentence}const b = 1;\nexport { b };` }),
+    ).toEqual([]);
+    expect(found({ "src/a.ts": `${opening}${constants}\nexport const c = 3;` })).toEqual(["src/a.ts:6:"]);
+    expect(found({ "src/a.ts": `${opening}${constants}export type C = 3;` })).toEqual(["src/a.ts:5:"]);
+  });
+
+  it("asks nothing of what is not exported or handed on, of tests, migrations and languages", () => {
+    const bare = "export const a = 1;";
+    expect(
+      found({
+        "src/a.ts": `${opening}const own = 1; export { c } from "./c.ts"; export type { D } from "./d.ts";`,
+        "src/a.test.ts": bare,
+        "src/migrations/environment/migration-001-payment.ts": bare,
+        "widget/locales/de.ts": bare,
+        "widget/vault-sdk/locales/de.ts": bare,
+      }),
+    ).toEqual([]);
+  });
+});
+
 describe("findBarrels()", () => {
   it("names files that only re-export, and every export of everything", () => {
     const sources = parseSources({

@@ -49,6 +49,20 @@ export function findMissingOpenings(sources: readonly SourceFacts[]): string[] {
     .map(({ path }) => `${path}: does not open with a sentence that says what it owns`);
 }
 
+// A migration and a language are read by their file's name and opening: each exports the one thing that all of them do.
+const needsNoSentences = /\.test\.ts$|^src\/migrations\/\w+\/migration-\d+|^widget\/(vault-sdk\/)?locales\//;
+
+/** Exports without a sentence that says in domain words what they are. */
+export function findUndocumentedExports(sources: readonly SourceFacts[]): string[] {
+  return sources
+    .filter(({ path }) => !needsNoSentences.test(path))
+    .flatMap(({ path, exports }) =>
+      exports
+        .filter(({ isDocumented }) => !isDocumented)
+        .map(({ name, line }) => `${path}:${line}: ${name} is exported without a sentence that says what it is`),
+    );
+}
+
 /** Files that only hand on the exports of others, and exports of everything. */
 export function findBarrels(sources: readonly SourceFacts[]): string[] {
   return sources.flatMap(({ path, isBarrel, starExports }) => [

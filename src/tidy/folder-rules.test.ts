@@ -21,6 +21,8 @@ describe("findForbiddenImports()", () => {
     ["anything but platform from the vault", "src/vault/card.ts", "../core/settle.ts"],
     ["anything of ours from the transcoder", "src/transcoder/route.ts", "../platform/errors.ts"],
     ["the server from the widget", "widget/mount.ts", "../src/platform/money.ts"],
+    ["the server from what merchants install", "src/client/merchant/rest-client.ts", "../../platform/secrets.ts"],
+    ["internal clients from the shop", "src/shop/shop.ts", "../client/vault-rpc.ts"],
     ["the server from the dashboard's page", "src/dashboard/ui/pages/keys.ts", "../../keys-rpc.ts"],
   ])("refuses %s", (_what, path, specifier) => {
     const target = new URL(specifier, `file:///${path}`).pathname.slice(1);

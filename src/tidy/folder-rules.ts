@@ -4,7 +4,17 @@ import type { ImportFact, SourceFacts } from "./source-facts.ts";
 const foundation = ["limits", "platform"];
 const capabilities = [...foundation, "accounts", "events", "gateways"];
 const payment = [...capabilities, "core", "notifications"];
-const faces = [...payment, "config", "server-keys", "version", "edge", "dashboard", "transcoder", "client"];
+const faces = [
+  ...payment,
+  "config",
+  "server-keys",
+  "version",
+  "edge",
+  "dashboard",
+  "transcoder",
+  "client",
+  "client/merchant",
+];
 const product = [...faces, "environment", "app", "serve", "migrations", "shop", "demo"];
 
 /** Each place (a folder of src, a file in src itself, or widget) and the places it may import besides itself. */
@@ -36,9 +46,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "command-line": product,
   main: [...product, "command-line"],
   // Typed clients, some of which are what a capability asked for (a card forwarder).
-  client: [...foundation, "gateways"],
+  client: [...foundation, "gateways", "client/merchant"],
+  // What merchants install knows nothing of the server.
+  "client/merchant": [],
+  // Programs that others copy: they may use what they show, and nothing else.
+  "client/examples": ["client", "client/merchant"],
   // A merchant's integration: it may know of us only what any merchant can.
-  shop: [],
+  shop: ["client/merchant"],
   demo: product,
   "set-up": [],
   testing: [...product, "e2e"],
@@ -61,7 +75,8 @@ const pureMayImport = ["src/limits.ts", "src/platform/money.ts", "@bufbuild/prot
 
 /** The place of a file in the table. */
 export function placeOf(path: string): string {
-  if (path.startsWith("src/dashboard/ui/")) return "dashboard/ui";
+  const part = /^src\/(dashboard\/ui|client\/merchant|client\/examples)\//.exec(path)?.[1];
+  if (part !== undefined) return part;
   const [top = "", next = ""] = path.split("/");
   return top === "src" ? next.replace(/\.ts$/, "") : top;
 }

@@ -1,5 +1,11 @@
 /** What the rules know of one source file. Read from the compiler's tree, so that a comment or a string never counts as code. */
-import { type ImportDeclaration, type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+import {
+  type ImportDeclaration,
+  type Node,
+  type SourceFile,
+  type Statement,
+  SyntaxKind,
+} from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
 
 /** One import or re-export. `target` is a path from the checkout for a file of ours, else the specifier as written. */
@@ -11,6 +17,13 @@ export type FunctionFact = { readonly line: number; readonly lines: number; read
 /** Something that a rule may forbid: `Date.now`, `new Date()`, `process.env`, `it.only`, an imported name. */
 export type UseFact = { readonly what: string; readonly line: number };
 
+/**
+ * One name that a file declares and exports. `isDocumented`: a comment stands right before the declaration, or before the
+ * constant on the line above it, where one sentence speaks for both.
+ */
+export type ExportFact = { readonly name: string; readonly line: number; readonly isDocumented: boolean };
+
+/** What the rules know of a file. */
 export type SourceFacts = {
   /** From the checkout, with slashes. */
   readonly path: string;
@@ -21,6 +34,8 @@ export type SourceFacts = {
   readonly functions: readonly FunctionFact[];
   readonly uses: readonly UseFact[];
   readonly literals: readonly UseFact[];
+  /** Without what is handed on from another file. */
+  readonly exports: readonly ExportFact[];
   readonly starExports: readonly UseFact[];
   /** It does nothing but hand on what other files export. */
   readonly isBarrel: boolean;
@@ -43,6 +58,7 @@ export function factsOf(path: string, file: SourceFile): SourceFacts {
     })),
     uses: nodes.flatMap((node) => usesOf(node, file).map((what) => use(node, what))),
     literals: nodes.flatMap((node) => (isText(node) ? [use(node, node.text)] : [])),
+    exports: file.statements.flatMap((statement, index) => exportsOf(statement, file.statements[index - 1], file)),
     starExports: nodes
       .filter((node) => is.isExportDeclaration(node) && node.exportClause === undefined)
       .map((node) => use(node, "export *")),
@@ -65,6 +81,47 @@ function openingCommentOf(text: string): string {
   const block = /^\/\*\*?([\s\S]*?)\*\//.exec(source)?.[1]?.replace(/^\s*\* ?/gm, "");
   const lines = /^(?:\/\/.*\n)+/.exec(source)?.[0].replace(/^\/\/ ?/gm, "");
   return (block ?? lines ?? "").trim();
+}
+
+function exportsOf(statement: Statement, above: Statement | undefined, file: SourceFile): ExportFact[] {
+  const isShared = above !== undefined && isSameGroup(above, statement, file) && hasSentence(above, file);
+  const isDocumented = isShared || hasSentence(statement, file);
+  const line = file.getLineAndCharacterOfPosition(statement.getStart(file)).line + 1;
+  return declaredNames(statement)
+    .map((name) => name.getText(file))
+    .filter((name) => isExported(statement, name, file))
+    .map((name) => ({ name, line, isDocumented }));
+}
+
+function hasSentence(statement: Statement, file: SourceFile): boolean {
+  const before = file.text.slice(statement.pos, statement.getStart(file));
+  // The first comment of a file is about the file.
+  return (before.match(/\/\*\*[\s\S]*?\*\//g) ?? []).length > (statement.pos === 0 ? 1 : 0);
+}
+
+function isSameGroup(above: Statement, statement: Statement, file: SourceFile): boolean {
+  const areConstants = is.isVariableStatement(above) && is.isVariableStatement(statement);
+  return areConstants && file.text.slice(above.end, statement.getStart(file)) === "\n";
+}
+
+function declaredNames(statement: Statement): Node[] {
+  if (is.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name);
+  if (is.isFunctionDeclaration(statement) || is.isClassDeclaration(statement))
+    return statement.name ? [statement.name] : [];
+  const isType = is.isTypeAliasDeclaration(statement) || is.isInterfaceDeclaration(statement);
+  return isType ? [statement.name] : [];
+}
+
+function isExported(statement: Statement, name: string, file: SourceFile): boolean {
+  if (/^export\b/.test(statement.getText(file))) return true;
+  return file.statements.some(
+    (other) =>
+      is.isExportDeclaration(other) &&
+      other.moduleSpecifier === undefined &&
+      other.exportClause !== undefined &&
+      is.isNamedExports(other.exportClause) &&
+      other.exportClause.elements.some((one) => (one.propertyName ?? one.name).getText(file) === name),
+  );
 }
 
 function importOf(path: string, node: Node, line: number): ImportFact[] {

@@ -1,6 +1,7 @@
 /** What is wrong with a card as it stands in the form, before the vault is asked. Pure. */
 import { digitsOf, lookOf, parseExpiry } from "./card-format.ts";
 
+/** A field of the card form. */
 export type FieldName = "number" | "expiry" | "cvc" | "holder";
 
 /** The texts of the fields as the customer sees them. */

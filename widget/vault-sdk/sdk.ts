@@ -8,6 +8,7 @@ import {
   type ToFrame,
 } from "./frame-messages.ts";
 
+/** Where the card frame goes, how it looks, and whom it tells what. */
 export type CardFrameOptions = {
   /** The element that the frame fills; its width is the frame's. */
   readonly container: HTMLElement;
@@ -27,6 +28,7 @@ export type CardFrameOptions = {
 /** A card that the vault keeps, and what may be shown of it. */
 export type TokenizedCard = { readonly token: string; readonly brand: string; readonly last4: string };
 
+/** A card frame in the page, as the page may use it. */
 export type CardFrame = {
   /** Resolves when the customer can type; rejects with `vault_unavailable`. */
   readonly ready: Promise<void>;
@@ -50,6 +52,7 @@ export class CardFrameError extends Error {
   }
 }
 
+/** What the vault's script puts on the page's window. */
 export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardFrame };
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.

@@ -10,6 +10,7 @@ import { it } from "./locales/it.ts";
 import { ja } from "./locales/ja.ts";
 import { pt } from "./locales/pt.ts";
 
+/** Every text of the card frame in one language. */
 export type FrameTexts = {
   readonly labels: Readonly<Record<FieldName, string>>;
   readonly problems: Readonly<Record<FieldProblem, string>>;

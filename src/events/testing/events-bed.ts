@@ -1,6 +1,6 @@
 /** One environment's events for a test file: a migrated database, a loopback egress, sessions to tell of, a clock to move. */
 import { Pool } from "pg";
-import { Database, type Statement } from "../../platform/database.ts";
+import { Database, type Statement, type Tx } from "../../platform/database.ts";
 import { systemEntropy } from "../../platform/entropy.ts";
 import { createLogger } from "../../platform/log.ts";
 import { createTestDatabase } from "../../testing/postgres.ts";
@@ -14,6 +14,7 @@ const insertSession: Statement = {
          VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
 };
 
+/** What a test of events works with; close it at the end. */
 export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;
 
 /** A post to loopback is allowed, over any port and without TLS. */
@@ -47,6 +48,8 @@ export async function openEventsBed() {
     /** The rows of any statement, as the owner sees them. */
     rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
     openSession,
+    /** Runs a change in a transaction. */
+    change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
     /** Records one event of a session, of a new one if none is given. */
     async tell(
       event: { merchantId: string; sessionId?: string; type?: EventType },

@@ -3,6 +3,7 @@
 /** The API key of account `test_acme` is `sandbox_test_acme`. */
 export const apiKeyShape = /^sandbox_(test|live)_[a-z0-9-]{1,40}$/;
 
+/** A merchant's account at a pretend acquirer. */
 export type Account = {
   readonly id: string;
   readonly environment: "test" | "live";
@@ -18,6 +19,7 @@ export type Account = {
 // More than any test or demo opens; the oldest are forgotten beyond it.
 const accountsMax = 10_000;
 
+/** The accounts that are open. */
 export class Accounts {
   readonly #accounts = new Map<string, Account>();
 

@@ -14,6 +14,7 @@ import { Pauses } from "./pauses.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 
+/** The server of both acquirers; closing it lets go of everything that waits. */
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
 
 type Served = {

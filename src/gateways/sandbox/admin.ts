@@ -9,6 +9,7 @@ import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 
+/** What the admin paths show and change. */
 export type AdminParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;

@@ -61,6 +61,7 @@ export type CardOutcome = {
   readonly closedAfterS?: number;
 };
 
+/** A test card: what both acquirers do with it, and what a payment by it comes to. */
 export type TestCard = {
   readonly number: string;
   readonly name: string;

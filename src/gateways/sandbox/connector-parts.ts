@@ -3,6 +3,7 @@ import type { CardForwarder } from "../card-forwarder.ts";
 import type { VerifyRow } from "../connector.ts";
 import type { GatewayHttp } from "../gateway-http.ts";
 
+/** What both sandbox connectors are built from. */
 export type ConnectorParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;

@@ -24,7 +24,9 @@ export const requestFaults = [
 /** What can happen to results and notices, which SANDBOX_B sends by itself. */
 export const reportFaults = ["result_late", "notice_late", "notice_twice"] as const;
 
+/** What may become of a request or of its answer. */
 export type RequestFault = (typeof requestFaults)[number];
+/** Anything that may go wrong, notices included. */
 export type FaultKind = RequestFault | (typeof reportFaults)[number];
 
 /** How often each fault happens, from 0 to 1, and how late is late at most. The same seed draws the same faults in the same order. */
@@ -36,6 +38,7 @@ export type FaultPlan = {
 
 const nothing: FaultPlan = { seed: "", rates: {}, lateMsMax: 0 };
 
+/** Decides, request by request, what goes wrong with it. */
 export class Faults {
   readonly #pauses: Pauses;
   #plan = nothing;

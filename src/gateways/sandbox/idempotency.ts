@@ -6,6 +6,7 @@ type Kept<Answer> = { readonly fingerprint: string; readonly answer: Promise<Ans
 // As many as authorizations are kept, and one each for its capture and its void.
 const keysMax = 300_000;
 
+/** Keeps the first answer to each key; a repeat that comes while it is being made waits for it. */
 export class IdempotencyStore<Answer> {
   readonly #kept = new Map<string, Kept<Answer>>();
 

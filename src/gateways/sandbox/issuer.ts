@@ -4,6 +4,7 @@ import type { AcquirerName, Authorization, Ledger, NewAuthorization, Reference }
 import type { Pauses } from "./pauses.ts";
 import { testCards } from "./test-cards.ts";
 
+/** A payment as the bank sees it, card number and all. */
 export type CardPayment = Reference & {
   readonly number: string;
   readonly orderRef: string;
@@ -31,6 +32,7 @@ export type CardResult =
   | { readonly type: "refused" }
   | { readonly type: "silent" };
 
+/** Answers authorizes by what the test card says, for both acquirers. */
 export class Issuer {
   readonly #ledger: Ledger;
   readonly #pauses: Pauses;

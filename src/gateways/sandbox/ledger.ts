@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { CaptureBehaviour } from "./card-behaviour.ts";
 
+/** Which of the two pretend acquirers: SANDBOX_A or SANDBOX_B. */
 export type AcquirerName = "A" | "B";
 
 /** One authorization on record. Amounts are integers of the acquirer's own unit. */
@@ -26,6 +27,7 @@ export type Authorization = {
   captureWasLost?: boolean;
 };
 
+/** What a merchant asks to be held. */
 export type NewAuthorization = Omit<Authorization, "id" | "status" | "capturedValue" | "openedAt">;
 
 /** Whose authorization, by the merchant side's own name for it. */
@@ -38,6 +40,7 @@ export type Reference = {
 // A day of a busy demo; the oldest are forgotten beyond it.
 const authorizationsMax = 100_000;
 
+/** All money that the pretend acquirers hold, have captured or have given back. */
 export class Ledger {
   readonly #authorizations = new Map<string, Authorization>();
   /** References voided before they were ever authorized: a late authorize of one is refused. */

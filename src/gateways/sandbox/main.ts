@@ -3,12 +3,14 @@ import type { AddressInfo } from "node:net";
 import { createAcquirer } from "./acquirer.ts";
 import type { Delays } from "./issuer.ts";
 
+/** Where the acquirers listen, and how long their slow answers take. */
 export type SandboxOptions = Partial<Delays> & {
   /** 0 takes any free port. */
   readonly port: number;
   readonly host?: string | undefined;
 };
 
+/** The pretend acquirers as they run, and where. */
 export type Sandbox = { readonly origin: string; close(): Promise<void> };
 
 // Longer than the flow waits for an attempt (10 s), so that "late" and "slow" happen after it gave up.

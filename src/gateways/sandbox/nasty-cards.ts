@@ -214,4 +214,5 @@ const wrongAnswers: readonly TestCard[] = [
   },
 ];
 
+/** Every test card of a bad day. */
 export const nastyCards: readonly TestCard[] = [...lostAnswers, ...noAnswers, ...captures, ...wrongAnswers];

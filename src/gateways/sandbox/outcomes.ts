@@ -6,6 +6,7 @@ type Waits = Pick<CardOutcome, "settledAfterS" | "closedAfterS">;
 
 const captured: AttemptOutcome = { status: "CAPTURED" };
 
+/** Captured by the first gateway, and no other asked; `waits` says what takes its time. */
 export function approvedByA(waits: Waits = {}): CardOutcome {
   return { status: "SUCCEEDED", attempts: [captured], events: ["payment_session.succeeded"], ...waits };
 }

@@ -8,6 +8,7 @@ export type PauseFilter = { readonly operation?: string | undefined; readonly re
 // The longest delay a Node timer keeps (2^31 − 1 ms, 24 days); a longer one fires at once.
 const longestMs = 2_147_483_647;
 
+/** All waiting at the acquirers, which tests can prolong and end. */
 export class Pauses {
   readonly #waiting = new Set<Pause>();
   readonly #heldOperations = new Set<string>();

@@ -4,6 +4,7 @@ import { approvedByA, approvedByBAfter, declined } from "./outcomes.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 
+/** Every test card of an ordinary day. */
 export const plainCards: readonly TestCard[] = [
   {
     number: "4242424242424242",

@@ -6,6 +6,7 @@ type Entry = { readonly operation: string; readonly reference: string };
 // Enough for a long test run; counts are of the latest ones beyond it.
 const entriesMax = 100_000;
 
+/** What the acquirers were asked, and which of them is down. */
 export class RequestLog {
   readonly #entries: Entry[] = [];
   readonly #down = new Set<AcquirerName>();

@@ -1,5 +1,6 @@
 /** The pretend acquirers' HTTP vocabulary: a request, an answer, a route. Knows no acquirer. */
 
+/** A request to a pretend acquirer, with its body read. */
 export type SandboxRequest = {
   readonly method: string;
   readonly path: string;
@@ -13,6 +14,7 @@ export type SandboxRequest = {
 /** `hang_up` closes the connection without an answer. `about` is the reference that release signals know it by. */
 export type SandboxAnswer = { readonly status: number; readonly body: object; readonly about?: string } | "hang_up";
 
+/** What an acquirer does for one method and path. */
 export type Route = {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: RegExp;

@@ -2,6 +2,7 @@
 import { Agent, request } from "undici";
 import type { Tally } from "./tally.ts";
 
+/** One call, ready to be sent. */
 export type Sent = {
   readonly url: string;
   readonly bearer: string;
@@ -19,6 +20,7 @@ const addresses = 60;
 // Longer than a submit call waits for the outcome; a process that was stopped may take longer, and is given up.
 const timeoutMs = 25_000;
 
+/** Sends calls from many addresses, so that no bound for one of them is met. Close it at the end. */
 export class Browser {
   readonly #agents = Array.from(
     { length: addresses },

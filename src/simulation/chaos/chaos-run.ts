@@ -17,6 +17,7 @@ import { Site } from "./site.ts";
 import { countOpen, expireIn, expireUnsubmitted, makeComparisonDue, readComparison } from "./site-database.ts";
 import { Tally } from "./tally.ts";
 
+/** How long a run rages, how hard, and by which seed. */
 export type ChaosOptions = {
   readonly minutes: number;
   /** Decides what is done to whom; when each thing happens is the machine's. */
@@ -42,6 +43,7 @@ export type Moment = {
   readonly tally: Tally;
 };
 
+/** What a run has shown. */
 export type Verdict = {
   readonly options: ChaosOptions;
   readonly tookS: number;

@@ -27,7 +27,9 @@ export const violationKinds = {
   work_item: "the work list has a row that does not belong there, or that nothing has resolved",
 } as const;
 
+/** The name of what can be wrong. */
 export type ViolationKind = keyof typeof violationKinds;
+/** One thing that is wrong, and where. */
 export type Violation = { readonly kind: ViolationKind; readonly sessionId: string; readonly detail: string };
 
 type Found = Pick<Violation, "kind" | "detail">;

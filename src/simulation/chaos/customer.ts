@@ -17,6 +17,7 @@ export type Shop = {
   expireIn(sessionId: string, ms: number): Promise<void>;
 };
 
+/** What the order's record will say, while it is being filled in. */
 export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
   created: string[];
   heard: string[];

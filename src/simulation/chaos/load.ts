@@ -8,6 +8,7 @@ const atOnceMax = 400;
 // Customers who still wait when the run is over are answered soon, for everything runs again by then.
 const patienceMs = 60_000;
 
+/** The customers of a run, with what became of their orders. */
 export class Load {
   readonly orders: Order[] = [];
   readonly #shop: Shop;

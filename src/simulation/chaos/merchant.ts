@@ -15,6 +15,7 @@ const cutRate = 0.02;
 const slowRate = 0.06;
 const slowMsMax = 8_000;
 
+/** Takes webhooks in, badly while the run rages, and keeps all that it got. */
 export class Merchant {
   readonly #receiver: Receiver;
   readonly #dice: Dice;

@@ -11,6 +11,7 @@ export type SessionRecord = {
   readonly submittedAt: string | undefined;
 };
 
+/** An attempt, as the service stored it. */
 export type AttemptRecord = {
   readonly sessionId: string;
   readonly attemptId: string;
@@ -66,6 +67,7 @@ export type OrderRecord = {
   readonly heard: readonly string[];
 };
 
+/** All that was stored, done and seen in a run. */
 export type Records = {
   readonly sessions: readonly SessionRecord[];
   readonly attempts: readonly AttemptRecord[];

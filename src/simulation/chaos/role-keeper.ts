@@ -7,6 +7,7 @@ import { CannotStart } from "../../demo/detached-server.ts";
 import { type RoleProcess, startRole } from "../../demo/roles.ts";
 import type { Tally } from "./tally.ts";
 
+/** A role that is kept running, and with what variables. */
 export type KeptRole = {
   /** Such as `edge-2`; log files are named after it. */
   readonly name: string;
@@ -19,6 +20,7 @@ export type KeptRole = {
 // A role that cannot start, because its database is down, is tried again as often as a supervisor would.
 const startAgainMs = 1_000;
 
+/** Keeps one role's process running but for what the run does to it. */
 export class RoleKeeper {
   readonly #kept: KeptRole;
   #process: RoleProcess | undefined;

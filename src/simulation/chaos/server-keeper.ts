@@ -13,6 +13,7 @@ type Place = { readonly stateFolder: string; readonly port: number; readonly tal
 /** PostgreSQL's ways to go down: sessions are ended first, its processes quit at once, or its first process is killed. */
 const postgresSignals = { fast: "SIGINT", immediate: "SIGQUIT", killed: "SIGKILL" } as const;
 
+/** A way to stop PostgreSQL, by its own names. */
 export type PostgresEnd = keyof typeof postgresSignals;
 
 // Its other processes notice within a moment that the first one was killed; until then no other may start.
@@ -75,6 +76,7 @@ abstract class ServerKeeper<Server extends { readonly pid: number; stop(): Promi
   }
 }
 
+/** Takes PostgreSQL down and brings it back on the same data. */
 export class PostgresKeeper extends ServerKeeper<PrivatePostgres> {
   restart(end: PostgresEnd, downMs: number): void {
     if (!this.isUp) return;
@@ -88,6 +90,7 @@ export class PostgresKeeper extends ServerKeeper<PrivatePostgres> {
   }
 }
 
+/** Takes nats-server down and brings it back, with its store or without. */
 export class NatsKeeper extends ServerKeeper<PrivateNats> {
   /** SIGKILL, perhaps with everything lost that it kept. */
   kill(options: { losesStore: boolean }, downMs: number): void {

@@ -9,6 +9,7 @@ import { listConnections } from "../../gateways/connections.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/log.ts";
 
+/** The merchant's credentials, and a way to send its notices to another edge. */
 export type SiteMerchant = DemoCredentials & {
   /** Where SANDBOX_B posts its notices from now on. */
   sendNoticesTo(apiOrigin: string): Promise<void>;

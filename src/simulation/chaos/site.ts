@@ -22,6 +22,7 @@ export const sitePrefix = "switchyard-chaos-";
 const portsPerDemo = 6;
 const portsInAll = 2 * portsPerDemo + 2;
 
+/** The installation of one chaos run. Close it whatever became of the run. */
 export class Site {
   readonly stateFolder: string;
   readonly postgres: PostgresKeeper;

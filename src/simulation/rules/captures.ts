@@ -1,6 +1,7 @@
 /** Rules 1 to 3: who is captured, when, and until when. */
 import { captureUnanswered, files, type Rule, withoutCheck, withoutGuard, withoutUnique } from "./rule.ts";
 
+/** Rules 1 to 3, each with its removal. */
 export const captureRules: readonly Rule[] = [
   {
     id: "winner-once",

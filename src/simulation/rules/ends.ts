@@ -1,6 +1,7 @@
 /** Rules 7 to 9: what a session may end as, and what is believed of a gateway. */
 import { captureUnanswered, files, type Rule, withoutCheck, withoutGuard } from "./rule.ts";
 
+/** Rules 7 to 10, each with its removal. */
 export const endRules: readonly Rule[] = [
   {
     id: "success-is-captured",

@@ -3,6 +3,7 @@
 /** A text that must stand exactly once in a file, and what stands there once the rule is gone. */
 export type Removal = { readonly file: string; readonly find: string; readonly replace: string };
 
+/** One rule, with what takes it out of the code and out of the schema. */
 export type Rule = {
   readonly id: string;
   /** The number of the rule in docs/safety.md. */

@@ -4,4 +4,5 @@ import { endRules } from "./ends.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
+/** All of them, in the order of docs/safety.md. */
 export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules];

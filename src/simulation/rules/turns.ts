@@ -1,6 +1,7 @@
 /** Rules 4 to 6: whose turn it is, and what changes together. */
 import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
 
+/** Rules 4 to 6, each with its removal. */
 export const turnRules: readonly Rule[] = [
   {
     id: "one-authorizing",

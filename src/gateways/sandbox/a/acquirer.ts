@@ -7,6 +7,7 @@ import type { Authorization, Ledger } from "../ledger.ts";
 import { losingCaptures } from "../losing-captures.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 
+/** What SANDBOX_A shares with the other acquirer. */
 export type SandboxAParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;
@@ -18,6 +19,7 @@ type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnsw
 
 const held = "/a/v1/authorizations";
 
+/** Every path that SANDBOX_A serves. */
 export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
   const route = (method: "GET" | "POST", path: string, operation: string, handle: Handle): Route => ({
     method,

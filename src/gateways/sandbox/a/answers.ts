@@ -31,6 +31,7 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
 /** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
 const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed"]);
 
+/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
@@ -46,6 +47,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
 }
 
+/** What a capture came to; unknown unless the answer is about this attempt. */
 export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -56,6 +58,7 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
+/** What a void came to; unknown unless the answer is about this attempt. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -96,6 +99,7 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   return { type: "cannotTell", reason: "the gateway's record is in no state that is documented" };
 }
 
+/** Which account the credentials open and what it may do, or why that cannot be told. */
 export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
   const json = readJsonObject(reply);

@@ -20,6 +20,7 @@ import { accountChecks, type ConnectorParts, executionLimitMs } from "../connect
 import { readAccount, readAuthorize, readCapture, readLookUp, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 
+/** The connector for a gateway that answers at once and can be read, as Stripe does. */
 export class SandboxAConnector implements Connector {
   readonly gateway = "SANDBOX_A";
   readonly canRead = true;

@@ -11,6 +11,7 @@ import type { Pauses } from "../pauses.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { type NoticeSender, newPspReference } from "./notices.ts";
 
+/** What SANDBOX_B shares with the other acquirer, and what sends its notices. */
 export type SandboxBParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;
@@ -24,6 +25,7 @@ export type SandboxBParts = {
 type Json = Readonly<Record<string, unknown>>;
 type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
 
+/** Every path that SANDBOX_B serves. */
 export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   const route = (path: string, operation: string, handle: (call: Call) => Promise<SandboxAnswer>): Route => ({
     method: "POST",

@@ -33,6 +33,7 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 /** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
 const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"]);
 
+/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
@@ -50,6 +51,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
 }
 
+/** Whether a capture was taken on; what came of it is told by a notice. */
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -57,6 +59,7 @@ export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   return refusedOrUnknown(reply.status, json);
 }
 
+/** Whether a void was taken on; what came of it is told by a notice. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -65,6 +68,7 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return refusedOrUnknown(reply.status, json);
 }
 
+/** Which account the credentials open and what it may do, or why that cannot be told. */
 export function readAccount(reply: GatewayReply): AccountReading {
   if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
   const json = readJsonObject(reply);

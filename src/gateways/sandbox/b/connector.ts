@@ -24,6 +24,7 @@ import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid }
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 
+/** The connector for a gateway that cannot be read and reports by notices, as Adyen does. */
 export class SandboxBConnector implements Connector {
   readonly gateway = "SANDBOX_B";
   readonly canRead = false;

@@ -7,6 +7,7 @@ import type { Authorization } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import { type SignedFields, signNotice } from "./notice-signature.ts";
 
+/** What a notice tells, before it is addressed and signed. */
 export type NoticeContent = {
   readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
   readonly success: boolean;
@@ -23,6 +24,7 @@ const retryMsMax = 30_000;
 const triesMax = 150;
 const postTimeoutMs = 5_000;
 
+/** Posts SANDBOX_B's notices to where each account wants them. */
 export class NoticeSender {
   readonly #http: GatewayHttp;
   readonly #pauses: Pauses;

@@ -13,6 +13,7 @@ type Json = Readonly<Record<string, unknown>>;
 // SANDBOX_B sends one; Adyen documents up to six in a body.
 const itemsMax = 6;
 
+/** The notices in a notification. Nothing of it counts unless every item is signed with the connection's secret. */
 export function readNotification(
   credentials: Credentials,
   notification: RawNotification,
