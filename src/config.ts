@@ -1,7 +1,7 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
-import { timingBounds } from "./limits.ts";
+import { requestLimitBounds, timingBounds } from "./limits.ts";
 import { isAddressRange } from "./platform/client-address.ts";
 import { Secret } from "./platform/secrets.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
@@ -39,6 +39,8 @@ export type ServiceConfig = {
   /** Webhook URLs may lead to loopback: for the demo and for tests. */
   readonly loopbackWebhooks: boolean;
   readonly timing: Timing;
+  /** Of one merchant in one environment; undefined when switched off, for a load test. */
+  readonly requestLimit: { readonly perSecond: number; readonly burst: number } | undefined;
   /** Copies of each event stream: 1, or 3 on a NATS cluster. */
   readonly streamReplicas: number;
 };
@@ -129,6 +131,7 @@ function readService(reader: Reader): ServiceConfig {
     sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
     loopbackWebhooks: reader.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes",
     timing: reader.timing(),
+    requestLimit: reader.requestLimit(),
     streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
   };
 }
@@ -173,16 +176,25 @@ class Reader {
 
   timing(): Timing {
     const { attemptTimeoutMs, submissionBudgetMs } = timingBounds;
-    const attempt = this.milliseconds("SWITCHYARD_ATTEMPT_TIMEOUT_MS", attemptTimeoutMs);
-    const budget = this.milliseconds("SWITCHYARD_SUBMISSION_BUDGET_MS", submissionBudgetMs);
+    const attempt = this.within("SWITCHYARD_ATTEMPT_TIMEOUT_MS", "milliseconds", attemptTimeoutMs);
+    const budget = this.within("SWITCHYARD_SUBMISSION_BUDGET_MS", "milliseconds", submissionBudgetMs);
     if (budget <= attempt) {
       this.#problems.push("- SWITCHYARD_SUBMISSION_BUDGET_MS must be above SWITCHYARD_ATTEMPT_TIMEOUT_MS");
     }
     return { attemptTimeoutMs: attempt, submissionBudgetMs: budget };
   }
 
-  milliseconds(name: string, bounds: { least: number; usual: number; most: number }): number {
-    const rule = `milliseconds from ${bounds.least} to ${bounds.most}`;
+  requestLimit(): ServiceConfig["requestLimit"] {
+    const { perSecond, burst } = requestLimitBounds;
+    if (this.#variables.SWITCHYARD_RATE_LIMIT_PER_SECOND === "off") return undefined;
+    return {
+      perSecond: this.within("SWITCHYARD_RATE_LIMIT_PER_SECOND", "off, or requests", perSecond),
+      burst: this.within("SWITCHYARD_RATE_LIMIT_BURST", "requests", burst),
+    };
+  }
+
+  within(name: string, what: string, bounds: { least: number; usual: number; most: number }): number {
+    const rule = `${what} from ${bounds.least} to ${bounds.most}`;
     const value = Number(this.text(name, /^\d{1,9}$/, rule, String(bounds.usual)));
     if (value < bounds.least || value > bounds.most) this.#problems.push(`- ${name} must be ${rule}`);
     return value;

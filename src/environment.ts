@@ -8,6 +8,8 @@ import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./core/entities.ts";
 import type { EdgeEnvironment } from "./edge/caller.ts";
+import { RequestLimits } from "./edge/request-limits/request-limits.ts";
+import { takeRequests } from "./edge/request-limits/shared-bucket.ts";
 import { describeForEvent } from "./edge/session-messages.ts";
 import { Egress, type EgressRule } from "./events/egress.ts";
 import type { EndpointContext } from "./events/endpoints.ts";
@@ -86,6 +88,7 @@ export async function buildEnvironment(
     name: config.name,
     core,
     database,
+    requestLimits: requestLimitsOn(database, shared.requestLimit, log),
     anyOriginWhenNoneRegistered: config.name === "test",
     takeNotification: (connectionId, notification) =>
       takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, notification),
@@ -105,6 +108,20 @@ export async function buildEnvironment(
       await Promise.all([http.close(), egress.close(), orm.close(true)]);
     },
   };
+}
+
+function requestLimitsOn(
+  database: Database,
+  limit: ServiceConfig["requestLimit"],
+  log: Logger,
+): RequestLimits | undefined {
+  if (limit === undefined) return undefined;
+  return new RequestLimits({
+    limit,
+    take: (bucket, wanted) => takeRequests(database, { bucket, limit, wanted }),
+    nowMs: () => performance.now(),
+    reportFailure: (error) => log.warn({ err: error }, "requests are let in uncounted for a moment"),
+  });
 }
 
 /** Every gateway that this installation can reach, by its identifier. */

@@ -27,6 +27,17 @@ export async function findSession(
   return row && trailOf(row);
 }
 
+const selectMerchantOf: Statement = {
+  name: "select_merchant_of_session",
+  text: `SELECT merchant_id AS "merchantId" FROM payment_session WHERE id = $1`,
+};
+
+/** Whose session this is, or undefined when there is none with this id. */
+export async function findMerchantOf({ database }: Core, sessionId: string): Promise<string | undefined> {
+  const [row] = await database.query<{ merchantId: string }>(selectMerchantOf, [sessionId]);
+  return row?.merchantId;
+}
+
 /** What a list may be narrowed to. */
 export type SessionFilters = {
   readonly orderRef?: string | undefined;

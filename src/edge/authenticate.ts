@@ -4,30 +4,46 @@ import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
+import { findMerchantOf } from "../core/sessions.ts";
 import { DomainError } from "../platform/errors.ts";
+import { sha256 } from "../platform/secrets.ts";
 import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
+import type { TellLimits } from "./request-limits/request-limits.ts";
 
-/** Finds out who calls a method, from its headers alone: no body is read for a request that is refused. */
-export type Authenticate = (method: DescMethod, authorization: string | null) => Promise<Caller>;
+/**
+ * Finds out who calls a method, from its headers alone, and counts the request for its merchant: no body is read for a
+ * request that is refused. Nobody's requests are counted before the credential has proved whose they are.
+ */
+export type Authenticate = (
+  method: DescMethod,
+  authorization: string | null,
+  tellLimits: TellLimits,
+) => Promise<Caller>;
 
 /** Authentication for one installation. A method that asks for no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
-  return async (method, authorization) => {
+  return async (method, authorization, tell) => {
     const service = method.parent.typeName;
-    if (service === PaymentSessionService.typeName) return authenticateMerchant(environments, brand, authorization);
-    if (service === CheckoutService.typeName) return authenticateCustomer(environments, authorization);
+    if (service === PaymentSessionService.typeName) {
+      return authenticateMerchant(environments, { brand, authorization, tell });
+    }
+    if (service === CheckoutService.typeName) return authenticateCustomer(environments, { authorization, tell });
     return { type: "anonymous" };
   };
 }
 
+type Presented = { readonly authorization: string | null; readonly tell: TellLimits };
+
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  brand: string,
-  authorization: string | null,
+  { brand, authorization, tell }: { brand: string } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   const parsed = key === undefined ? undefined : parseKey(brand, key);
   const environment = parsed && environmentNamed(environments, parsed.environment);
+  const credential =
+    key === undefined || environment?.requestLimits === undefined ? "" : sha256(key).toString("base64");
+  environment?.requestLimits?.refuseEarly(credential, tell);
   const holder = key && environment && (await findKeyHolder(environment.database, key));
   if (!holder || !environment) throw new DomainError("invalid_key", invalidKeyDetail);
   if (holder.kind !== "secret") {
@@ -36,10 +52,14 @@ async function authenticateMerchant(
       "This method needs the secret key; a publishable key is for the browser only.",
     );
   }
+  await environment.requestLimits?.count(credential, { merchantId: holder.merchantId, name: "api" }, tell);
   return { type: "merchant", environment, holder };
 }
 
-async function authenticateCustomer(environments: EdgeEnvironments, authorization: string | null): Promise<Caller> {
+async function authenticateCustomer(
+  environments: EdgeEnvironments,
+  { authorization, tell }: Presented,
+): Promise<Caller> {
   const clientSecret = bearerToken(authorization) ?? "";
   const environment = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
   const sessionId = environment && verifyClientSecret(environment.core.clientSecretKeys, clientSecret);
@@ -49,7 +69,16 @@ async function authenticateCustomer(environments: EdgeEnvironments, authorizatio
       "Send the session's client secret as `Authorization: Bearer <clientSecret>`, exactly as session creation gave it.",
     );
   }
+  if (environment.requestLimits !== undefined) await countCustomer(environment, sessionId, tell);
   return { type: "customer", environment, sessionId };
+}
+
+// The secret proves the session; whose it is, this process remembers after its first call.
+async function countCustomer(environment: EdgeEnvironment, sessionId: string, tell: TellLimits): Promise<void> {
+  const { requestLimits, core } = environment;
+  requestLimits?.refuseEarly(sessionId, tell);
+  const merchantId = requestLimits?.merchantOf(sessionId) ?? (await findMerchantOf(core, sessionId));
+  if (merchantId !== undefined) await requestLimits?.count(sessionId, { merchantId, name: "checkout" }, tell);
 }
 
 function environmentNamed(environments: EdgeEnvironments, name: string): EdgeEnvironment | undefined {

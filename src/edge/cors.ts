@@ -12,7 +12,7 @@ export function answerCors(request: IncomingMessage, response: ServerResponse): 
   if (typeof origin !== "string") return false;
   response.setHeader("access-control-allow-origin", origin);
   response.setHeader("vary", "origin");
-  response.setHeader("access-control-expose-headers", "request-id, retry-after");
+  response.setHeader("access-control-expose-headers", "request-id, retry-after, ratelimit, ratelimit-policy");
   if (request.method !== "OPTIONS") return false;
   response.writeHead(204, {
     "access-control-allow-methods": "POST",

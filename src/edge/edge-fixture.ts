@@ -28,6 +28,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     name: "test",
     core: core.core,
     database: core.core.database,
+    requestLimits: undefined,
     anyOriginWhenNoneRegistered: true,
     takeNotification: async () => {},
   };

@@ -1,7 +1,8 @@
 /** What each of our errors looks like on every protocol: one exhaustive table, and nothing else knows a status code. */
 import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { isDatabaseDown } from "../platform/database.ts";
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
 import { TranscodingError, type TranscodingErrorKind } from "../transcoder/transcoding-error.ts";
@@ -32,7 +33,7 @@ export const appearances = {
   request_timeout: looks(408, Code.DeadlineExceeded, "The request did not arrive in time"),
   payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),
   unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
-  unsupported_encoding: looks(415, Code.InvalidArgument, "The content encoding is not supported"),
+  unsupported_encoding: looks(415, Code.Unimplemented, "The content encoding is not supported"),
   headers_too_large: looks(431, Code.ResourceExhausted, "The headers are too large"),
   idempotency_in_progress: looks(409, Code.Aborted, "The first request with this key is still running"),
   already_submitted: looks(409, Code.FailedPrecondition, "The session is submitted already"),
@@ -57,19 +58,28 @@ export type RenderedError = {
   readonly body: string;
 };
 
-// Seconds. The causes of a 409 or 503 of ours pass within one.
-const retryAfter: Partial<Record<DomainErrorCode, string>> = {
-  idempotency_in_progress: "1",
-  unavailable: "1",
-  rate_limited: "1",
+// What an error's own figure stands in for. The causes of a 409 or 503 of ours pass within a second.
+const usualRetryAfterMs: Partial<Record<DomainErrorCode, number>> = {
+  idempotency_in_progress: 1_000,
+  unavailable: 1_000,
+  rate_limited: 1_000,
 };
+
+function retryAfterMsOf({ code, retryAfterMs }: DomainError): number | undefined {
+  return retryAfterMs ?? usualRetryAfterMs[code];
+}
+
+/** Retry-After: whole seconds (RFC 9110 10.2.3), and 0 would ask for a repeat at once. */
+export function retryAfterSeconds(retryAfterMs: number): string {
+  return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+}
 
 /** REST's form of an error. The caller has logged it if it was a bug: `internal` says nothing of it. */
 export function renderError(style: ErrorStyle, error: DomainError, requestId: string): RenderedError {
   const { status, title } = appearances[error.code];
   const headers: Record<string, string> = {};
-  const wait = retryAfter[error.code];
-  if (wait !== undefined) headers["Retry-After"] = wait;
+  const retryAfterMs = retryAfterMsOf(error);
+  if (retryAfterMs !== undefined) headers["Retry-After"] = retryAfterSeconds(retryAfterMs);
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   if (error.allow.length > 0) headers.Allow = error.allow.join(", ");
   const leading = error.problems.find(({ code }) => code === error.code) ?? error.problems[0];
@@ -90,7 +100,7 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
   };
 }
 
-/** Connect's and gRPC's form of the same error: the code in ErrorInfo, the fields in BadRequest. */
+/** Connect's and gRPC's form of the same error: the code in ErrorInfo, the fields in BadRequest, the pause in RetryInfo. */
 export function toConnectError(style: ErrorStyle, error: DomainError, requestId: string): ConnectError {
   const details = [
     {
@@ -110,6 +120,11 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
       description: problem.detail,
     }));
     connectError.details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+  }
+  const retryAfterMs = retryAfterMsOf(error);
+  if (retryAfterMs !== undefined) {
+    const retryDelay = durationFromMs(Math.ceil(retryAfterMs));
+    connectError.details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
   }
   return connectError;
 }

@@ -7,12 +7,12 @@ import { encodeId } from "../platform/ids.ts";
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
-const ids = new WeakMap<AnyRequest, string>();
+const begun = new WeakMap<AnyRequest, { readonly id: string; readonly response: AnyResponse }>();
 
 /** Names the request `req_…` and sets Request-Id and Cache-Control on its answer. Call it first. */
 export function beginRequest(entropy: Entropy, request: AnyRequest, response: AnyResponse): string {
   const id = encodeId("req", entropy.uuid());
-  ids.set(request, id);
+  begun.set(request, { id, response });
   response.setHeader("request-id", id);
   response.setHeader("cache-control", "no-store");
   return id;
@@ -20,5 +20,12 @@ export function beginRequest(entropy: Entropy, request: AnyRequest, response: An
 
 /** The id that `beginRequest` gave. */
 export function requestIdOf(request: AnyRequest): string {
-  return ids.get(request) ?? "";
+  return begun.get(request)?.id ?? "";
+}
+
+/** Sets further headers on the answer to a request; too late for one that is on its way, as after a deadline. */
+export function setAnswerHeaders(request: AnyRequest, headers: Readonly<Record<string, string>>): void {
+  const response = begun.get(request)?.response;
+  if (response === undefined || response.headersSent) return;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }

@@ -8,9 +8,9 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { bodyBytesMax } from "../limits.ts";
-import { requestIdKey } from "./caller.ts";
+import { requestIdKey, tellLimitsKey } from "./caller.ts";
 import type { EdgeParts } from "./edge-parts.ts";
-import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
+import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
 import { isJsonMessage, readJsonMessage } from "./strict-connect-json.ts";
 
@@ -37,7 +37,9 @@ export function createRpcAdapter(
     const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
     if (handler === undefined) return false;
     const { method, service } = handler;
-    const values = createContextValues().set(requestIdKey, requestIdOf(request));
+    const values = createContextValues()
+      .set(requestIdKey, requestIdOf(request))
+      .set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
     const isStrict = guarded.has(service.typeName) && method.methodKind === "unary" && isJsonMessage(request);
     const json = isStrict ? await readJsonMessage(method, request, values) : undefined;
     const call = universalRequestFromNodeRequest(request as never, response as never, json, values);

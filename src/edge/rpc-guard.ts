@@ -4,7 +4,7 @@ import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { callerKey, requestIdKey } from "./caller.ts";
+import { callerKey, requestIdKey, tellLimitsKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
 import { findProblems } from "./strict-connect-json.ts";
 
@@ -22,7 +22,11 @@ export function createRpcGuard(options: {
     try {
       request.contextValues.set(
         callerKey,
-        await options.authenticate(request.method, request.header.get("authorization")),
+        await options.authenticate(
+          request.method,
+          request.header.get("authorization"),
+          request.contextValues.get(tellLimitsKey),
+        ),
       );
       if (!request.stream) {
         requireNoProblems(request);

@@ -10,6 +10,7 @@ import * as events from "./environment/migration-003-events.ts";
 import * as recovery from "./environment/migration-004-recovery.ts";
 import * as pinned from "./environment/migration-005-pinned-records.ts";
 import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
+import * as requestLimits from "./environment/migration-007-request-limits.ts";
 import * as workList from "./environment/migration-008-work-list.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
@@ -19,7 +20,7 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration, events, recovery, pinned, attemptById, workList],
+  environment: [payment, configuration, events, recovery, pinned, attemptById, requestLimits, workList],
   accounts: [accounts],
   vault: [cards],
 };

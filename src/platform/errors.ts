@@ -51,18 +51,27 @@ export class DomainError extends Error {
   readonly field: string | undefined;
   /** The HTTP methods that a path does have, for `method_not_allowed`. */
   readonly allow: readonly string[];
+  /** After how long a repeat is welcome, when that is known of this refusal. */
+  readonly retryAfterMs: number | undefined;
   /** Every problem found, when the refusal is about fields. */
   readonly problems: readonly FieldProblem[];
 
   constructor(
     code: DomainErrorCode,
     message: string,
-    options: { field?: string; problems?: readonly FieldProblem[]; allow?: readonly string[]; cause?: unknown } = {},
+    options: {
+      field?: string;
+      problems?: readonly FieldProblem[];
+      allow?: readonly string[];
+      retryAfterMs?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.field = options.field;
     this.allow = options.allow ?? [];
+    this.retryAfterMs = options.retryAfterMs;
     this.problems = options.problems ?? [];
   }
 }

@@ -1,0 +1,29 @@
+/**
+ * What an answer says about its merchant's limit: the fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026,
+ * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/), and Retry-After.
+ */
+import { retryAfterSeconds } from "../error-mapping.ts";
+import type { Verdict } from "./request-counter.ts";
+import type { RequestLimit } from "./request-stock.ts";
+import type { BucketName } from "./shared-bucket.ts";
+
+/** Fields of an answer by name. */
+export type LimitFields = Readonly<Record<string, string>>;
+
+/** RateLimit-Policy: the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again. */
+export function policyField(name: BucketName, { perSecond, burst }: RequestLimit): string {
+  return `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+}
+
+/**
+ * RateLimit: requests left `r`, and the seconds `t` in which the quota is whole again. Nothing for a request that was
+ * not counted. On a refusal also Retry-After, in whole seconds as RFC 9110 10.2.3 has it, never 0.
+ */
+export function limitFields(name: BucketName, limit: RequestLimit, verdict: Verdict): LimitFields {
+  if (!verdict.counted) return {};
+  const fields = {
+    "RateLimit-Policy": policyField(name, limit),
+    RateLimit: `"${name}";r=${verdict.remaining};t=${Math.ceil((limit.burst - verdict.remaining) / limit.perSecond)}`,
+  };
+  return verdict.admitted ? fields : { ...fields, "Retry-After": retryAfterSeconds(verdict.waitMs) };
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { Pool } from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../platform/database.ts";
+import { setClockAhead } from "../../testing/database-clock.ts";
+import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts";
+import { RequestCounter } from "./request-counter.ts";
+import { type RequestLimit, stockSize } from "./request-stock.ts";
+import { type Bucket, takeRequests } from "./shared-bucket.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+let asOwner: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("environment");
+  database = new Database(new Pool({ connectionString: testDatabase.url, max: 8 }));
+  asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
+});
+afterAll(async () => {
+  await Promise.all([database.pool.end(), asOwner.pool.end()]);
+  await testDatabase.drop();
+});
+
+let bucket: Bucket;
+beforeEach(async () => {
+  bucket = { merchantId: randomUUID(), name: "api" };
+  await setClockAhead(asOwner, 0);
+});
+
+// So slow that nothing refills while a test runs: what is given is the burst and no more.
+const slow: RequestLimit = { perSecond: 0.001, burst: 50 };
+
+const take = (wanted: number, limit = slow, from = bucket) => takeRequests(database, { bucket: from, limit, wanted });
+
+describe("takeRequests()", () => {
+  it("gives the burst to whoever asks first, and then nothing", async () => {
+    expect(await take(30)).toEqual({ wanted: 30, granted: 30, left: 20 });
+    expect(await take(30)).toMatchObject({ granted: 20 });
+    expect(await take(30)).toMatchObject({ granted: 0 });
+  });
+
+  it("gives no request twice, however many ask at once", async () => {
+    const grants = await Promise.all(Array.from({ length: 40 }, () => take(3)));
+    expect(grants.reduce((sum, { granted }) => sum + granted, 0)).toBe(50);
+  });
+
+  it("keeps merchants, and a merchant's backend and customers, apart", async () => {
+    await take(50);
+    expect(await take(5, slow, { ...bucket, name: "checkout" })).toMatchObject({ granted: 5 });
+    expect(await take(5, slow, { ...bucket, merchantId: randomUUID() })).toMatchObject({ granted: 5 });
+  });
+
+  it("refills by the database's clock, to the burst and not beyond", async () => {
+    const perMinute = { perSecond: 0.5, burst: 50 };
+    await take(50, perMinute);
+    await setClockAhead(asOwner, 1);
+    const { granted } = await take(50, perMinute);
+    expect([granted === 30 || granted === 31, granted]).toEqual([true, granted]);
+    await setClockAhead(asOwner, 60);
+    expect(await take(50, perMinute)).toMatchObject({ granted: 50 });
+    expect(await take(50, perMinute)).toMatchObject({ granted: 0 });
+  });
+
+  it("shuts nobody out after a clock was set back", async () => {
+    await setClockAhead(asOwner, 600);
+    await take(50, { perSecond: 1_000, burst: 50 });
+    await setClockAhead(asOwner, 0);
+    await take(1, { perSecond: 1_000, burst: 50 });
+    await database.query({ name: "wait", text: "SELECT pg_sleep(0.1)" }, []);
+    expect(await take(50, { perSecond: 1_000, burst: 50 })).toMatchObject({ granted: 50 });
+  });
+
+  it("tells what is left to the fraction, so that a wait can be told", async () => {
+    const { left } = await take(50, { perSecond: 0.001, burst: 50 });
+    expect(left).toBeCloseTo(0, 2);
+  });
+});
+
+describe("several processes on one bucket", () => {
+  // Each has memory of its own; they share the database alone.
+  const processes = 5;
+
+  function openCounters(limit: RequestLimit): { counters: RequestCounter[]; statements: () => number } {
+    let statements = 0;
+    const counters = Array.from({ length: processes }, () => {
+      const takeCounted = (wanted: number) => {
+        statements++;
+        return take(wanted, limit);
+      };
+      return new RequestCounter({
+        limit,
+        take: takeCounted,
+        nowMs: () => performance.now(),
+        reportFailure: (error) => expect.unreachable(String(error)),
+      });
+    });
+    return { counters, statements: () => statements };
+  }
+
+  it("let in exactly the burst when all ask for more than it at once", async () => {
+    const { counters } = openCounters({ perSecond: 0.001, burst: 200 });
+    const verdicts = await Promise.all(
+      Array.from({ length: 1_000 }, (_, request) => counters[request % processes]!.count()),
+    );
+    expect(verdicts.filter(({ admitted }) => admitted).length).toBe(200);
+  });
+
+  it("let in no more than burst and refill, and at most what they hold and wait for less, with fewer statements than a tenth", async () => {
+    const limit = { perSecond: 400, burst: 200 };
+    const { counters, statements } = openCounters(limit);
+    const startedAt = performance.now();
+    let admitted = 0;
+    let requests = 0;
+    for (let elapsedMs = 0; elapsedMs < 1_500; elapsedMs = performance.now() - startedAt) {
+      const verdicts = await Promise.all(counters.map((counter) => counter.count()));
+      requests += verdicts.length;
+      admitted += verdicts.filter((verdict) => verdict.admitted).length;
+      await new Promise(setImmediate);
+    }
+    const allowed = limit.burst + (limit.perSecond * (performance.now() - startedAt)) / 1000;
+    expect(admitted).toBeLessThanOrEqual(allowed);
+    expect(admitted).toBeGreaterThanOrEqual(allowed - (processes + 1) * stockSize(limit));
+    expect(requests).toBeGreaterThan(2 * admitted);
+    expect(statements()).toBeLessThan(requests / 10);
+  });
+});

@@ -1,0 +1,39 @@
+/** The buckets in the environment's database, from which every process takes what it lets in. */
+import type { Queryable, Statement } from "../../platform/database.ts";
+import type { Grant, RequestLimit } from "./request-stock.ts";
+
+/** Who is counted: a merchant's backend, or its customers, so that neither can use up the other's share. */
+export type BucketName = "api" | "checkout";
+
+/** One merchant's bucket in this environment. */
+export type Bucket = { readonly merchantId: string; readonly name: BucketName };
+
+// A token bucket as one moment: what is missing from it is what refills until `full_at`. The clock is read once for a
+// row that is locked, so that no two processes are given the same refill; spans are rounded up, so that none is given
+// twice. What is missing never exceeds the burst: a clock that was set back, or a smaller burst, shuts nobody out.
+const takeFromBucket: Statement = {
+  name: "take_from_request_bucket",
+  text: `
+    INSERT INTO request_bucket AS b (merchant_id, bucket, full_at, granted, granted_at)
+    SELECT $1, $2, at + make_interval(secs => (ceil($5::numeric * 1000000 / $3::numeric) / 1000000)::float8), $5::int, at
+    FROM (SELECT app.clock() AS at) clock
+    ON CONFLICT (merchant_id, bucket) DO UPDATE SET (full_at, granted, granted_at) = (
+      SELECT at + make_interval(secs => (missing_s + ceil(part * 1000000 / $3::numeric) / 1000000)::float8), part, at
+      FROM (SELECT at, least(greatest(extract(epoch FROM b.full_at - at), 0), $4::numeric / $3::numeric) AS missing_s
+            FROM (SELECT app.clock() AS at) clock) missing,
+        LATERAL (SELECT least($5::numeric, floor($4::numeric - $3::numeric * missing_s)) AS part) share)
+    RETURNING granted,
+      greatest($4::numeric - $3::numeric * extract(epoch FROM full_at - granted_at), 0)::float8 AS "left"`,
+};
+
+/** Takes up to `wanted` requests, at most the burst, out of a bucket; one that was never asked is full. */
+export async function takeRequests(
+  queryable: Queryable,
+  options: { bucket: Bucket; limit: RequestLimit; wanted: number },
+): Promise<Grant> {
+  const { bucket, limit, wanted } = options;
+  const values = [bucket.merchantId, bucket.name, limit.perSecond, limit.burst, wanted];
+  const [row] = await queryable.query<{ granted: number; left: number }>(takeFromBucket, values);
+  if (row === undefined) throw new Error("a bucket gave no answer");
+  return { wanted, ...row };
+}
