@@ -8,7 +8,14 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
 
 /** What a call carries beside its message. A call without a deadline could wait for ever, so it has to be given. */
 export type CallOptions = {
@@ -40,9 +47,10 @@ export function createGrpcClient<Service extends DescService>(
   service: Service,
   address: string,
   channel: ChannelCredentials = credentials.createInsecure(),
+  options: ChannelOptions = {},
 ): GrpcClient<Service> {
   // A repeated authorize would be a second hold: the transport's own retries stay off.
-  const client = new Client(address, channel, { "grpc.enable_retries": 0, ...reconnect });
+  const client = new Client(address, channel, { ...reconnect, ...options, "grpc.enable_retries": 0 });
   const methods = service.methods
     .filter((method): method is DescMethodUnary => method.methodKind === "unary")
     .map((method) => [method.localName, callOf(client, method)]);
@@ -65,8 +73,14 @@ function callOf(client: Client, method: DescMethodUnary) {
         message,
         metadata,
         { deadline: Date.now() + options.timeoutMs },
-        (error: ServiceError | null, answer) => (error ? reject(error) : resolve(answer)),
+        (error: ServiceError | null, answer) => {
+          options.signal?.removeEventListener("abort", cancel);
+          if (error) reject(error);
+          else resolve(answer);
+        },
       );
-      options.signal?.addEventListener("abort", () => call.cancel(), { once: true });
+      const cancel = () => call.cancel();
+      if (options.signal?.aborted) cancel();
+      else options.signal?.addEventListener("abort", cancel, { once: true });
     });
 }

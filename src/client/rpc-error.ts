@@ -4,39 +4,49 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { ApiError, type ErrorFacts } from "./merchant/api-error.ts";
+
+// What REST repeats under a 5xx, 408, 409 and 429; gRPC's own codes are among them when the server said none of ours.
+const temporaryCodes = new Set([
+  "unavailable",
+  "deadline_exceeded",
+  "internal",
+  "request_timeout",
+  "rate_limited",
+  "idempotency_in_progress",
+]);
 
 /** A refusal in the server's words. `code` is one of docs/errors.md, or gRPC's own where the server said none. */
-export class RpcError extends Error {
+export class RpcError extends ApiError {
   override readonly name = "RpcError";
-  readonly code: string;
-  readonly requestId: string | undefined;
-  /** Each field that broke a rule, and the rule. */
-  readonly problems: readonly { readonly param: string; readonly detail: string }[];
 
   constructor(error: ServiceError) {
-    const details = detailsOf(error);
-    super(details.message ?? error.details, { cause: error });
-    this.code = details.code ?? status[error.code]?.toLowerCase() ?? "unknown";
-    this.requestId = details.requestId;
-    this.problems = details.problems;
+    super(factsOf(error));
   }
 }
 
-type Details = Pick<RpcError, "problems" | "requestId"> & { code: string | undefined; message: string | undefined };
+function factsOf(error: ServiceError): ErrorFacts {
+  const { reason, message, requestId, problems } = detailsOf(error);
+  const code = reason ?? status[error.code]?.toLowerCase() ?? "unknown";
+  const isTemporary = temporaryCodes.has(code);
+  return { code, detail: message ?? error.details, isTemporary, problems, requestId, cause: error };
+}
 
-function detailsOf(error: ServiceError): Details {
+function detailsOf(error: ServiceError) {
   // It is not there when no server answered.
   const encoded = error.metadata?.get("grpc-status-details-bin")[0];
-  if (!(encoded instanceof Uint8Array)) {
-    return { code: undefined, message: undefined, requestId: undefined, problems: [] };
-  }
+  if (!(encoded instanceof Uint8Array)) return {};
   const { message, details } = fromBinary(StatusSchema, encoded);
   const info = details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((each) => each !== undefined);
   const violations = details.flatMap((detail) => anyUnpack(detail, BadRequestSchema)?.fieldViolations ?? []);
   return {
-    code: info?.reason.toLowerCase(),
+    reason: info?.reason.toLowerCase(),
     message,
     requestId: info?.metadata.requestId,
-    problems: violations.map(({ field, description }) => ({ param: field, detail: description })),
+    problems: violations.map(({ field, reason, description }) => ({
+      param: field,
+      code: reason.toLowerCase(),
+      detail: description,
+    })),
   };
 }

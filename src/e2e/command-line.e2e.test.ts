@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createRestClient } from "../client/rest-client.ts";
+import { RestClient } from "../client/merchant/rest-client.ts";
 import { readDemoFile } from "../demo/demo-file.ts";
-import { Secret } from "../platform/secrets.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
@@ -64,7 +63,9 @@ describe("switchyard keys", () => {
     const created = await json("merchant", "create", "--name", "Key Shop");
     const [test, live] = created.keys.map(({ secretKey }: { secretKey: string }) => secretKey);
     const createWith = (key: string) =>
-      createRestClient(demo.file.restBase, new Secret(key)).createSession(session, `key-${key.slice(-6)}`);
+      new RestClient({ restBase: demo.file.restBase, secretKey: key }).createSession(session, {
+        idempotencyKey: `key-${key.slice(-6)}`,
+      });
     expect(await createWith(test)).toMatchObject({ status: "CREATED", orderRef: "order-1" });
     const of = ["--merchant", created.merchant.merchantId];
     const { key } = await json("keys", "regenerate", "--kind", "secret", ...of);

@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import type { RestClient } from "../client/merchant/rest-client.ts";
 import { orderDetails } from "./order-page.ts";
 import type { Order, Orders } from "./orders.ts";
-import type { PaymentApi } from "./payment-api.ts";
 
 // Webhooks tell the end at once; asking shows the attempts on the way there.
 const askOpenEveryMs = 1_000;
@@ -14,7 +14,7 @@ const askEndedEveryMs = 5_000;
 const asksMax = 3_600;
 
 /** Sends the order's details now and after every change, until the page goes away. */
-export async function streamOrder(order: Order, response: ServerResponse, shop: { orders: Orders; api: PaymentApi }) {
+export async function streamOrder(order: Order, response: ServerResponse, shop: { orders: Orders; api: RestClient }) {
   const gone = new AbortController();
   let shown = "";
   const show = () => {
@@ -31,7 +31,7 @@ export async function streamOrder(order: Order, response: ServerResponse, shop: 
   });
   show();
   for (let asks = 0; asks < asksMax && !gone.signal.aborted; asks++) {
-    await refreshState(order, shop);
+    await refreshState(order, shop, gone.signal);
     const open = order.state === undefined || order.state.status === "CREATED";
     await delay(open ? askOpenEveryMs : askEndedEveryMs, undefined, { signal: gone.signal }).catch(() => undefined);
   }
@@ -39,9 +39,13 @@ export async function streamOrder(order: Order, response: ServerResponse, shop: 
 }
 
 /** Asks the service about the order's newest session. Without an answer the order stays as it was. */
-export async function refreshState(order: Order, { orders, api }: { orders: Orders; api: PaymentApi }): Promise<void> {
+export async function refreshState(
+  order: Order,
+  { orders, api }: { orders: Orders; api: RestClient },
+  signal?: AbortSignal,
+): Promise<void> {
   const session = order.sessions.at(-1);
   if (!session) return;
-  const state = await api.getSession(session.sessionId).catch(() => undefined);
+  const state = await api.getSession(session.sessionId, { signal }).catch(() => undefined);
   if (state) orders.recordState(order, state);
 }

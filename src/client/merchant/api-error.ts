@@ -1,0 +1,98 @@
+/** What a call of the service can fail with, the same over REST and gRPC. Never holds a secret or a value that was sent. */
+
+/** Every code of the service, as docs/errors.md explains them. */
+export const errorCodes = [
+  "invalid_json",
+  "missing_field",
+  "invalid_field",
+  "unknown_field",
+  "duplicate_field",
+  "test_card_required",
+  "invalid_idempotency_key",
+  "duplicate_header",
+  "invalid_parameter",
+  "invalid_key",
+  "invalid_client_secret",
+  "key_type_not_allowed",
+  "origin_not_allowed",
+  "not_found",
+  "token_not_found",
+  "token_expired",
+  "method_not_allowed",
+  "request_timeout",
+  "payload_too_large",
+  "unsupported_media_type",
+  "unsupported_encoding",
+  "headers_too_large",
+  "idempotency_in_progress",
+  "already_submitted",
+  "session_expired",
+  "session_ended",
+  "token_used",
+  "idempotency_key_reused",
+  "endpoint_not_allowed",
+  "rate_limited",
+  "internal",
+  "unavailable",
+  "deadline_exceeded",
+] as const;
+
+/** A code that this version of the client knows. */
+export type KnownErrorCode = (typeof errorCodes)[number] | "unexpected_answer";
+
+/**
+ * `unavailable` also when nobody answered, `deadline_exceeded` also when nobody answered in time, `unexpected_answer` when
+ * what came is none of the service's, such as a proxy's page. A code of a newer service is passed on as it is.
+ */
+export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
+
+/** One field that broke a rule. */
+export type FieldProblem = {
+  readonly param: string;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  /** An RFC 6901 JSON pointer into the body; REST only. */
+  readonly pointer?: string;
+};
+
+/** What is known of a failure. */
+export type ErrorFacts = {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  /** Whether the same request may succeed later. */
+  readonly isTemporary: boolean;
+  readonly param?: string | undefined;
+  readonly problems?: readonly FieldProblem[] | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+};
+
+/** A call that failed. Decide by `code`; `message` is for people. */
+export abstract class ApiError extends Error {
+  readonly code: ErrorCode;
+  /** Whether the same request may succeed later. Creating a session again is safe with the same Idempotency-Key only. */
+  readonly isTemporary: boolean;
+  /** The first field or parameter that broke a rule. */
+  readonly param: string | undefined;
+  /** Every field that broke a rule. */
+  readonly problems: readonly FieldProblem[];
+  /** Names the request to whoever runs the service. */
+  readonly requestId: string | undefined;
+  /** How long the service asked to wait. */
+  readonly retryAfterMs: number | undefined;
+  /** How many times the request was sent. */
+  tries = 1;
+  /** The key under which a session was to be created: with it, the same call may be made again, also much later. */
+  idempotencyKey: string | undefined;
+
+  constructor(facts: ErrorFacts) {
+    super(facts.detail, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = facts.code;
+    this.isTemporary = facts.isTemporary;
+    this.problems = facts.problems ?? [];
+    this.param = facts.param ?? this.problems[0]?.param;
+    this.requestId = facts.requestId;
+    this.retryAfterMs = facts.retryAfterMs;
+  }
+}

@@ -1,0 +1,123 @@
+/** Payment sessions as the REST API and webhooks write them. A test compares these types with the schemas. */
+
+/** What a session is created for. `amountMinor` is in minor units: 4900 is 49.00 where the currency has two decimals. */
+export type NewPaymentSession = {
+  readonly amountMinor: number;
+  /** ISO 4217, such as EUR. */
+  readonly currency: string;
+  /** Your reference of the order, kept exactly as given. */
+  readonly orderRef: string;
+  readonly customerEmail?: string | undefined;
+};
+
+/** CREATED is open; the others are ends, and money is captured in SUCCEEDED only. */
+export type SessionStatus = "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
+
+/** The answer to creation. Hand `sessionId`, `clientSecret` and `vault` to the widget as they are, and log none of them. */
+export type CreatedPaymentSession = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly status: "CREATED";
+  /** RFC 3339, UTC, as are all times. */
+  readonly expiresAt: string;
+  readonly vault: Readonly<Record<string, unknown>>;
+  readonly orderRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+};
+
+/** A session as lists show it: without its attempts. */
+export type PaymentSessionSummary = {
+  readonly sessionId: string;
+  readonly orderRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly customerEmail?: string;
+  readonly status: SessionStatus;
+  /** Whether another gateway than the first one captured. */
+  readonly failover: boolean;
+  /** The gateway that captured. */
+  readonly capturedVia?: string;
+  /** False while the gateway has accepted the capture and not yet reported it done. */
+  readonly captureConfirmed?: boolean;
+  /** Why it ended without a capture: one of the codes in docs/integration.md. */
+  readonly declineCode?: string;
+  /** Submitted and not yet settled. */
+  readonly processing: boolean;
+  readonly card?: { readonly brand: string; readonly last4: string };
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly submittedAt?: string;
+  readonly settledAt?: string;
+  readonly routing?: Routing;
+};
+
+/** A session with its attempt trail. */
+export type PaymentSession = PaymentSessionSummary & {
+  /** Oldest first. */
+  readonly attempts: readonly PaymentAttempt[];
+};
+
+/** The plan that a submission followed, and what it left out. */
+export type Routing = {
+  readonly ruleVersion: number;
+  readonly plan: readonly { readonly priority: number; readonly gateway: string; readonly connectionId: string }[];
+  readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
+};
+
+/** Where an attempt stands. UNKNOWN: the gateway may or may not hold the amount; VOIDING: it is being given back. */
+export type AttemptStatus =
+  | "AUTHORIZING"
+  | "AUTHORIZED"
+  | "CAPTURED"
+  | "DECLINED"
+  | "FAILED"
+  | "UNKNOWN"
+  | "VOIDING"
+  | "VOIDED";
+
+/** Why an attempt did not capture. */
+export type FailureKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
+
+/** One try at one gateway. */
+export type PaymentAttempt = {
+  readonly attemptId: string;
+  /** 1 for the first. */
+  readonly sequence: number;
+  readonly gateway: string;
+  readonly connectionId: string;
+  readonly priority: number;
+  /** Why this gateway was asked. */
+  readonly because: string;
+  readonly status: AttemptStatus;
+  readonly failureKind?: FailureKind;
+  readonly declineCode?: string;
+  /** The gateway's own code, as it sent it. */
+  readonly gatewayCode?: string;
+  readonly gatewayReference?: string;
+  readonly startedAt: string;
+  readonly completedAt?: string;
+  readonly durationMs?: number;
+  /** What followed an attempt that did not capture. */
+  readonly next?: { readonly action: "failover" | "stop"; readonly because: string };
+};
+
+/** Which sessions a list holds: all of them without a filter. */
+export type SessionFilters = {
+  readonly orderRef?: string | undefined;
+  readonly status?: SessionStatus | undefined;
+  readonly processing?: boolean | undefined;
+  /** Created at this time or later. */
+  readonly createdAfter?: Date | undefined;
+  /** Created before this time. */
+  readonly createdBefore?: Date | undefined;
+  /** 1 to 100; 20 when not given. */
+  readonly pageSize?: number | undefined;
+};
+
+/** One page, newest first. */
+export type SessionPage = {
+  readonly paymentSessions: readonly PaymentSessionSummary[];
+  /** Absent on the last page. */
+  readonly nextPageToken?: string;
+};

@@ -1,0 +1,130 @@
+/** The public REST API as a merchant's backend calls it, typed. */
+import { ApiError } from "./api-error.ts";
+import { checkHeaderText } from "./header-text.ts";
+import { exchange, type HttpRequest } from "./http-exchange.ts";
+import type {
+  CreatedPaymentSession,
+  NewPaymentSession,
+  PaymentSession,
+  PaymentSessionSummary,
+  SessionFilters,
+  SessionPage,
+} from "./payment-session.ts";
+import { type Patience, patienceOf, sendUntilAnswered } from "./repeat.ts";
+import { parseObject, refusalOf, unexpectedAnswer } from "./rest-error.ts";
+
+/** Where the service is, who calls it, and how long its answers may take. */
+export type RestClientOptions = {
+  /** The address with its version, such as https://pay.example.com/api/v1. */
+  readonly restBase: string;
+  readonly secretKey: string;
+  /** For one try; 15 s when not given. */
+  readonly tryTimeoutMs?: number;
+  /** For a whole call with its repeats; 45 s when not given. */
+  readonly timeoutMs?: number;
+  /** How often a request is sent at most; 4 when not given. */
+  readonly triesMax?: number;
+};
+
+/** What one call may change. */
+export type CallOptions = {
+  /** Ends the call, which then rejects with the signal's reason. A session may have been created all the same. */
+  readonly signal?: AbortSignal | undefined;
+  /** For the whole call with its repeats. */
+  readonly timeoutMs?: number | undefined;
+};
+
+/**
+ * Calls are sent again, after a pause, when no answer came, when the service asked for it, and after a 5xx; a creation
+ * always with the same Idempotency-Key, so that it makes one session. Every method rejects with RestError.
+ */
+export class RestClient {
+  readonly #restBase: string;
+  readonly #secretKey: string;
+  readonly #patience: Patience;
+
+  /** Throws TypeError for an address or a key that cannot be one. */
+  constructor(options: RestClientOptions) {
+    this.#restBase = checkRestBase(options.restBase);
+    this.#secretKey = checkHeaderText("secretKey", options.secretKey);
+    this.#patience = patienceOf(options);
+  }
+
+  /**
+   * Creates a session. `idempotencyKey` is yours to choose, such as the order's number with the number of the try: the
+   * same key returns the first session for 24 hours, whoever asks again. Without one, a key for this call alone is made.
+   */
+  async createSession(
+    session: NewPaymentSession,
+    options: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<CreatedPaymentSession> {
+    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey ?? crypto.randomUUID());
+    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+    const request = { method: "POST", path: "/payment-sessions", headers, body: JSON.stringify(session) } as const;
+    try {
+      return await this.#call<CreatedPaymentSession>(request, "clientSecret", options);
+    } catch (error) {
+      if (error instanceof ApiError) error.idempotencyKey = idempotencyKey;
+      throw error;
+    }
+  }
+
+  /** A session with its attempt trail. */
+  getSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
+    const path = `/payment-sessions/${encodeURIComponent(sessionId)}`;
+    return this.#call<PaymentSession>({ method: "GET", path }, "sessionId", options);
+  }
+
+  /** One page of sessions, newest first. `pageToken` goes on where a page with the same filters ended. */
+  listSessions(
+    filters: SessionFilters & { readonly pageToken?: string | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<SessionPage> {
+    const path = `/payment-sessions${queryOf(filters)}`;
+    return this.#call<SessionPage>({ method: "GET", path }, "paymentSessions", options);
+  }
+
+  /** Every session that fits, newest first, page by page as they are asked for. */
+  async *eachSession(filters: SessionFilters = {}, options: CallOptions = {}): AsyncGenerator<PaymentSessionSummary> {
+    let pageToken: string | undefined;
+    do {
+      const page: SessionPage = await this.listSessions({ ...filters, pageToken }, options);
+      yield* page.paymentSessions;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+  }
+
+  /** `member` is one that the answer always has: without it, something else than the service has answered. */
+  async #call<Answer>(
+    { path, headers, ...request }: Pick<HttpRequest, "method" | "body"> & { path: string; headers?: object },
+    member: keyof Answer & string,
+    options: CallOptions,
+  ): Promise<Answer> {
+    const { signal, timeoutMs } = options;
+    const send = async (tryTimeoutMs: number) => {
+      const authorization = `Bearer ${this.#secretKey}`;
+      const whole = { ...request, url: this.#restBase + path, headers: { ...headers, authorization } };
+      const answer = await exchange(whole, { timeoutMs: tryTimeoutMs, signal });
+      if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer);
+      const body = parseObject(answer.text);
+      if (body?.[member] !== undefined) return body as Answer;
+      throw unexpectedAnswer(answer, `The answer is HTTP ${answer.status}, but not the service's.`);
+    };
+    const patience = patienceOf({ ...this.#patience, ...(timeoutMs !== undefined && { timeoutMs }) });
+    return sendUntilAnswered(send, { ...patience, signal });
+  }
+}
+
+function queryOf(filters: object): string {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  const pairs = given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]);
+  return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : "";
+}
+
+// fetch would repeat a wrong address in its error, and with it a password.
+function checkRestBase(restBase: string): string {
+  const url = URL.canParse(restBase) ? new URL(restBase) : undefined;
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
+  if (isPlain && /^https?:$/.test(url.protocol)) return restBase.replace(/\/+$/, "");
+  throw new TypeError("restBase must be an http or https address without user, query and fragment.");
+}

@@ -1,0 +1,172 @@
+/** Payment sessions over gRPC, for internal services: typed by the schemas, with deadlines, keepalive and safe repeats. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
+import {
+  type CreatePaymentSessionRequestSchema,
+  type CreatePaymentSessionResponse,
+  type ListPaymentSessionsResponse,
+  type PaymentSession,
+  PaymentSession_Status,
+  PaymentSessionService,
+  type PaymentSessionSummary,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import { createGrpcClient, type GrpcClient } from "./grpc-client.ts";
+import { ApiError } from "./merchant/api-error.ts";
+import { checkHeaderText } from "./merchant/header-text.ts";
+import type { SessionFilters } from "./merchant/payment-session.ts";
+import { type Patience, patienceOf, sendUntilAnswered } from "./merchant/repeat.ts";
+import { RpcError } from "./rpc-error.ts";
+
+/** Where the service is, who calls it, and how long its answers may take. */
+export type PaymentSessionsClientOptions = {
+  /** `host:port` of the gRPC port. */
+  readonly address: string;
+  readonly secretKey: string;
+  /** The connection is in clear without it. `{}` trusts the system's authorities. */
+  readonly tls?: TlsFiles;
+  /** For one try; 15 s when not given. */
+  readonly tryTimeoutMs?: number;
+  /** For a whole call with its repeats; 45 s when not given. */
+  readonly timeoutMs?: number;
+  /** How often a request is sent at most; 4 when not given. */
+  readonly triesMax?: number;
+};
+
+/** Contents of PEM files. With a key and a certificate of its own, the client proves who it is (mutual TLS). */
+export type TlsFiles = {
+  readonly authorities?: Buffer;
+  readonly clientKey?: Buffer;
+  readonly clientCertificate?: Buffer;
+};
+
+/** What one call may change. */
+export type RpcCallOptions = {
+  /** Cancels the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** For the whole call with its repeats. */
+  readonly timeoutMs?: number | undefined;
+};
+
+// A server that restarts is back within a second or two; a try that finds none has certainly not been sent.
+const connectWaitMs = 2_000;
+// A connection that a firewall has forgotten is found within half a minute and not by the first call that needs it.
+const keepalive = {
+  "grpc.keepalive_time_ms": 20_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+  "grpc.keepalive_permit_without_calls": 1,
+};
+// As over REST: a page of 100 sessions is well under 1 MiB.
+const answerBytes = { "grpc.max_receive_message_length": 4 * 1024 * 1024 };
+
+/** Connects lazily. Every method rejects with RpcError; all are safe to repeat, and are, as RestClient does it. */
+export class PaymentSessionsClient {
+  readonly #rpcs: GrpcClient<typeof PaymentSessionService>;
+  readonly #secretKey: string;
+  readonly #patience: Patience;
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosing = false;
+
+  /** Throws TypeError for a key that cannot be one. */
+  constructor(options: PaymentSessionsClientOptions) {
+    const channelOptions = { ...keepalive, ...answerBytes };
+    this.#rpcs = createGrpcClient(PaymentSessionService, options.address, channelOf(options.tls), channelOptions);
+    this.#secretKey = checkHeaderText("secretKey", options.secretKey);
+    this.#patience = patienceOf(options);
+  }
+
+  /** Creates a session. The same `idempotencyKey` returns the first one; without one, a key for this call alone is made. */
+  async createSession(
+    session: MessageInitShape<typeof CreatePaymentSessionRequestSchema>,
+    options: RpcCallOptions & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<CreatePaymentSessionResponse> {
+    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey ?? crypto.randomUUID());
+    const metadata = { "idempotency-key": idempotencyKey };
+    try {
+      return await this.#call((call) => this.#rpcs.createPaymentSession(session, call), options, metadata);
+    } catch (error) {
+      if (error instanceof ApiError) error.idempotencyKey = idempotencyKey;
+      throw error;
+    }
+  }
+
+  /** A session with its attempt trail. */
+  async getSession(sessionId: string, options: RpcCallOptions = {}): Promise<PaymentSession> {
+    const answer = await this.#call((call) => this.#rpcs.getPaymentSession({ sessionId }, call), options);
+    return answer.paymentSession!;
+  }
+
+  /** One page of sessions, newest first. `pageToken` goes on where a page with the same filters ended. */
+  listSessions(
+    filters: SessionFilters & { readonly pageToken?: string | undefined } = {},
+    options: RpcCallOptions = {},
+  ): Promise<ListPaymentSessionsResponse> {
+    const { status: wanted, createdAfter, createdBefore, ...others } = filters;
+    const request = {
+      ...others,
+      ...(wanted !== undefined && { status: PaymentSession_Status[wanted] }),
+      ...(createdAfter !== undefined && { createdAfter: timestampFromDate(createdAfter) }),
+      ...(createdBefore !== undefined && { createdBefore: timestampFromDate(createdBefore) }),
+    };
+    return this.#call((call) => this.#rpcs.listPaymentSessions(request, call), options);
+  }
+
+  /** Every session that fits, newest first, page by page as they are asked for. */
+  async *eachSession(
+    filters: SessionFilters = {},
+    options: RpcCallOptions = {},
+  ): AsyncGenerator<PaymentSessionSummary> {
+    let pageToken: string | undefined;
+    do {
+      const page: ListPaymentSessionsResponse = await this.listSessions({ ...filters, pageToken }, options);
+      yield* page.paymentSessions;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+  }
+
+  /** Takes no calls any more, waits for those that run, which their deadlines end, and disconnects. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.allSettled(this.#running);
+    this.#rpcs.close();
+  }
+
+  #call<Answer>(
+    send: (call: { timeoutMs: number; metadata: Record<string, string>; signal?: AbortSignal }) => Promise<Answer>,
+    options: RpcCallOptions,
+    metadata: Record<string, string> = {},
+  ): Promise<Answer> {
+    if (this.#isClosing) throw new Error("The client is closed.");
+    const { signal, timeoutMs } = options;
+    const headers = { ...metadata, authorization: `Bearer ${this.#secretKey}` };
+    const patience = patienceOf({ ...this.#patience, ...(timeoutMs !== undefined && { timeoutMs }) });
+    const running = sendUntilAnswered(
+      async (tryTimeoutMs) => {
+        await untilAborted(this.#rpcs.isConnected(Math.min(connectWaitMs, tryTimeoutMs)), signal);
+        const call = { timeoutMs: tryTimeoutMs, metadata: headers, ...(signal && { signal }) };
+        return send(call).catch((error: ServiceError) => {
+          throw status[error.code] === undefined ? error : new RpcError(error);
+        });
+      },
+      { ...patience, signal },
+    ).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+}
+
+function channelOf(tls: TlsFiles | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  return credentials.createSsl(tls.authorities ?? null, tls.clientKey ?? null, tls.clientCertificate ?? null);
+}
+
+/** Waits for `work`, and no longer than until the signal is aborted. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let stop = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  signal?.addEventListener("abort", stop, { once: true });
+  await Promise.race([work, aborted]).finally(() => signal?.removeEventListener("abort", stop));
+  signal?.throwIfAborted();
+}
