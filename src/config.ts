@@ -6,6 +6,7 @@ import { isAddressRange } from "./platform/client-address.ts";
 import { Secret } from "./platform/secrets.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
+/** The two environments of an installation; nothing of one is reachable from the other. */
 export type EnvironmentName = "test" | "live";
 
 /** How one environment enters its NATS account. */
@@ -55,8 +56,10 @@ export type VaultRoleConfig = {
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
 };
 
+/** What a process can be told to do; it may have several roles. */
 export type Role = "edge" | "worker" | "vault" | "sandbox";
 
+/** Everything that an operator has set, checked. */
 export type Config = {
   /** One neutral word: opens every key and names the service. */
   readonly brand: string;

@@ -29,6 +29,7 @@ import { recordRoutingRule } from "./routing-rules.ts";
 import { loadSession, type SessionWithTrail } from "./session-trail.ts";
 import { submitPayment } from "./submit-payment.ts";
 
+/** The test cards that tests of the flow pay with, by what becomes of the payment. */
 export const cards = {
   approved: "4242424242424242",
   failover: "4000000000000002",
@@ -70,6 +71,7 @@ type FixtureParts = {
   asOwner: Database;
 };
 
+/** What a test of the flow does and sees: sessions, payments, the trail, the clock and the gateways' records. */
 export class CoreFixture {
   readonly core: Core;
   readonly owner: SessionOwner;

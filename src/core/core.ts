@@ -12,6 +12,7 @@ import type { SessionWithTrail } from "./session-trail.ts";
 
 /** JSON as the vault object holds it. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+/** A JSON object that the core hands on without looking into it. */
 export type JsonObject = { [key: string]: Json };
 
 /** What the widget needs to tokenize a card for a session; its members depend on the vault mode and mean nothing here. */

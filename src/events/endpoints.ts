@@ -9,6 +9,7 @@ import { type EventType, eventTypes, writeEventBody } from "./outbox.ts";
 import { insertDeliveryAttempt, type Try, tryColumns } from "./record-delivery.ts";
 import { generateSigningSecret, openSigningSecrets, sealSigningSecret } from "./signing-secrets.ts";
 
+/** How an endpoint stands: not verified yet, in use, paused by its merchant, or given up. */
 export type EndpointStatus = "PENDING" | "ENABLED" | "PAUSED" | "DISABLED";
 
 /** An endpoint as its merchant sees it; the signing secret is shown only where it is made. */
@@ -24,6 +25,7 @@ export type Endpoint = {
   readonly disabledBecause: "GONE" | "FAILING" | null;
 };
 
+/** What managing endpoints needs: a verification is a webhook try too. */
 export type EndpointContext = DeliverContext & {
   /** Brand and environment up to `whsec_`, such as `switchyard_test_whsec_`. */
   readonly signingSecretPrefix: string;

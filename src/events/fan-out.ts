@@ -50,6 +50,7 @@ const selectOverdue: Statement = {
 };
 const sweepRows = 500;
 
+/** What one turn of the sweep came to: the endpoints that have deliveries now, and what had gone wrong. */
 export type Swept = {
   readonly endpointIds: readonly string[];
   /** Events that JetStream had taken and never brought: the consumer may be broken. */

@@ -16,6 +16,7 @@ export const eventTypes = [
   "payment_attempt.voided",
   "payment_attempt.capture_failed",
 ] as const;
+/** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];
 
 /** The members that every webhook body begins with. */
@@ -29,6 +30,7 @@ export type EventEnvelope = {
   readonly environment: string;
 };
 
+/** What recording an event needs beside its transaction. */
 export type OutboxContext = {
   readonly entropy: Pick<Entropy, "uuid">;
   /** `test` or `live`, as bodies and subjects spell it. */

@@ -14,6 +14,7 @@ export type TryVerdict =
   | { readonly kind: "succeeded"; readonly slow: boolean }
   | { readonly kind: "failed"; readonly gone: boolean; readonly next: NextTry };
 
+/** What recording a try came to. */
 export type RecordedTry = {
   /** False when the lease had ended and somebody else has the delivery: nothing was written. */
   readonly recorded: boolean;
@@ -21,6 +22,7 @@ export type RecordedTry = {
   readonly disabledBecause: "GONE" | "FAILING" | null;
 };
 
+/** Keeps one try of a delivery, with what the endpoint answered. */
 export const insertDeliveryAttempt: Statement = {
   name: "insert_delivery_attempt",
   text: `INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer)

@@ -12,11 +12,13 @@ import { type KeyRing, Secret } from "../platform/secrets.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 
+/** The keys under which the simulation's credentials are sealed. */
 export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
 
 /** A line that the core logs as an error. */
 export type LoggedError = { readonly msg: string; readonly err?: { readonly message: string; readonly code?: string } };
 
+/** A core as one start of one process has it. */
 export function createSimulatedCore(parts: {
   process: SimulatedProcess;
   pool: SimulatedPool;
