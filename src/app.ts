@@ -1,6 +1,7 @@
 /** COMPOSITION ROOT of edge and worker: builds the environments, starts servers and loops, and stops them in the right order. */
 import { once } from "node:events";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
@@ -22,6 +23,7 @@ import type { EdgeParts } from "./edge/edge-parts.ts";
 import { toConnectError, toDomainError } from "./edge/error-mapping.ts";
 import { createGrpcServer } from "./edge/grpc-server.ts";
 import { createPublicServer } from "./edge/public-server.ts";
+import { Readiness } from "./edge/readiness.ts";
 import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
 import { listenForOutbox } from "./events/outbox-notices.ts";
 import { relayOnce } from "./events/relay.ts";
@@ -34,6 +36,7 @@ import { systemEntropy } from "./platform/entropy.ts";
 import type { Logger } from "./platform/log.ts";
 import { type Loop, runLoop } from "./platform/loop.ts";
 import { openNats } from "./platform/nats.ts";
+import { TlsFiles } from "./platform/tls-files.ts";
 import { version } from "./version.ts";
 
 /** Something that runs until it is closed; closing waits for the work in flight. */
@@ -73,20 +76,35 @@ export async function openInstallation(
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
 export async function startEdge(installation: Installation): Promise<Running> {
   const { service } = installation.config;
-  const parts = await edgeParts(installation);
+  const readiness = new Readiness(() => databasesAnswer(installation));
+  const parts = await edgeParts(installation, readiness);
   const publicServer = createPublicServer(parts);
-  const grpcServer = createGrpcServer(parts);
+  const grpcServer = createGrpcServer(parts, { reflection: service.grpcReflection, tls: tlsOf(installation) });
   await listen(publicServer, service.publicPort, service.host);
-  await listen(grpcServer, service.grpcPort, service.host);
+  await grpcServer.listen(service.grpcPort, service.host);
   return {
     async close() {
+      readiness.drain();
+      await pause(service.drainNoticeMs);
+      readiness.stop();
       publicServer.closeIdleConnections();
-      await Promise.all([closed(publicServer), closed(grpcServer)]);
+      await Promise.all([closed(publicServer), grpcServer.close()]);
     },
   };
 }
 
-async function edgeParts(installation: Installation): Promise<EdgeParts> {
+function tlsOf({ config, log }: Installation): TlsFiles | undefined {
+  const { grpcTls } = config.service;
+  if (grpcTls === undefined) return undefined;
+  return new TlsFiles(grpcTls, (error) => log.error({ err: error }, "changed certificate files are not used"));
+}
+
+async function databasesAnswer({ environments }: Installation): Promise<boolean> {
+  const answers = environments.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
+  return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
+}
+
+async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const byName = Object.fromEntries(environments.map((environment) => [environment.name, environment]));
   const checkout = createCheckoutService({ accounts, vaultOrigin: config.service.vaultOrigin });
@@ -101,10 +119,9 @@ async function edgeParts(installation: Installation): Promise<EdgeParts> {
     meta: { brand: config.brand, version, now: () => systemEntropy.now() },
     routeCheckout: (router) => router.service(CheckoutService, checkout),
     widgetFiles: new Map([...files].map(([name, file]) => [`/widget/v1/${name}`, file])),
-    isReady: async () => {
-      const answers = environments.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
-      return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
-    },
+    isReady: () => readiness.isReady(),
+    draining: readiness.draining,
+    stopping: readiness.stopping,
   };
 }
 

@@ -1,9 +1,10 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
-import { requestLimitBounds, timingBounds } from "./limits.ts";
+import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
 import { isAddressRange } from "./platform/client-address.ts";
 import { Secret } from "./platform/secrets.ts";
+import { checkTlsFiles, type TlsPaths } from "./platform/tls-files.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
 /** The two environments of an installation; nothing of one is reachable from the other. */
@@ -27,6 +28,12 @@ export type ServiceConfig = {
   readonly host: string;
   readonly publicPort: number;
   readonly grpcPort: number;
+  /** Certificates of the gRPC port; without them it is in the clear. */
+  readonly grpcTls: TlsPaths | undefined;
+  /** Whether whoever reaches the gRPC port may read the schemas. */
+  readonly grpcReflection: boolean;
+  /** How long a stopping edge still takes calls, so that balancers see it leave. */
+  readonly drainNoticeMs: number;
   /** Where the worker serves metrics; without it there are none. */
   readonly metricsPort: number | undefined;
   /** Origin of the public port as browsers see it. */
@@ -123,6 +130,9 @@ function readService(reader: Reader): ServiceConfig {
     host: reader.host(),
     publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
     grpcPort: reader.port("SWITCHYARD_GRPC_PORT"),
+    grpcTls: reader.tls("SWITCHYARD_GRPC_TLS"),
+    grpcReflection: reader.text("SWITCHYARD_GRPC_REFLECTION", /^(on|off)$/, "on or off", "off") === "on",
+    drainNoticeMs: reader.within("SWITCHYARD_DRAIN_NOTICE_MS", "milliseconds", drainNoticeBounds),
     metricsPort: reader.port("SWITCHYARD_METRICS_PORT", "0") || undefined,
     apiOrigin: reader.origin("SWITCHYARD_API_ORIGIN"),
     vaultOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
@@ -201,6 +211,22 @@ class Reader {
     const value = Number(this.text(name, /^\d{1,9}$/, rule, String(bounds.usual)));
     if (value < bounds.least || value > bounds.most) this.#problems.push(`- ${name} must be ${rule}`);
     return value;
+  }
+
+  tls(prefix: string): TlsPaths | undefined {
+    const [cert, key, ca] = [`${prefix}_CERT_FILE`, `${prefix}_KEY_FILE`, `${prefix}_CLIENT_CA_FILE`];
+    if ([cert, key, ca].every((name) => this.#variables[name] === undefined)) return undefined;
+    const paths = {
+      certFile: this.text(cert, /./, "the file of the certificate chain in PEM"),
+      keyFile: this.text(key, /./, "the file of the certificate's key in PEM"),
+      clientCaFile: this.#variables[ca],
+    };
+    try {
+      checkTlsFiles(paths);
+    } catch (error) {
+      this.#problems.push(`- ${prefix}_…: ${error instanceof Error ? error.message : "the files cannot be used"}`);
+    }
+    return paths;
   }
 
   host(): string {

@@ -17,8 +17,11 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
   if (config.service) {
     const installation = await openInstallation({ ...config, service: config.service }, log);
     started.push(installation);
-    if (roles.includes("edge")) started.push(await startEdge(installation));
-    if (roles.includes("worker")) started.push(await startWorker(installation));
+    const sides: Running[] = [];
+    if (roles.includes("edge")) sides.push(await startEdge(installation));
+    if (roles.includes("worker")) sides.push(await startWorker(installation));
+    // At once: balancers are to learn first of all that the edge stops.
+    started.push({ close: async () => void (await Promise.all(sides.map((side) => side.close()))) });
   }
   return {
     async close() {

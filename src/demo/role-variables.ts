@@ -34,6 +34,9 @@ export function roleVariables(
     SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
     SWITCHYARD_PUBLIC_PORT: String(ports.public),
     SWITCHYARD_GRPC_PORT: String(ports.grpc),
+    // For whoever tries it: schemas to be read, and no wait at the end.
+    SWITCHYARD_GRPC_REFLECTION: "on",
+    SWITCHYARD_DRAIN_NOTICE_MS: "0",
     SWITCHYARD_VAULT_PORT: String(ports.vault),
     SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
     SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),

@@ -93,8 +93,8 @@ describe("a body that is too large", () => {
     expect(await surfaces.overConnect("CreatePaymentSession", large)).toMatchObject({ code: "payload_too_large" });
   });
 
-  it("is resource_exhausted over gRPC, whose frame says its size before there is a message", async () => {
+  it("has the same code over gRPC", async () => {
     const order = { amountMinor: 1n, currency: "EUR", orderRef: "x".repeat(65_536) };
-    expect((await surfaces.createOverGrpc(order)).code).toBe("resource_exhausted");
+    expect((await surfaces.createOverGrpc(order)).code).toBe("payload_too_large");
   });
 });

@@ -107,6 +107,8 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
     guestServices: { services: [], route: () => {} },
     widgetFiles: new Map([["/widget/v1/widget.js", { contentType: "text/javascript", bytes: Buffer.from("1") }]]),
     isReady: async () => true,
+    draining: new AbortController().signal,
+    stopping: new AbortController().signal,
   };
 }
 

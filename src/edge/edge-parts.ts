@@ -23,6 +23,10 @@ export type EdgeParts = {
   };
   /** The widget's files by path. */
   readonly widgetFiles: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
-  /** Whether the database answers; for /readyz. */
+  /** Whether this process wants traffic; for /readyz and grpc.health.v1. */
   readonly isReady: () => Promise<boolean>;
+  /** Aborts when balancers are to look elsewhere; calls are still served. */
+  readonly draining: AbortSignal;
+  /** Aborts when servers close: whoever only waits for an outcome is answered now. */
+  readonly stopping: AbortSignal;
 };

@@ -1,24 +1,21 @@
-import type { Http2Server } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
-import { createGrpcServer } from "./grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 
 let edge: EdgeFixture;
-let server: Http2Server;
+let server: GrpcServer;
 let client: GrpcClient<typeof PaymentSessionService>;
 beforeAll(async () => {
   edge = await startEdgeFixture();
-  server = createGrpcServer(edge.parts);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${(server.address() as AddressInfo).port}`);
+  server = createGrpcServer(edge.parts, { reflection: true });
+  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`);
 });
 afterAll(async () => {
   client.close();
-  await new Promise((resolve) => server.close(resolve));
+  await server.close();
   await edge.close();
 });
 

@@ -1,37 +1,92 @@
-/** The internal port: gRPC over h2c for every service, with health and reflection. */
-import { createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+/** The internal port: gRPC for every service, with health and, where it is wanted, reflection; over TLS or in the clear. */
+import { once } from "node:events";
+import {
+  constants,
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
-import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../gen/grpc/health/v1/health_pb.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { internalConnections, internalHttp2 } from "../limits.ts";
+import { DomainError } from "../platform/errors.ts";
+import type { TlsFiles } from "../platform/tls-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
+import { createHealthService } from "./health-rpc.ts";
+import { type ConnectionBounds, Http2Sessions } from "./http2-sessions.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
+import { sendRefusal } from "./rpc-form.ts";
 
-const served = [PaymentSessionService, CheckoutService, MetaService, Health, ServerReflection];
+/** What is decided for one installation. */
+export type GrpcOptions = {
+  /** Whether anybody who can connect may read the schemas. */
+  readonly reflection: boolean;
+  /** Without it the port is in the clear. */
+  readonly tls?: TlsFiles | undefined;
+  readonly connections?: ConnectionBounds;
+};
+
+/** The internal port, whatever serves it. */
+export type GrpcServer = {
+  /** Resolves with the port. Rejects when it is taken. */
+  listen(port: number, host: string): Promise<number>;
+  /** How many connections are open. */
+  connections(): number;
+  /** Takes no new call and resolves when those that run have ended, or when their time is over. */
+  close(): Promise<void>;
+};
+
+const always = [PaymentSessionService, CheckoutService, MetaService, Health];
 
 /** Makes the internal server; the caller listens and closes. */
-export function createGrpcServer(parts: EdgeParts): Http2Server {
-  const rpc = createRpcAdapter(parts, { route: (router) => route(parts, router), guarded: served, grpc: true });
-  return createServer((request, response) => void answer(parts, rpc, request, response));
+export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcServer {
+  const guarded = options.reflection ? [...always, ServerReflection] : always;
+  const rpc = createRpcAdapter(parts, { route: (router) => route(parts, options, router), guarded, grpc: true });
+  const handle = (request: Http2ServerRequest, response: Http2ServerResponse) =>
+    void answer(parts, rpc, request, response);
+  const server = options.tls
+    ? createSecureServer({ ...internalHttp2, ...options.tls.serverOptions() }, handle)
+    : createServer(internalHttp2, handle);
+  const sessions = new Http2Sessions(server as Http2Server, options.connections ?? internalConnections);
+  const stopRenewing = options.tls?.onChange((files) => "setSecureContext" in server && server.setSecureContext(files));
+  return {
+    async listen(port, host) {
+      server.listen(port, host);
+      await once(server, "listening");
+      return (server.address() as AddressInfo).port;
+    },
+    connections: () => sessions.size,
+    close() {
+      stopRenewing?.();
+      return sessions.close();
+    },
+  };
 }
 
-function route(parts: EdgeParts, router: ConnectRouter): void {
+function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRouter): void {
+  const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);
   parts.guestServices.route(router);
-  router.service(Health, {
-    check: async () => ({ status: (await parts.isReady()) ? Serving.SERVING : Serving.NOT_SERVING }),
-  });
-  router.service(ServerReflection, createReflection([...served, ...parts.guestServices.services]));
+  const names = served.map(({ typeName }) => typeName);
+  router.service(Health, createHealthService(names, parts));
+  if (reflection) router.service(ServerReflection, createReflection([...served, ServerReflection]));
 }
 
-// The adapter rejects on a malformed :authority; that ends the one stream, not the process.
+// A host and perhaps a port, as in RFC 9113 8.3.1.
+const authorityPattern = /^(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
+
 async function answer(
   parts: EdgeParts,
   rpc: RpcAdapter,
@@ -40,9 +95,15 @@ async function answer(
 ): Promise<void> {
   const requestId = beginRequest(parts.entropy, request, response);
   try {
-    if (!(await rpc(request, response))) response.writeHead(404).end();
+    if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
+      throw new DomainError("invalid_parameter", "The :authority must name a host.", { field: "Host" });
+    }
+    if (!(await rpc(request, response))) throw new DomainError("method_not_allowed", "There is no such rpc.");
   } catch (error) {
-    parts.reportBug(error, requestId);
-    response.stream.close();
+    if (!(error instanceof DomainError)) parts.reportBug(error, requestId);
+    if (!(error instanceof DomainError) || response.headersSent) response.stream.close();
+    else sendRefusal(parts.style, request, response, error);
   }
+  // RFC 9113 8.1: who was answered before it had sent everything is told to stop; the connection stays in order.
+  if (!request.complete && !response.stream.closed) response.stream.close(constants.NGHTTP2_NO_ERROR);
 }

@@ -1,6 +1,13 @@
-/** Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict JSON. */
+/** Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict bodies and deadlines. */
 import type { DescService } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createConnectRouter,
+  createContextValues,
+} from "@connectrpc/connect";
 import {
   compressionBrotli,
   compressionGzip,
@@ -8,16 +15,30 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { bodyBytesMax } from "../limits.ts";
+import { DomainError } from "../platform/errors.ts";
+import { acceptedCompressions, compressionHeaders, frameOf, readCallBody } from "./call-body.ts";
 import { requestIdKey, tellLimitsKey } from "./caller.ts";
+import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
+import { toDomainError } from "./error-mapping.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
+import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
-import { isJsonMessage, readJsonMessage } from "./strict-connect-json.ts";
+import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
 
 /** Answers a call; false, with nothing read or written, when there is no such rpc. May reject with what broke. */
 export type RpcAdapter = (request: AnyRequest, response: AnyResponse) => Promise<boolean>;
 
-/** An adapter for the routes. The JSON of `guarded` services is read strictly: their guard is the edge's own. */
+type UniversalHandler = ConnectRouter["handlers"][number];
+type Call = {
+  readonly handler: UniversalHandler;
+  readonly form: RpcForm;
+  readonly deadline: Deadline;
+  /** Whether the edge's own guard stands before the method, and tells what is wrong with a body in its turn. */
+  readonly isGuarded: boolean;
+};
+
+/** An adapter for the routes. `guarded` are the services whose guard is the edge's own. */
 export function createRpcAdapter(
   parts: EdgeParts,
   options: { route: (router: ConnectRouter) => void; guarded: readonly DescService[]; grpc: boolean },
@@ -28,6 +49,7 @@ export function createRpcAdapter(
     jsonOptions: { ignoreUnknownFields: false },
     acceptCompression: [compressionGzip, compressionBrotli],
     interceptors: [createRpcGuard(parts)],
+    shutdownSignal: parts.stopping,
   });
   options.route(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -36,19 +58,69 @@ export function createRpcAdapter(
   return async (request, response) => {
     const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
     if (handler === undefined) return false;
-    const { method, service } = handler;
-    const values = createContextValues()
-      .set(requestIdKey, requestIdOf(request))
-      .set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
-    const isStrict = guarded.has(service.typeName) && method.methodKind === "unary" && isJsonMessage(request);
-    const json = isStrict ? await readJsonMessage(method, request, values) : undefined;
-    const call = universalRequestFromNodeRequest(request as never, response as never, json, values);
+    let deadline: Deadline | undefined;
     try {
-      await universalResponseToNodeResponse(await handler(call), response as never);
+      const form = requireForm(handler.method, request, options.grpc);
+      const timeoutMs = timeoutOf(request);
+      deadline = handler.method.methodKind === "unary" ? Deadline.ofUnary(timeoutMs) : new Deadline(timeoutMs);
+      const call = { handler, form, deadline, isGuarded: guarded.has(handler.service.typeName) };
+      await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client went away while its answer was written.
-      if (ConnectError.from(error).code !== Code.Aborted) throw error;
+      if (error instanceof ConnectError && error.code === Code.Aborted) return true;
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal" || response.headersSent) throw error;
+      sendRefusal(parts.style, request, response, domainError);
+    } finally {
+      deadline?.clear();
     }
     return true;
   };
+}
+
+// Both are the adapter's business and done when Connect's handler gets the call.
+const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding"];
+
+function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
+  const values = createContextValues()
+    .set(requestIdKey, requestIdOf(request))
+    .set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
+  const plain = universalRequestFromNodeRequest(request as never, response as never, undefined, values);
+  for (const name of consumedHeaders) plain.header.delete(name);
+  if (call.form === "proto") plain.header.delete("content-encoding");
+  const signal = AbortSignal.any([plain.signal, call.deadline.signal]);
+  const answered = async () => {
+    const body =
+      call.handler.method.methodKind === "unary" ? await readUnary(call, request, response, values) : plain.body;
+    // Nothing begins for a caller that is gone already.
+    call.deadline.signal.throwIfAborted();
+    return call.handler({ ...plain, signal, body });
+  };
+  return call.deadline.limit(answered());
+}
+
+/** The body of a unary call as Connect is to see it: whole, and with no mistake in it that Connect would tell in its own words. */
+async function readUnary(call: Call, request: AnyRequest, response: AnyResponse, values: ContextValues) {
+  const { form, isGuarded } = call;
+  const { method } = call.handler;
+  if (form === "json" && isGuarded) return await readJsonMessage(method, request, values);
+  // The guests' own: their guard reads JSON as Protobuf's own reader does.
+  if (form === "json" || form === "stream") return bodyOf(request);
+  try {
+    return once(frameOf(form, await readCallBody(method, request, form)));
+  } catch (error) {
+    const isUnknown = error instanceof DomainError && error.code === "unsupported_encoding";
+    if (isUnknown) response.setHeader(compressionHeaders[form].accepted, acceptedCompressions);
+    if (!isGuarded) throw error;
+    refuseBody(values, error);
+    return once(frameOf(form, new Uint8Array()));
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+async function* bodyOf(request: AnyRequest): AsyncIterable<Uint8Array> {
+  yield* request as AsyncIterable<Uint8Array>;
 }

@@ -19,6 +19,11 @@ export function createRpcGuard(options: {
 }): Interceptor {
   return (next) => async (request) => {
     const requestId = request.contextValues.get(requestIdKey);
+    const refusal = (error: unknown) => {
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal") options.reportBug(error, requestId);
+      return toConnectError(options.style, domainError, requestId);
+    };
     try {
       request.contextValues.set(
         callerKey,
@@ -31,13 +36,24 @@ export function createRpcGuard(options: {
       if (!request.stream) {
         requireNoProblems(request);
       }
-      return await next(request);
+      const response = await next(request);
+      return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;
     } catch (error) {
-      const domainError = toDomainError(error);
-      if (domainError.code === "internal") options.reportBug(error, requestId);
-      throw toConnectError(options.style, domainError, requestId);
+      throw refusal(error);
     }
   };
+}
+
+/** What breaks a stream after its beginning is told as anything else. */
+async function* guarded<Message>(
+  messages: AsyncIterable<Message>,
+  refusal: (error: unknown) => Error,
+): AsyncIterable<Message> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw refusal(error);
+  }
 }
 
 function requireNoProblems({ method, message, contextValues }: UnaryRequest): void {

@@ -17,9 +17,9 @@ type Body = { readonly findings: readonly Finding[]; readonly error?: unknown };
 
 const bodyKey = createContextKey<Body>({ findings: [] }, { description: "what reading the JSON body found" });
 
-/** Whether the body is one JSON message; all other forms are Connect's to read. */
-export function isJsonMessage(request: AnyRequest): boolean {
-  return request.method === "POST" && /^application\/json\b/i.test(request.headers["content-type"] ?? "");
+/** Leaves what kept a body from being read where `findProblems` tells it, once the caller is known. */
+export function refuseBody(values: ContextValues, error: unknown): void {
+  values.set(bodyKey, { findings: [], error });
 }
 
 /**
@@ -41,7 +41,7 @@ export async function readJsonMessage(
     values.set(bodyKey, { findings });
     return json ?? {};
   } catch (error) {
-    values.set(bodyKey, { findings: [], error });
+    refuseBody(values, error);
     return {};
   }
 }

@@ -1,12 +1,7 @@
 /** Sends one request over REST, Connect JSON and gRPC, and tells in the same words what each of them answered. */
 import { once } from "node:events";
-import {
-  type ClientHttp2Session,
-  connect as connectHttp2,
-  type Http2Server,
-  type ServerHttp2Session,
-} from "node:http2";
-import { type AddressInfo, connect } from "node:net";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
@@ -19,7 +14,7 @@ import {
 import { createGrpcClient, type GrpcClient } from "../../client/grpc-client.ts";
 import { RpcError } from "../../client/rpc-error.ts";
 import { type EdgeFixture, startEdgeFixture } from "../edge-fixture.ts";
-import { createGrpcServer } from "../grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../grpc-server.ts";
 import { requireDocumented } from "./documented-answers.ts";
 
 /** What came of a request. `code` is undefined when it was accepted; `params` names every field refused, sorted. */
@@ -42,17 +37,17 @@ export type Filters = MessageInitShape<typeof ListPaymentSessionsRequestSchema>;
 /** Both ports of an edge with one merchant. */
 export class Surfaces {
   readonly edge: EdgeFixture;
-  readonly #server: Http2Server;
-  readonly #sessions: ReadonlySet<ServerHttp2Session>;
+  /** Where gRPC and Connect are served, as HTTP/2 in clear. */
+  readonly rpcOrigin: string;
+  readonly #server: GrpcServer;
   readonly #http2: ClientHttp2Session;
   readonly #grpc: GrpcClient<typeof PaymentSessionService>;
 
-  constructor(edge: EdgeFixture, server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>) {
-    this.#sessions = sessions;
-    const { port } = server.address() as AddressInfo;
+  constructor(edge: EdgeFixture, server: GrpcServer, port: number) {
     this.edge = edge;
     this.#server = server;
-    this.#http2 = connectHttp2(`http://127.0.0.1:${port}`);
+    this.rpcOrigin = `http://127.0.0.1:${port}`;
+    this.#http2 = connectHttp2(this.rpcOrigin);
     this.#grpc = createGrpcClient(PaymentSessionService, `127.0.0.1:${port}`);
   }
 
@@ -110,9 +105,7 @@ export class Surfaces {
   async close(): Promise<void> {
     this.#grpc.close();
     this.#http2.destroy();
-    // A call that was refused for its size has not sent the rest: nobody waits for it.
-    for (const session of this.#sessions) session.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#server.close();
     await this.edge.close();
   }
 
@@ -135,11 +128,8 @@ export class Surfaces {
 /** Starts an edge on a database of its own. */
 export async function startSurfaces(): Promise<Surfaces> {
   const edge = await startEdgeFixture();
-  const server = createGrpcServer(edge.parts);
-  const sessions = new Set<ServerHttp2Session>();
-  server.on("session", (session) => sessions.add(session));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return new Surfaces(edge, server, sessions);
+  const server = createGrpcServer(edge.parts, { reflection: false });
+  return new Surfaces(edge, server, await server.listen(0, "127.0.0.1"));
 }
 
 /** What a REST answer says, in the words of the other surfaces. */

@@ -1,0 +1,60 @@
+/** How long a caller waits for its answer: what it said, within a bound of ours. */
+import { rpcDeadlineMs } from "../limits.ts";
+import { DomainError } from "../platform/errors.ts";
+import type { AnyRequest } from "./request-id.ts";
+
+const unitMs = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000001 } as const;
+
+/**
+ * Milliseconds from `grpc-timeout` or `Connect-Timeout-Ms`, and undefined when the caller gave neither. Throws
+ * `invalid_parameter` for a header that is no time (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+ */
+export function timeoutOf({ headers }: Pick<AnyRequest, "headers">): number | undefined {
+  const isGrpc = /^application\/grpc/i.test(headers["content-type"] ?? "");
+  const name = isGrpc ? "grpc-timeout" : "connect-timeout-ms";
+  const value = headers[name];
+  if (value === undefined) return undefined;
+  const [, digits, unit] = (isGrpc ? /^(\d{1,8})([HMSmun])$/ : /^(\d{1,10})()$/).exec(String(value)) ?? [];
+  if (digits === undefined) {
+    throw new DomainError("invalid_parameter", `The header ${name} is malformed.`, { field: name });
+  }
+  return Number(digits) * (unitMs[unit as keyof typeof unitMs] ?? 1);
+}
+
+/** The moment after which nobody waits for a call any more. */
+export class Deadline {
+  /** Aborts then, with `deadline_exceeded` as its reason. */
+  readonly signal: AbortSignal;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(timeoutMs: number | undefined) {
+    const controller = new AbortController();
+    this.signal = controller.signal;
+    if (timeoutMs === undefined) return;
+    const pass = () => controller.abort(new DomainError("deadline_exceeded", "The answer took longer than allowed."));
+    if (timeoutMs > 0) this.#timer = setTimeout(pass, timeoutMs);
+    else pass();
+  }
+
+  /** A unary call's: the caller's own, or ours when it is sooner or the only one. */
+  static ofUnary(timeoutMs: number | undefined): Deadline {
+    return new Deadline(Math.min(timeoutMs ?? rpcDeadlineMs, rpcDeadlineMs));
+  }
+
+  /** What `work` gives, or a rejection with `deadline_exceeded` when the time is over before; the work itself goes on. */
+  async limit<Result>(work: Promise<Result>): Promise<Result> {
+    const { signal } = this;
+    signal.throwIfAborted();
+    let stop = () => {};
+    const passed = new Promise<never>((_, reject) => {
+      stop = () => reject(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+    });
+    return Promise.race([work, passed]).finally(() => signal.removeEventListener("abort", stop));
+  }
+
+  /** Call it when the answer is out. */
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,73 @@
+/** The certificate files of a TLS port: read at the start, checked, and read again when they change. */
+import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import type { SecureServerOptions } from "node:http2";
+import { createSecureContext } from "node:tls";
+import { certificateLookEveryMs } from "../limits.ts";
+
+/** Paths of PEM files. With a client CA only clients with a certificate of it get a connection. */
+export type TlsPaths = {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile: string | undefined;
+};
+
+type Pem = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
+
+/** Throws, naming no content, when files cannot be read, or certificate and key do not belong together. */
+export function checkTlsFiles(paths: TlsPaths): void {
+  read(paths);
+}
+
+/** One set of files, as it is now and as it changes. */
+export class TlsFiles {
+  readonly #paths: TlsPaths;
+  readonly #onBroken: (error: unknown) => void;
+  #pem: Pem;
+
+  /** `onBroken` hears of files that changed into something unusable; the old ones stay in use. */
+  constructor(paths: TlsPaths, onBroken: (error: unknown) => void = () => {}) {
+    this.#paths = paths;
+    this.#onBroken = onBroken;
+    this.#pem = read(paths);
+  }
+
+  /** What an HTTP/2 server is made with. */
+  serverOptions(): SecureServerOptions {
+    const isMutual = this.#paths.clientCaFile !== undefined;
+    return {
+      ...this.#pem,
+      minVersion: "TLSv1.2",
+      allowHTTP1: false,
+      requestCert: isMutual,
+      rejectUnauthorized: isMutual,
+    };
+  }
+
+  /** Calls `use` with the new files whenever they have changed; connections that are open stay. Returns how to stop. */
+  onChange(use: (pem: Pem) => void, lookEveryMs = certificateLookEveryMs): () => void {
+    const { certFile, keyFile, clientCaFile } = this.#paths;
+    const paths = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
+    const again = () => {
+      try {
+        this.#pem = read(this.#paths);
+        use(this.#pem);
+      } catch (error) {
+        this.#onBroken(error);
+      }
+    };
+    for (const path of paths) watchFile(path, { interval: lookEveryMs, persistent: false }, again);
+    return () => {
+      for (const path of paths) unwatchFile(path, again);
+    };
+  }
+}
+
+function read({ certFile, keyFile, clientCaFile }: TlsPaths): Pem {
+  const pem = {
+    cert: readFileSync(certFile),
+    key: readFileSync(keyFile),
+    ...(clientCaFile !== undefined && { ca: readFileSync(clientCaFile) }),
+  };
+  createSecureContext(pem);
+  return pem;
+}
