@@ -1,8 +1,8 @@
 /** What a gRPC server of ours refused, read from the status details: grpc-js decodes the plain message only in part. */
 import { fromBinary } from "@bufbuild/protobuf";
-import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
-import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { ApiError, type ErrorFacts } from "./merchant/api-error.ts";
 
@@ -26,10 +26,10 @@ export class RpcError extends ApiError {
 }
 
 function factsOf(error: ServiceError): ErrorFacts {
-  const { reason, message, requestId, problems } = detailsOf(error);
+  const { reason, message, ...details } = detailsOf(error);
   const code = reason ?? status[error.code]?.toLowerCase() ?? "unknown";
   const isTemporary = temporaryCodes.has(code);
-  return { code, detail: message ?? error.details, isTemporary, problems, requestId, cause: error };
+  return { code, detail: message ?? error.details, isTemporary, ...details, cause: error };
 }
 
 function detailsOf(error: ServiceError) {
@@ -38,11 +38,13 @@ function detailsOf(error: ServiceError) {
   if (!(encoded instanceof Uint8Array)) return {};
   const { message, details } = fromBinary(StatusSchema, encoded);
   const info = details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((each) => each !== undefined);
+  const delay = details.map((detail) => anyUnpack(detail, RetryInfoSchema)?.retryDelay).find(Boolean);
   const violations = details.flatMap((detail) => anyUnpack(detail, BadRequestSchema)?.fieldViolations ?? []);
   return {
     reason: info?.reason.toLowerCase(),
     message,
     requestId: info?.metadata.requestId,
+    retryAfterMs: delay && durationMs(delay),
     problems: violations.map(({ field, reason, description }) => ({
       param: field,
       code: reason.toLowerCase(),
