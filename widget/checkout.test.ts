@@ -144,6 +144,48 @@ describe("Checkout.submit()", () => {
     expect(service.submitted).toEqual(["tok_1", "tok_1"]);
   });
 
+  it("waits as long as it is told when there are too many requests, and then goes on", async () => {
+    service.limited = { calls: 1, retryAfter: "3" };
+    service.onSubmit = () => service.succeed();
+    const result = openCheckout(async () => {
+      service.limited = { calls: 2, retryAfter: "7" };
+      return takeCard();
+    }).submit();
+    await clock.pass(3500);
+    await clock.pass(7500);
+    await clock.pass(7500);
+    expect(await result).toEqual(success);
+    expect(service.submitted).toEqual(["tok_1"]);
+    expect(service.looks).toBe(1);
+  });
+
+  it("polls a running payment no sooner than it is told", async () => {
+    const result = openCheckout().submit();
+    await clock.begun(1000);
+    service.limited = { calls: 1, retryAfter: "9" };
+    await clock.pass(1000);
+    await clock.begun(9500);
+    service.succeed();
+    await clock.pass(9500);
+    expect(await result).toEqual(success);
+  });
+
+  it("does not give up on a service that says when to come, however often", async () => {
+    service.limited = { calls: 5, retryAfter: "10" };
+    service.onSubmit = () => service.succeed();
+    const result = openCheckout().submit();
+    for (let refusal = 0; refusal < 5; refusal++) await clock.pass(10_500);
+    expect(await result).toEqual(success);
+  });
+
+  it("waits no longer than a minute, whatever a box on the way asks for", async () => {
+    service.limited = { calls: 1, retryAfter: "86400" };
+    service.onSubmit = () => service.succeed();
+    const result = openCheckout().submit();
+    await clock.pass(60_500);
+    expect(await result).toEqual(success);
+  });
+
   it("follows the payment that another tab has submitted", async () => {
     service.onSubmit = () => {
       service.succeed();

@@ -18,10 +18,11 @@ export type CheckoutView = {
 /** What went wrong for the integrator; a decline is an outcome and never one of these. */
 export type WidgetError = { readonly code: string; readonly message: string };
 
-/** The service answered, said no to the request itself, or gave no answer that says anything. */
+/** The service answered, said no to the request itself, asked to come later, or gave no answer that says anything. */
 export type ApiAnswer =
   | { readonly kind: "checkout"; readonly checkout: CheckoutView }
   | { readonly kind: "refused"; readonly error: WidgetError }
+  | { readonly kind: "later"; readonly waitMs: number }
   | { readonly kind: "unreachable" };
 
 /** What the state machine asks of the service. The promises never reject. */
@@ -79,6 +80,11 @@ const pollLongestMs = 5_000;
 /** PURE. The pause before asking again: 1 s growing to 5 s, a fifth more or less so that pages do not ask in step. */
 export function pollDelayMs(tries: number, random: () => number): number {
   return Math.round(Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random()));
+}
+
+/** PURE. The pause after an answer: as long as the service asks for and up to a second more, or that of a poll. */
+export function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number {
+  return answer.kind === "later" ? answer.waitMs + Math.round(pollFirstMs * random()) : pollDelayMs(tries, random);
 }
 
 /** PURE. The result that a settled session has for its customer, or undefined while it is open. */
@@ -170,16 +176,22 @@ export class Checkout {
     const giveUpAt = this.#parts.clock.now() + giveUpAfterMs;
     for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
       const submitted = await this.#parts.api.submitPayment(vaultToken);
-      const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
+      const isKnown = submitted.kind === "checkout" || submitted.kind === "later";
+      const known = isKnown ? submitted : await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
       if (known.kind === "checkout") {
         this.#parts.onView(known.checkout);
         if (isTakenUp(known.checkout)) return this.#poll(known.checkout, giveUpAt);
       }
-      if (submitted.kind === "refused" && known.kind !== "unreachable") return this.#failed(submitted);
-      await this.#parts.clock.wait(pollDelayMs(tries, this.#parts.random), this.#parts.closed);
+      const isCertain = known.kind === "checkout" || known.kind === "refused";
+      if (submitted.kind === "refused" && isCertain) return this.#failed(submitted);
+      await this.#pauseAfter(known, tries);
     }
     return { kind: "pending" };
+  }
+
+  #pauseAfter(answer: ApiAnswer, tries: number): Promise<void> {
+    return this.#parts.clock.wait(pauseMs(answer, tries, this.#parts.random), this.#parts.closed);
   }
 
   #follow(view: CheckoutView): Promise<CheckoutResult> {
@@ -188,12 +200,13 @@ export class Checkout {
 
   async #poll(first: CheckoutView, giveUpAt: number): Promise<CheckoutResult> {
     let view = first;
+    let answer: ApiAnswer = { kind: "checkout", checkout: first };
     for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
       const result = resultOf(view);
       if (result) return result;
       this.#enter("waiting");
-      await this.#parts.clock.wait(pollDelayMs(tries, this.#parts.random), this.#parts.closed);
-      const answer = await this.#parts.api.getCheckout();
+      await this.#pauseAfter(answer, tries);
+      answer = await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
       if (answer.kind === "checkout") view = answer.checkout;
     }
@@ -222,13 +235,16 @@ export class Checkout {
   }
 
   async #lookUntilReached(): Promise<ApiAnswer> {
-    const { api, clock, closed, random, onView } = this.#parts;
-    const giveUpAt = clock.now() + lookLimitMs;
+    const { api, clock, closed, onView } = this.#parts;
+    const startedAt = clock.now();
     for (let tries = 0; ; tries++) {
       const answer = await api.getCheckout();
       if (answer.kind === "checkout") onView(answer.checkout);
-      if (answer.kind !== "unreachable" || closed.aborted || clock.now() >= giveUpAt) return answer;
-      await clock.wait(pollDelayMs(tries, random), closed);
+      if (answer.kind === "checkout" || answer.kind === "refused" || closed.aborted) return answer;
+      // A service that says when to come is there: it is not given up as soon as one that says nothing.
+      const limitMs = answer.kind === "later" ? giveUpAfterMs : lookLimitMs;
+      if (clock.now() >= startedAt + limitMs) return answer;
+      await this.#pauseAfter(answer, tries);
     }
   }
 

@@ -23,6 +23,9 @@ const readTimeoutMs = 10_000;
 // The service answers a submit after 20 s at the latest; the rest is the way there and back.
 const submitTimeoutMs = 30_000;
 
+// No limit of the service asks for more; a box on the way may, and the customer is there now.
+const waitLongestMs = 60_000;
+
 /** A connection to one session's RPCs. Nothing is sent until a method is called. */
 export function connectSession({ apiBase, sessionId, clientSecret, closed }: SessionAccess): SessionApi {
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
@@ -44,8 +47,11 @@ async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>): Pro
     const { checkout } = await call;
     return checkout ? { kind: "checkout", checkout: viewOf(checkout) } : { kind: "unreachable" };
   } catch (error) {
-    const refusal = refusals.get(ConnectError.from(error).code);
-    return refusal ? { kind: "refused", error: refusal } : { kind: "unreachable" };
+    const { code, metadata } = ConnectError.from(error);
+    const refusal = refusals.get(code);
+    if (refusal) return { kind: "refused", error: refusal };
+    const waitS = Number(metadata.get("retry-after"));
+    return waitS > 0 ? { kind: "later", waitMs: Math.min(waitS * 1_000, waitLongestMs) } : { kind: "unreachable" };
   }
 }
 

@@ -27,6 +27,8 @@ export class CheckoutStandIn {
   /** Tokens of all SubmitPayment calls, in order. */
   readonly submitted: string[] = [];
   looks = 0;
+  /** How many of the next calls of either kind are refused, each with this Retry-After. */
+  limited = { calls: 0, retryAfter: "" };
   /** Decides each submit; by default it is taken up and `processing` from then on. */
   onSubmit: (vaultToken: string) => Checkout | Promise<Checkout> = () => this.takeUp();
   readonly #server: Server;
@@ -34,6 +36,7 @@ export class CheckoutStandIn {
   readonly #cors = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "authorization, content-type, connect-protocol-version, connect-timeout-ms",
+    "Access-Control-Expose-Headers": "retry-after",
   };
 
   private constructor({ vaultOrigin, fallback = answerNotFound }: CheckoutStandInOptions) {
@@ -51,11 +54,13 @@ export class CheckoutStandIn {
         router.service(CheckoutService, {
           getCheckout: (_request, { requestHeader }) => {
             this.#authenticate(requestHeader);
+            this.#limit();
             this.looks += 1;
             return { checkout: this.checkout };
           },
           submitPayment: async ({ vaultToken }, { requestHeader }) => {
             this.#authenticate(requestHeader);
+            this.#limit();
             this.submitted.push(vaultToken);
             return { checkout: await this.onSubmit(vaultToken) };
           },
@@ -122,6 +127,12 @@ export class CheckoutStandIn {
     this.checkout.status = status;
     this.checkout.processing = false;
     return this.checkout;
+  }
+
+  #limit(): void {
+    if (this.limited.calls === 0) return;
+    this.limited.calls -= 1;
+    throw new ConnectError("too many requests", Code.ResourceExhausted, { "Retry-After": this.limited.retryAfter });
   }
 
   #authenticate(headers: Headers): void {
