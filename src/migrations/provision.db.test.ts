@@ -71,6 +71,8 @@ describe("migrate()", () => {
       "004-recovery",
       "005-pinned-records",
       "006-attempt-by-id",
+      "007-request-limits",
+      "008-work-list",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });
