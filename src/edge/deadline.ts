@@ -41,8 +41,8 @@ export class Deadline {
     return new Deadline(Math.min(timeoutMs ?? rpcDeadlineMs, rpcDeadlineMs));
   }
 
-  /** What `work` gives, or a rejection with `deadline_exceeded` when the time is over before; the work itself goes on. */
-  async limit<Result>(work: Promise<Result>): Promise<Result> {
+  /** What it begins gives, or a rejection with `deadline_exceeded` when the time is over before; work that has begun goes on. */
+  async limit<Result>(begin: () => Promise<Result>): Promise<Result> {
     const { signal } = this;
     signal.throwIfAborted();
     let stop = () => {};
@@ -50,7 +50,7 @@ export class Deadline {
       stop = () => reject(signal.reason);
       signal.addEventListener("abort", stop, { once: true });
     });
-    return Promise.race([work, passed]).finally(() => signal.removeEventListener("abort", stop));
+    return Promise.race([begin(), passed]).finally(() => signal.removeEventListener("abort", stop));
   }
 
   /** Call it when the answer is out. */

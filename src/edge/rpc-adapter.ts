@@ -78,8 +78,8 @@ export function createRpcAdapter(
   };
 }
 
-// Both are the adapter's business and done when Connect's handler gets the call.
-const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding"];
+// The adapter's business, and done when Connect's handler gets the call: the body is not as long as it came any more.
+const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding", "content-length"];
 
 function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
   const values = createContextValues()
@@ -96,7 +96,7 @@ function runCall(call: Call, request: AnyRequest, response: AnyResponse): Return
     call.deadline.signal.throwIfAborted();
     return call.handler({ ...plain, signal, body });
   };
-  return call.deadline.limit(answered());
+  return call.deadline.limit(answered);
 }
 
 /** The body of a unary call as Connect is to see it: whole, and with no mistake in it that Connect would tell in its own words. */

@@ -36,6 +36,8 @@ export function createRpcGuard(options: {
       if (!request.stream) {
         requireNoProblems(request);
       }
+      // The deadline passed meanwhile: nothing is begun that nobody waits for.
+      if (request.signal.reason instanceof DomainError) throw request.signal.reason;
       const response = await next(request);
       return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;
     } catch (error) {
