@@ -31,6 +31,8 @@ export type PaymentSessionsClientOptions = {
   readonly timeoutMs?: number;
   /** How often a request is sent at most; 4 when not given. */
   readonly triesMax?: number;
+  /** How often a quiet connection is asked whether it still stands; 20 s when not given. */
+  readonly keepaliveMs?: number;
 };
 
 /** Contents of PEM files. With a key and a certificate of its own, the client proves who it is (mutual TLS). */
@@ -51,11 +53,8 @@ export type RpcCallOptions = {
 // A server that restarts is back within a second or two; a try that finds none has certainly not been sent.
 const connectWaitMs = 2_000;
 // A connection that a firewall has forgotten is found within half a minute and not by the first call that needs it.
-const keepalive = {
-  "grpc.keepalive_time_ms": 20_000,
-  "grpc.keepalive_timeout_ms": 5_000,
-  "grpc.keepalive_permit_without_calls": 1,
-};
+const keepaliveUsualMs = 20_000;
+const keepaliveTimeoutMs = 5_000;
 // As over REST: a page of 100 sessions is well under 1 MiB.
 const answerBytes = { "grpc.max_receive_message_length": 4 * 1024 * 1024 };
 
@@ -69,7 +68,12 @@ export class PaymentSessionsClient {
 
   /** Throws TypeError for a key that cannot be one. */
   constructor(options: PaymentSessionsClientOptions) {
-    const channelOptions = { ...keepalive, ...answerBytes };
+    const channelOptions = {
+      ...answerBytes,
+      "grpc.keepalive_time_ms": options.keepaliveMs ?? keepaliveUsualMs,
+      "grpc.keepalive_timeout_ms": keepaliveTimeoutMs,
+      "grpc.keepalive_permit_without_calls": 1,
+    };
     this.#rpcs = createGrpcClient(PaymentSessionService, options.address, channelOf(options.tls), channelOptions);
     this.#secretKey = checkHeaderText("secretKey", options.secretKey);
     this.#patience = patienceOf(options);

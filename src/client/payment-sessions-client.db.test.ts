@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { createServer, type Socket, connect as tcpConnect } from "node:net";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
+import { type EdgeFixture, startEdgeFixture } from "../edge/edge-fixture.ts";
+import { createGrpcServer, type GrpcServer } from "../edge/grpc-server.ts";
+import { PaymentSessionsClient, type PaymentSessionsClientOptions } from "./payment-sessions-client.ts";
+
+let edge: EdgeFixture;
+let server: GrpcServer;
+let port: number;
+let client: PaymentSessionsClient;
+
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  server = createGrpcServer(edge.parts, { reflection: false });
+  port = await server.listen(0, "127.0.0.1");
+  client = clientAt(port);
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.close();
+  await edge?.close();
+});
+
+function clientAt(at: number, options: Partial<PaymentSessionsClientOptions> = {}): PaymentSessionsClient {
+  return new PaymentSessionsClient({ address: `127.0.0.1:${at}`, secretKey: edge.keys.secret, ...options });
+}
+
+const order = (orderRef: string) => ({ amountMinor: 4900n, currency: "EUR", orderRef });
+
+/** A line to the edge that can be held, so that answers stay on their way, and cut. */
+async function startLine() {
+  const sockets: Socket[] = [];
+  const upstreams: Socket[] = [];
+  const listener = createServer((socket) => {
+    const upstream = tcpConnect(port, "127.0.0.1");
+    socket.pipe(upstream).pipe(socket);
+    for (const each of [socket, upstream]) each.on("error", () => {});
+    socket.on("close", () => upstream.destroy());
+    sockets.push(socket);
+    upstreams.push(upstream);
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    cut();
+    listener.close();
+  });
+  const hold = () => {
+    upstreams.at(-1)!.unpipe(sockets.at(-1)!);
+    upstreams.at(-1)!.pause();
+  };
+  return { port: (listener.address() as { port: number }).port, sockets, hold, cut };
+}
+
+describe("PaymentSessionsClient", () => {
+  it("creates a session, reads it, and lists every one page by page", async () => {
+    const made = [];
+    for (const _ of [1, 2, 3]) made.push(await client.createSession(order("listed")));
+    const { sessionId } = made[0]!;
+    const read = await client.getSession(sessionId);
+    expect(read).toMatchObject({ ...order("listed"), status: PaymentSession_Status.CREATED, attempts: [] });
+    const page = await client.listSessions({ orderRef: "listed", status: "CREATED", pageSize: 2 });
+    expect(page).toMatchObject({ paymentSessions: [{}, {}], nextPageToken: expect.any(String) });
+    const seen = [];
+    const filters = { orderRef: "listed", pageSize: 2, createdAfter: new Date(0), createdBefore: new Date() };
+    for await (const session of client.eachSession(filters)) seen.push(session.sessionId);
+    expect(seen.toSorted()).toEqual(made.map((each) => each.sessionId).toSorted());
+    const ended = await client.listSessions({ orderRef: "listed", status: "EXPIRED" });
+    expect(ended.paymentSessions).toEqual([]);
+  });
+
+  it("makes one session when the answer is lost with the connection", async () => {
+    const line = await startLine();
+    const flaky = clientAt(line.port);
+    await flaky.listSessions();
+    line.hold();
+    const creating = flaky.createSession(order("lost"));
+    const stored = () => client.listSessions({ orderRef: "lost" });
+    await vi.waitFor(async () => expect((await stored()).paymentSessions).toHaveLength(1), 5_000);
+    line.cut();
+    const created = await creating;
+    expect(line.sockets.length).toBe(2);
+    expect((await stored()).paymentSessions.map(({ sessionId }) => sessionId)).toEqual([created.sessionId]);
+    await flaky.close();
+  });
+
+  it("returns the first session to a call with the same key", async () => {
+    const first = await client.createSession(order("again"), { idempotencyKey: "again-1" });
+    const again = await client.createSession(order("again"), { idempotencyKey: "again-1" });
+    expect(again.sessionId).toBe(first.sessionId);
+  });
+
+  it("tells a refusal as REST does, and does not repeat it", async () => {
+    const refused = client.createSession({ ...order(""), amountMinor: -1n }, { idempotencyKey: "refused-1" });
+    const error = await refused.catch((failure) => failure);
+    expect(error).toMatchObject({ code: "missing_field", tries: 1, isTemporary: false, idempotencyKey: "refused-1" });
+    expect(error.requestId).toMatch(/^req_/);
+    expect(error.problems.map(({ param }: { param: string }) => param).toSorted()).toEqual(["amountMinor", "orderRef"]);
+    await expect(client.getSession("ps_1")).rejects.toMatchObject({ code: "not_found", tries: 1 });
+  });
+
+  it("finds by itself that an idle connection is dead", async () => {
+    const line = await startLine();
+    const patient = clientAt(line.port, { keepaliveMs: 100 });
+    await patient.listSessions();
+    line.hold();
+    await once(line.sockets[0]!, "close");
+    expect(await patient.listSessions()).toBeDefined();
+    expect(line.sockets).toHaveLength(2);
+    await patient.close();
+  });
+
+  it("says that nobody is there, after so many tries", async () => {
+    const nobody = clientAt(1, { triesMax: 2 });
+    await expect(nobody.listSessions()).rejects.toMatchObject({ code: "unavailable", tries: 2, isTemporary: true });
+    await nobody.close();
+  });
+
+  it("ends a call that is not answered in time, or no longer wanted", async () => {
+    const line = await startLine();
+    const waiting = clientAt(line.port, { triesMax: 1 });
+    await waiting.listSessions();
+    line.hold();
+    const late = waiting.listSessions({}, { timeoutMs: 200 });
+    await expect(late).rejects.toMatchObject({ code: "deadline_exceeded", tries: 1 });
+    const mind = new AbortController();
+    const unwanted = waiting.listSessions({}, { signal: mind.signal });
+    mind.abort(new Error("changed my mind"));
+    await expect(unwanted).rejects.toThrow("changed my mind");
+    await waiting.close();
+  });
+
+  it("lets running calls finish when it is closed, and takes no others", async () => {
+    const closing = clientAt(port);
+    const running = closing.createSession(order("closing"));
+    const closed = closing.close();
+    expect(() => closing.listSessions()).toThrow("closed");
+    await closed;
+    expect(await running).toMatchObject(order("closing"));
+  });
+
+  it("shows its key to nobody", async () => {
+    const secretKey = "switchyard_test_sk_neverShown";
+    const stranger = clientAt(port, { secretKey });
+    expect(inspect(stranger, { depth: 10, showHidden: true })).not.toContain(secretKey);
+    const error = await stranger.getSession("ps_1").catch((failure) => failure);
+    expect(error.code).toBe("invalid_key");
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(secretKey);
+    expect(() => clientAt(port, { secretKey: `${secretKey}\n` })).toThrow(/^secretKey must be printable ASCII/);
+    await stranger.close();
+  });
+});
