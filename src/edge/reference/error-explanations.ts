@@ -100,7 +100,7 @@ export const explanations = {
     "The webhook address cannot be used: not HTTPS in live, not a public address, a port other than 443 or 8443 in live, or the merchant has 16 endpoints already.",
   ),
   rate_limited: meaning(
-    "With `Retry-After`. From the vault: too many cards were entered, from one address, for one merchant, or for one session (ten). Wait for the seconds that the header names; for a session with ten cards, create another one. The API itself has no rate limit yet.",
+    "With `Retry-After`: wait for the seconds that it names, then repeat with the same `Idempotency-Key`; nothing was done. From the API: more requests than the [limit](integration.md#limits) of the merchant in this environment, 100 a second after the first 200 unless the operator has set another. From the vault: too many cards were entered, from one address, for one merchant, or for one session (ten); for a session with ten cards, create another one.",
   ),
   internal: ours("A bug of ours. Repeat once; if it stays, report the `requestId`, by which the log names the cause."),
   unavailable: ours(

@@ -45,6 +45,12 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
 
 const codes = Object.keys(appearances) as DomainErrorCode[];
 
+/** On every answer to a request that was counted. */
+export const limitHeaders: Schema = {
+  "RateLimit-Policy": { $ref: "#/components/headers/RateLimit-Policy" },
+  RateLimit: { $ref: "#/components/headers/RateLimit" },
+};
+
 /** Responses by status for an operation with these traits. */
 export function errorResponses(traits: readonly Trait[]): Schema {
   const raised = codes.filter((code) => traitsOf[code].some((trait) => traits.includes(trait)));
@@ -65,6 +71,7 @@ function response(status: number, members: readonly DomainErrorCode[]): Schema {
     headers: {
       "Request-Id": { $ref: "#/components/headers/Request-Id" },
       ...Object.fromEntries([...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+      ...(members.includes("rate_limited") && limitHeaders),
     },
     content: { "application/json": { schema, examples } },
   };

@@ -7,7 +7,7 @@ import { describeApi } from "../../transcoder/openapi/describe-api.ts";
 import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { createRequest, createResponse, listResponse, metaResponse, sessionResponse } from "./api-examples.ts";
-import { errorExamples, errorResponses, errorSchema, fieldErrorSchema } from "./error-responses.ts";
+import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
 export const restServices = [PaymentSessionService, MetaService] as const;
@@ -33,6 +33,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
       "Request-Id": header("Request-Id"),
       Location: header("Location"),
       "Idempotent-Replayed": header("Idempotent-Replayed"),
+      ...limitHeaders,
     },
     links: {
       read: {
@@ -48,14 +49,14 @@ const details: Readonly<Record<string, OperationDetails>> = {
   },
   getPaymentSession: {
     successDescription: "The session.",
-    successHeaders: { "Request-Id": header("Request-Id") },
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
     responseExamples: example("Declined at the first gateway, paid at the second", sessionResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listPaymentSessions: {
     successDescription: "One page of sessions.",
-    successHeaders: { "Request-Id": header("Request-Id") },
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     links: {
       nextPage: {
         operationId: "listPaymentSessions",
@@ -102,6 +103,14 @@ const components: Readonly<Record<string, Schema>> = {
     ),
     "Idempotent-Replayed": describeHeader("`true` when this is the answer of an earlier request.", "^true$"),
     "Retry-After": always(describeHeader("Seconds after which a repeat is welcome.", "^[0-9]+$")),
+    "RateLimit-Policy": describeHeader(
+      "The merchant's limit in this environment: `q` requests at once, and the seconds `w` in which as many become free. Absent where the operator has set none.",
+      '^"api";q=[0-9]+;w=[0-9]+$',
+    ),
+    RateLimit: describeHeader(
+      "What is left of it: `r` requests, and the seconds `t` until all are free again.",
+      '^"api";r=[0-9]+;t=[0-9]+$',
+    ),
     "WWW-Authenticate": always(describeHeader("`Bearer`.", "^Bearer$")),
   },
   examples: errorExamples(),
