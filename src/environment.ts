@@ -6,6 +6,7 @@ import { VaultClient } from "./client/vault-rpc.ts";
 import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
 import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
+import { CreationsInProgress } from "./core/creations-in-progress.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./core/entities.ts";
 import type { EdgeEnvironment } from "./edge/caller.ts";
 import { RequestLimits } from "./edge/request-limits/request-limits.ts";
@@ -73,6 +74,7 @@ export async function buildEnvironment(
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
     circuitBreaker: new CircuitBreaker(),
+    creations: new CreationsInProgress(),
     outbox: {
       entropy: systemEntropy,
       environmentName: config.name,

@@ -24,6 +24,7 @@ import { SandboxControl } from "../testing/sandbox-control.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Core, usualTiming } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
+import { CreationsInProgress } from "./creations-in-progress.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
 import { loadSession, type SessionWithTrail } from "./session-trail.ts";
@@ -174,6 +175,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
     circuitBreaker: new CircuitBreaker(),
+    creations: new CreationsInProgress(),
     outbox: { entropy: systemEntropy, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     timing: usualTiming,

@@ -8,6 +8,7 @@ import type { Logger } from "../platform/log.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
+import type { CreationsInProgress } from "./creations-in-progress.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 
 /** JSON as the vault object holds it. */
@@ -62,6 +63,8 @@ export type Core = {
   ) => Promise<BoundConnector | undefined>;
   /** What this process has seen of its connections' health. */
   readonly circuitBreaker: CircuitBreaker;
+  /** The Idempotency-Keys that this process is creating sessions for. */
+  readonly creations: CreationsInProgress;
   readonly outbox: OutboxContext;
   /** A session as events and GET show it, without the customer's email. */
   readonly describeSession: (trail: SessionWithTrail) => object;

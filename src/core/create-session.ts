@@ -7,6 +7,7 @@ import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
+import { creationInProgress } from "./creations-in-progress.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 
 /** The merchant a request speaks for, with what it has configured. */
@@ -84,6 +85,28 @@ export async function createSession(
   idempotencyKey?: string,
 ): Promise<CreatedSession> {
   requirePayable(order);
+  if (idempotencyKey === undefined) {
+    const { values, vault } = await describeNew(core, owner, order);
+    const [session] = await core.database.query<PaymentSession>(insertWithoutKey, values);
+    return created(core, session!, vault, false);
+  }
+  const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
+  return core.creations.once(`${owner.merchantId} ${idempotencyKey}`, {
+    create: () => createWithKey(core, request),
+    find: () => findFirstAnswer(core, request),
+    sleep: core.sleep,
+  });
+}
+
+type KeyedRequest = {
+  readonly owner: SessionOwner;
+  readonly order: NewSession;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+};
+
+/** The first parameters of both statements, and the vault object of the session that they create. */
+async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
   const id = core.entropy.uuid();
   const vault = await core.describeVault({
     sessionId: id,
@@ -102,37 +125,41 @@ export async function createSession(
     core.clientSecretKeys.current,
     owner.sessionLifetimeMs,
   ];
-  if (idempotencyKey === undefined) {
-    const [session] = await core.database.query<PaymentSession>(insertWithoutKey, values);
-    return created(core, session!, vault, false);
-  }
-  const fingerprint = fingerprintOf(order);
+  return { id, values, vault };
+}
+
+async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
+  const answer =
+    (await insertFirst(core, request)) ??
+    (await findFirstAnswer(core, request)) ??
+    // The key's day was over between the two statements, so that it is free now.
+    (await insertFirst(core, request));
+  if (answer === undefined) throw creationInProgress();
+  return answer;
+}
+
+/** Undefined when the key is taken. */
+async function insertFirst(core: Core, { owner, order, key, fingerprint }: KeyedRequest) {
+  const { id, values, vault } = await describeNew(core, owner, order);
   const sealed = seal(core.sealing, answerPlace(id), JSON.stringify(vault));
-  const [session] = await insertOnce(core, [...values, idempotencyKey, fingerprint, sealed, idempotencyLifetimeMs]);
-  if (session !== undefined) return created(core, session, vault, false);
-  return replay(core, owner.merchantId, idempotencyKey, fingerprint);
-}
-
-async function insertOnce(core: Core, values: readonly unknown[]): Promise<PaymentSession[]> {
   try {
-    return await core.database.query<PaymentSession>(insertWithKey, values);
+    const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
+    const [session] = await core.database.query<PaymentSession>(insertWithKey, [...values, ...more]);
+    return session && created(core, session, vault, false);
   } catch (error) {
-    // 55P03: the lock time-out of the connection passed while the first request still held the key.
+    // 55P03: the lock time-out of the connection passed while another process's request still held the key.
     if ((error as { code?: unknown }).code !== "55P03") throw error;
-    throw new DomainError(
-      "idempotency_in_progress",
-      "The first request with this Idempotency-Key is still running; repeat this one in a second.",
-    );
+    throw creationInProgress();
   }
 }
 
-async function replay(core: Core, merchantId: string, key: string, fingerprint: Buffer): Promise<CreatedSession> {
+/** Undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
+async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedRequest) {
   const [first] = await core.database.query<PaymentSession & { requestHash: Buffer; answerSealed: string }>(
     selectFirstAnswer,
-    [merchantId, key],
+    [owner.merchantId, key],
   );
-  // The key expired between the two statements: a repeat of this request will create a new session.
-  if (first === undefined) throw new DomainError("idempotency_in_progress", "Repeat this request in a second.");
+  if (first === undefined) return undefined;
   if (!fingerprint.equals(first.requestHash)) {
     throw new DomainError(
       "idempotency_key_reused",

@@ -4,7 +4,10 @@ import { Pool } from "pg";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { generateKey, type KeyKind, recordKey } from "../accounts/api-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
+import type { Core } from "../core/core.ts";
 import { type CoreFixture, startCoreFixture } from "../core/core-fixture.ts";
+import type { SessionOwner } from "../core/create-session.ts";
+import { CreationsInProgress } from "../core/creations-in-progress.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
@@ -34,16 +37,24 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
   };
   const bugs: unknown[] = [];
   const parts = partsOf(environment, new Database(pool), bugs);
-  const server = createPublicServer(parts);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return new EdgeFixture({ core, keys: await makeKeys(core), bugs, port, parts }, async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+  const { port, close } = await listen(parts);
+  return new EdgeFixture({ core, keys: await makeKeys(core.core, core.owner), bugs, port, parts }, async () => {
+    await close();
     await core.close();
     await pool.end();
     await accounts.drop();
   });
+}
+
+async function listen(parts: EdgeParts) {
+  const server = createPublicServer(parts);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port, close };
 }
 
 export class EdgeFixture {
@@ -63,6 +74,28 @@ export class EdgeFixture {
     this.port = made.port;
     this.parts = made.parts;
     this.close = close;
+  }
+
+  /** What a second process would be: other memory and other connections over the same database. */
+  async startAnother(): Promise<EdgeFixture> {
+    const { core } = this.core;
+    const { max, options, connectionString } = core.database.pool.options;
+    const database = new Database(new Pool({ max, options, connectionString }));
+    const creations = new CreationsInProgress();
+    const environment = { ...this.parts.environments.test!, database, core: { ...core, database, creations } };
+    const environments = { test: environment };
+    const parts = { ...this.parts, environments, authenticate: createAuthenticate(environments, "switchyard") };
+    const { port, close } = await listen(parts);
+    const { core: fixture, keys, bugs } = this;
+    return new EdgeFixture({ core: fixture, keys, bugs, port, parts }, async () => {
+      await close();
+      await database.pool.end();
+    });
+  }
+
+  /** The keys of a new merchant. */
+  addMerchant(): Promise<EdgeKeys> {
+    return makeKeys(this.core.core, { ...this.core.owner, merchantId: systemEntropy.uuid() });
   }
 
   /** A request under /api/v1 with the secret key, unless `headers` says otherwise. Its answer is as documented. */
@@ -112,7 +145,7 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
   };
 }
 
-async function makeKeys({ core, owner }: CoreFixture): Promise<EdgeKeys> {
+async function makeKeys(core: Core, owner: SessionOwner): Promise<EdgeKeys> {
   const keyOf = (kind: KeyKind) => generateKey(systemEntropy, { brand: "switchyard", environment: "test", kind });
   const [secret, publishable] = [keyOf("secret"), keyOf("publishable")];
   await core.database.transaction(async (tx) => {

@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import { type Core, usualTiming } from "../core/core.ts";
+import { CreationsInProgress } from "../core/creations-in-progress.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { createBinder } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
@@ -47,6 +48,7 @@ export function createSimulatedCore(parts: {
     outbox: { entropy, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),
+    creations: new CreationsInProgress(),
     timing: usualTiming,
     inFlight: new Set(),
     sleep: (ms, signal) =>

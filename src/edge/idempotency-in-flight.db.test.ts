@@ -1,0 +1,178 @@
+/** Repeats that come while the first request is still running, at two edges of one database, and what a crash leaves of it. */
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { idempotencyWaitMs } from "../limits.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { HeldCommits } from "../testing/held-commits.ts";
+import type { EdgeFixture } from "./edge-fixture.ts";
+import { type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+
+let surfaces: Surfaces;
+let one: EdgeFixture;
+let other: EdgeFixture;
+beforeAll(async () => {
+  surfaces = await startSurfaces();
+  one = surfaces.edge;
+  other = await one.startAnother();
+});
+afterAll(async () => {
+  expect(one.bugs).toEqual([]);
+  await other.close();
+  await surfaces.close();
+});
+
+type Answer = Awaited<ReturnType<EdgeFixture["call"]>>;
+
+/** An order of its own, and the ways to send it under its key. */
+function newOrder() {
+  const orderRef = `order-${systemEntropy.uuid()}`;
+  const order = { amountMinor: 4900, currency: "EUR", orderRef };
+  const body = JSON.stringify(order);
+  const headers = { "idempotency-key": systemEntropy.uuid() };
+  const send = (edge: EdgeFixture) => edge.call("POST", "/payment-sessions", { body, headers });
+  const sendMany = (edge: EdgeFixture, count: number) => Array.from({ length: count }, () => send(edge));
+  return { order: { ...order, amountMinor: 4900n }, orderRef, body, headers, send, sendMany };
+}
+
+const hold = (orderRef: string) => HeldCommits.start(one.core.asOwner.pool, orderRef);
+
+async function sessionsOf(orderRef: string): Promise<number> {
+  return (await one.call("GET", `/payment-sessions?orderRef=${orderRef}`)).json.paymentSessions.length;
+}
+
+function requireOneAnswer(answers: readonly Answer[], replays = answers.length - 1): void {
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true")).toHaveLength(replays);
+}
+
+describe("repeats at two edges", () => {
+  it("get one session and the same bytes when all come at once", async () => {
+    const { orderRef, sendMany } = newOrder();
+    requireOneAnswer(await Promise.all([...sendMany(one, 20), ...sendMany(other, 20)]));
+    expect(await sessionsOf(orderRef)).toBe(1);
+  });
+
+  it("wait for the first while it is at its commit, and hold up nobody else: 64 of them at each", async () => {
+    const { orderRef, send, sendMany } = newOrder();
+    const held = await hold(orderRef);
+    const first = send(one);
+    await held.held();
+    let answered = 0;
+    const repeats = [...sendMany(one, 64), ...sendMany(other, 64)];
+    for (const repeat of repeats) repeat.then(() => answered++);
+    await held.queued();
+    const merchant = await one.addMerchant();
+    for (let count = 0; count < 20; count++) {
+      for (const edge of [one, other]) {
+        const options = { body: newOrder().body, headers: { authorization: `Bearer ${merchant.secret}` } };
+        expect((await edge.call("POST", "/payment-sessions", options)).status).toBe(201);
+      }
+    }
+    expect([answered, (await held.held()).length]).toEqual([0, 1]);
+    await held.release();
+    requireOneAnswer(await Promise.all([first, ...repeats]));
+    expect(await sessionsOf(orderRef)).toBe(1);
+  });
+
+  it("are told to come again after five seconds, on every surface", { timeout: 30_000 }, async () => {
+    const { order, orderRef, headers, send, sendMany } = newOrder();
+    const held = await hold(orderRef);
+    const first = send(one);
+    await held.held();
+    const sentAt = performance.now();
+    const overGrpc = surfaces.createOverGrpc(order, headers);
+    const overConnect = surfaces.overConnect(
+      "CreatePaymentSession",
+      JSON.stringify({ ...order, amountMinor: 4900 }),
+      headers,
+    );
+    const refused = await Promise.all([...sendMany(one, 4), ...sendMany(other, 4)]);
+    expect(performance.now() - sentAt).toBeGreaterThanOrEqual(idempotencyWaitMs - 1);
+    for (const { status, json, headers } of refused) {
+      expect([status, json.code, headers.get("retry-after")]).toEqual([409, "idempotency_in_progress", "1"]);
+    }
+    expect([(await overGrpc).code, (await overConnect).code]).toEqual(Array(2).fill("idempotency_in_progress"));
+    await held.release();
+    requireOneAnswer([await first, await send(one), await send(other)]);
+    expect(await sessionsOf(orderRef)).toBe(1);
+  });
+
+  it("are judged by the first one's fields: who waited with others is refused", async () => {
+    const { orderRef, headers, send } = newOrder();
+    const held = await hold(orderRef);
+    const first = send(one);
+    await held.held();
+    const body = JSON.stringify({ amountMinor: 4901, currency: "EUR", orderRef });
+    const others = [one, other].map((edge) => edge.call("POST", "/payment-sessions", { body, headers }));
+    await held.queued();
+    await held.release();
+    const codes = (await Promise.all(others)).map(({ status, json }) => [status, json.code]);
+    expect(codes).toEqual(Array(2).fill([422, "idempotency_key_reused"]));
+    requireOneAnswer([await first, await send(one)]);
+  });
+});
+
+describe("a first request that is lost", () => {
+  it("before its commit, with the database's process, leaves the key free for those who wait", async () => {
+    const { orderRef, send, sendMany } = newOrder();
+    const held = await hold(orderRef);
+    const first = send(one);
+    await held.held();
+    const repeats = [...sendMany(one, 8), ...sendMany(other, 8)];
+    await held.queued();
+    await held.abort(one.core.core.database.pool);
+    const lost = await first;
+    expect([lost.status, lost.json.code, lost.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    await held.release();
+    requireOneAnswer(await Promise.all(repeats));
+    expect(await sessionsOf(orderRef)).toBe(1);
+  });
+
+  it("before its commit, with nobody waiting, leaves no session and the key free", async () => {
+    const { orderRef, send } = newOrder();
+    const held = await hold(orderRef);
+    const first = send(one);
+    await held.held();
+    await held.abort(one.core.core.database.pool);
+    expect((await first).status).toBe(503);
+    await held.release();
+    expect(await sessionsOf(orderRef)).toBe(0);
+    requireOneAnswer([await send(other), await send(one)]);
+  });
+
+  it("after its commit, with its connection, is found again by a repeat at another edge", async () => {
+    const { orderRef, body, headers, send } = newOrder();
+    const held = await hold(orderRef);
+    const socket = connect(one.port, "127.0.0.1");
+    socket.write(
+      `POST /api/v1/payment-sessions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${one.keys.secret}\r\nContent-Type: application/json\r\nIdempotency-Key: ${headers["idempotency-key"]}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await held.held();
+    socket.destroy();
+    await held.release();
+    requireOneAnswer([await send(other), await send(one)], 2);
+    expect(await sessionsOf(orderRef)).toBe(1);
+  });
+});
+
+describe("the day of a key", () => {
+  it("is measured by the database's clock, and outlives the session", async () => {
+    const { orderRef, send } = newOrder();
+    const first = await send(one);
+    await one.core.setClockAhead(24 * 60 - 1);
+    try {
+      const repeats = [await send(one), await send(other)];
+      requireOneAnswer([first, ...repeats]);
+      const { status } = (await one.call("GET", `/payment-sessions/${first.json.sessionId}`)).json;
+      expect(status).toBe("EXPIRED");
+      await one.core.setClockAhead(24 * 60 + 1);
+      const afterwards = await Promise.all([send(one), send(other), send(one), send(other)]);
+      requireOneAnswer(afterwards);
+      expect(afterwards[0]!.json.sessionId).not.toBe(first.json.sessionId);
+      expect(await sessionsOf(orderRef)).toBe(2);
+    } finally {
+      await one.core.setClockAhead(0);
+    }
+  });
+});
