@@ -61,6 +61,16 @@ describe("a sweep over a table that only grows", () => {
   });
 });
 
+describe("raiseAlarmsOnce()", () => {
+  it("finds captures without a report by an index of those alone", async () => {
+    const plans = (await plansOf(raiseAlarmsOnce)).map((plan) => plan.join("\n"));
+    const finding = plans.find((plan) => plan.includes("on payment_session s") && !plan.includes("Update on"));
+    expect(finding).toMatch(
+      /Index Scan using payment_session_unconfirmed on payment_session s\n *Index Cond: \(settled_at <=/,
+    );
+  });
+});
+
 describe("processNoticesOnce()", () => {
   it("finds a notice's attempt by an index of its own, for it knows no session", async () => {
     const [connectionId] = fixture.connectionIds;
