@@ -73,6 +73,20 @@ describe("readConfig()", () => {
     expect(() => timed("8000", "8000")).toThrow("SWITCHYARD_SUBMISSION_BUDGET_MS must be above");
   });
 
+  it("limits each merchant's requests, as set or as usual, or not at all", () => {
+    const limited = (perSecond: string, burst?: string) =>
+      readConfig(["edge"], {
+        ...variables,
+        SWITCHYARD_RATE_LIMIT_PER_SECOND: perSecond,
+        ...(burst !== undefined && { SWITCHYARD_RATE_LIMIT_BURST: burst }),
+      }).service?.requestLimit;
+    expect(readConfig(["edge"], variables).service?.requestLimit).toEqual({ perSecond: 100, burst: 200 });
+    expect(limited("50", "75")).toEqual({ perSecond: 50, burst: 75 });
+    expect(limited("off")).toBeUndefined();
+    expect(() => limited("0")).toThrow("SWITCHYARD_RATE_LIMIT_PER_SECOND must be off, or requests from 1 to 100000");
+    expect(() => limited("100", "1000001")).toThrow("SWITCHYARD_RATE_LIMIT_BURST must be requests from 1 to 1000000");
+  });
+
   it("lists every problem at once and repeats no value", () => {
     const broken = {
       ...variables,
