@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, gzipSync } from "node:zlib";
+import { DomainError } from "../platform/errors.ts";
 
 /** A file and what its answer says of it; `content-type` and `cache-control` at least. */
 export type StaticFile = {
@@ -11,12 +12,15 @@ export type StaticFile = {
 
 type Served = { readonly headers: Record<string, string>; readonly plain: Uint8Array; readonly gzip: Uint8Array };
 
-/** Answers GET and HEAD for the paths of the map; false, with nothing written, for anything else. */
+/** Answers GET and HEAD for the paths of the map, and refuses other methods; false, with nothing written, for other paths. */
 export function serveFiles(files: ReadonlyMap<string, StaticFile>) {
   const served = new Map([...files].map(([path, file]) => [path, prepare(file)]));
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const file = served.get(request.url ?? "");
-    if (file === undefined || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    if (file === undefined) return false;
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
+    }
     if (request.headers["if-none-match"] === file.headers.etag) {
       response.writeHead(304, file.headers).end();
       return true;

@@ -34,7 +34,7 @@ export async function readJsonMessage(
   try {
     // node's HTTP/2 requests have the same shape, though not the same type.
     const plain = request as Parameters<typeof readBody>[0];
-    checkBodyHeaders(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
+    checkBodyHeaders(plain);
     const bytes = await readBody(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
     const findings: Finding[] = [];
     const json = decodeMessage(method.input, parseStrictJson(bytes), [], findings, "proto");

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { request } from "undici";
@@ -53,8 +53,11 @@ describe("serveWidget()", () => {
     expect([head.status, head.bytes.length, head.headers["content-length"]]).toEqual([200, 0, String(script.length)]);
   });
 
-  it("leaves other paths and methods alone", async () => {
+  it("leaves other paths alone, and refuses other methods", async () => {
     expect((await get("/widget/v1/other.js")).status).toBe(404);
-    expect((await get("/widget/v1/widget.js", {}, "POST")).status).toBe(404);
+    const posted = { url: "/widget/v1/widget.js", method: "POST", headers: {} } as IncomingMessage;
+    expect(() => serve(posted, {} as ServerResponse)).toThrow(
+      expect.objectContaining({ code: "method_not_allowed", allow: ["GET", "HEAD"] }),
+    );
   });
 });

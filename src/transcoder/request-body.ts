@@ -16,8 +16,8 @@ const charset = /;[ \t]*charset=("?)([^";]*)\1[ \t]*(?:;|$)/i;
 // A chunk of one byte takes some hundred of memory: more of them than this are joined.
 const chunksMax = 64;
 
-/** Throws TranscodingError unless the headers announce UTF-8 JSON, not compressed, within the size bound. */
-export function checkBodyHeaders({ headers }: IncomingMessage, { bodyBytesMax }: BodyLimits): void {
+/** Throws TranscodingError unless the headers announce UTF-8 JSON, not compressed. */
+export function checkBodyHeaders({ headers }: IncomingMessage): void {
   const contentType = headers["content-type"] ?? "";
   if (!jsonType.test(contentType) || !/^utf-?8$/i.test(charset.exec(contentType)?.[2]?.trim() ?? "utf-8")) {
     throw new TranscodingError("unsupported_media_type", "The content type must be application/json in UTF-8.");
@@ -25,7 +25,6 @@ export function checkBodyHeaders({ headers }: IncomingMessage, { bodyBytesMax }:
   if ((headers["content-encoding"] ?? "identity").trim().toLowerCase() !== "identity") {
     throw new TranscodingError("unsupported_encoding", "A compressed body is not accepted.");
   }
-  if (Number(headers["content-length"] ?? 0) > bodyBytesMax) throw tooLarge(bodyBytesMax);
 }
 
 /** Throws TranscodingError when a method that takes no body is sent one: what it says would be lost. */
@@ -35,8 +34,9 @@ export function checkNoBody({ headers }: IncomingMessage): void {
   }
 }
 
-/** Reads the whole body. Throws TranscodingError when it is too large, too slow, or breaks off. */
+/** Reads the whole body. Throws TranscodingError when it is too large (unread where its length says so), too slow, or breaks off. */
 export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return Promise.reject(tooLarge(bodyBytesMax));
   // A client that left while it was being authenticated makes no further event.
   if (request.destroyed && !request.complete) return Promise.reject(clientGone());
   return new Promise((resolve, reject) => {

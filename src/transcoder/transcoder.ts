@@ -83,7 +83,7 @@ async function receiveBody(route: Route, request: IncomingMessage, limits: BodyL
     checkNoBody(request);
     return undefined;
   }
-  checkBodyHeaders(request, limits);
+  checkBodyHeaders(request);
   return readBody(request, limits);
 }
 

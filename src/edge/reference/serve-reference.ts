@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { DomainError } from "../../platform/errors.ts";
 import { type StaticFile, serveFiles } from "../static-files.ts";
 import { apiPage, errorPage, pageScript, pageStyle, referencePaths } from "./reference-pages.ts";
 
@@ -31,12 +30,7 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
       file(read("vendor", "rapidoc", "rapidoc-min.js"), "text/javascript; charset=utf-8", immutable),
     ],
   ]);
-  const serve = serveFiles(files);
-  return (request, response) => {
-    if (!files.has(request.url ?? "")) return false;
-    if (serve(request, response)) return true;
-    throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
-  };
+  return serveFiles(files);
 }
 
 function read(...path: string[]): Uint8Array {
