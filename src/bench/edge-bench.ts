@@ -1,6 +1,7 @@
 /** Benches 1 to 3: creating a session over REST and over gRPC, beside peers that do the same work, and the database's limit. */
 import { join } from "node:path";
 import { freePort } from "../demo/free-port.ts";
+import { requestLimitBounds } from "../limits.ts";
 import { type BenchBed, startBed } from "./bed.ts";
 import { requireAnswer } from "./check-answer.ts";
 import { Child } from "./child-process.ts";
@@ -116,6 +117,9 @@ async function startEdge(bed: BenchBed, start: Start) {
     SWITCHYARD_API_ORIGIN: `http://127.0.0.1:${restPort}`,
     SWITCHYARD_VAULT_ORIGIN: vaultOrigin,
     SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
+    // One merchant sends everything. Its requests are counted as any merchant's are, against the highest limit.
+    SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.most),
+    SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.most),
     // A creation asks neither of them.
     SWITCHYARD_VAULT_GRPC_ADDRESS: "127.0.0.1:1",
     SWITCHYARD_TEST_NATS_SERVERS: "127.0.0.1:1",

@@ -8,6 +8,7 @@ import { prepareDatabases } from "../../demo/databases.ts";
 import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
 import { roleVariables } from "../../demo/role-variables.ts";
 import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
+import { requestLimitBounds } from "../../limits.ts";
 import { freePortRange } from "../../testing/free-port-range.ts";
 import { SandboxControl } from "../../testing/sandbox-control.ts";
 import { RoleKeeper } from "./role-keeper.ts";
@@ -140,6 +141,9 @@ export class Site {
     const variables = {
       ...this.#variables,
       SWITCHYARD_ENVIRONMENTS: "test",
+      // There is one merchant, and after an outage all of its customers ask at once.
+      SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.most),
+      SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.most),
       SWITCHYARD_PUBLIC_PORT: String(own.ports.public),
       SWITCHYARD_GRPC_PORT: String(own.ports.grpc),
     };
