@@ -15,7 +15,12 @@ import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
-import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import {
+  type WebhookDeliveryJson,
+  WebhookDeliveryService,
+  type WebhookTryJson,
+} from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { type WebhookEndpointJson, WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { type WorkItemJson, WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type CallOptions, createGrpcClient } from "./grpc-client.ts";
@@ -26,6 +31,15 @@ export type RoutingRuleView = RoutingRuleJson;
 
 /** A work item as the rpcs show it. */
 export type WorkItemView = WorkItemJson;
+
+/** A webhook endpoint as the rpcs show it. */
+export type EndpointView = WebhookEndpointJson;
+
+/** A webhook delivery as the rpcs show it. */
+export type DeliveryView = WebhookDeliveryJson;
+
+/** A try of a webhook delivery as the rpcs show it. */
+export type TryView = WebhookTryJson;
 
 type JsonMethods<Service extends DescService> = {
   [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
@@ -64,6 +78,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     connections: clientOf(GatewayConnectionService),
     routingRules: clientOf(RoutingRuleService),
     endpoints: clientOf(WebhookEndpointService),
+    deliveries: clientOf(WebhookDeliveryService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     workList: clientOf(WorkListService),

@@ -10,6 +10,8 @@ import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
+import { deliverOnce } from "../events/deliver.ts";
+import { fanOut } from "../events/fan-out.ts";
 import { openEventsBed } from "../events/testing/events-bed.ts";
 import { GatewayHttp } from "../gateways/gateway-http.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
@@ -77,6 +79,16 @@ export async function startDashboardFixture() {
       await database.query({ name: "open_item", text }, [id, merchant.id, sessionId, detail]);
       return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
     },
+    /** Tells an event of a new session, or of this one, and makes its deliveries. */
+    async tellEvent(sessionUuid?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
+      const told = await bed.tell({ merchantId: merchant.id, ...(sessionUuid && { sessionId: sessionUuid }) });
+      await fanOut(database, [{ sessionId: told.sessionId, sequence: 99 }]);
+      const { eventId, sessionId } = told;
+      return { eventId: encodeId("evt", eventId), sessionId: encodeId("ps", sessionId), sessionUuid: sessionId };
+    },
+    /** Posts what is due, as a worker would. */
+    deliver: () => deliverOnce(bed.context),
+    setClockAhead: bed.setClockAhead,
     rows: bed.rows,
     database,
     async close(): Promise<void> {

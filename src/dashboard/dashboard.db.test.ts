@@ -66,7 +66,13 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
   const ids = { connectionId: "", endpointId: "" };
   const { environment } = scope;
   const { workItemId } = await dashboard.openItem("close me");
-  const requests: Record<string, () => object> = {
+  const delivery = async () => ({
+    ...scope,
+    endpointId: ids.endpointId,
+    eventId: (await dashboard.tellEvent()).eventId,
+  });
+  const endpoint = () => ({ ...scope, endpointId: ids.endpointId });
+  const requests: Record<string, () => object | Promise<object>> = {
     CreateMerchant: () => ({ name: "Tea House" }),
     ListMerchants: () => ({}),
     ListApiKeys: () => scope,
@@ -84,6 +90,19 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     AddWebhookEndpoint: () => ({ ...scope, url: receiver.url }),
     VerifyWebhookEndpoint: () => ({ ...scope, endpointId: ids.endpointId }),
     ListWebhookEndpoints: () => scope,
+    GetWebhookEndpoint: endpoint,
+    UpdateWebhookEndpoint: () => ({ ...endpoint(), eventTypes: { types: ["payment_session.succeeded"] } }),
+    RotateWebhookSecret: () => ({ ...endpoint(), overlapHours: 1 }),
+    PauseWebhookEndpoint: endpoint,
+    ResumeWebhookEndpoint: endpoint,
+    ListWebhookDeliveries: () => scope,
+    GetWebhookDelivery: delivery,
+    ReplayWebhookDelivery: delivery,
+    RecoverWebhookDeliveries: () => ({ ...endpoint(), since: "2026-01-01T00:00:00Z" }),
+    ListWebhookEvents: () => ({ ...scope, fromNow: true }),
+    DisableWebhookEndpoint: endpoint,
+    EnableWebhookEndpoint: endpoint,
+    RemoveWebhookEndpoint: endpoint,
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetSettings: () => scope,
     ListAuditEntries: () => scope,
@@ -94,7 +113,7 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
   expect(Object.keys(requests).sort()).toEqual(methods.map(({ name }) => name).sort());
   for (const [name, request] of Object.entries(requests)) {
     const method = methodNamed(name);
-    const answer = await call(method, request() as JsonValue, operator);
+    const answer = await call(method, (await request()) as JsonValue, operator);
     Object.assign(ids, answer.connection, answer.endpoint);
     await visit(method, answer);
   }
@@ -179,6 +198,8 @@ function restOf(method: DescMethod): Record<string, JsonValue> {
     url: "https://shop.example.com/webhooks",
     workItemId: "wi_01h455vb4pex5vsknk084sn02q",
     note: "looked at",
+    eventId: "evt_01h455vb4pex5vsknk084sn02q",
+    since: "2026-01-01T00:00:00Z",
   };
   const names = method.input.fields.map(({ jsonName }) => jsonName);
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));

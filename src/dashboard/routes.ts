@@ -8,6 +8,7 @@ import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
@@ -19,6 +20,7 @@ import { createMerchantService } from "./merchants-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
+import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
 import { createWorkListService } from "./work-list-rpc.ts";
 
@@ -29,6 +31,7 @@ export const dashboardServices: readonly DescService[] = [
   GatewayConnectionService,
   RoutingRuleService,
   WebhookEndpointService,
+  WebhookDeliveryService,
   SettingsService,
   AuditService,
   WorkListService,
@@ -44,6 +47,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
     router.service(RoutingRuleService, createRoutingRuleService(), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
+    router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(), guarded);
     router.service(WorkListService, createWorkListService(parts), guarded);

@@ -50,6 +50,11 @@ export class Visit {
     });
   }
 
+  /** Spares the trail the row of a call that asks again and again, and was told nothing. */
+  leaveNoRow(): void {
+    this.#isAudited = true;
+  }
+
   /** Writes the row of a call whose handler had nothing to add: in its environment, or in every one. */
   async auditIfNobodyDid(): Promise<void> {
     if (this.#isAudited) return;

@@ -1,21 +1,46 @@
 /** A merchant's webhook endpoints: proto ↔ events. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   AddWebhookEndpointResponseSchema,
+  DisableWebhookEndpointResponseSchema,
+  EnableWebhookEndpointResponseSchema,
+  GetWebhookEndpointResponseSchema,
   ListWebhookEndpointsResponseSchema,
+  PauseWebhookEndpointResponseSchema,
+  RemoveWebhookEndpointResponseSchema,
+  ResumeWebhookEndpointResponseSchema,
+  RotateWebhookSecretResponseSchema,
+  UpdateWebhookEndpointResponseSchema,
   VerifyWebhookEndpointResponseSchema,
-  WebhookEndpoint_Status,
   type WebhookEndpointService,
 } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { type Endpoint, listEndpoints, registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
-import type { Try } from "../events/record-delivery.ts";
-import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { type EndpointChange, removeEndpoint, updateEndpoint } from "../events/change-endpoint.ts";
+import {
+  clearDisabledEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  missedSince,
+  pauseEndpoint,
+  resumeEndpoint,
+} from "../events/endpoint-status.ts";
+import {
+  type EndpointKey,
+  listEndpoints,
+  loadEndpoint,
+  registerEndpoint,
+  verifyEndpoint,
+} from "../events/endpoints.ts";
+import { countMissedEvents } from "../events/recover-deliveries.ts";
+import { rotateSecret } from "../events/rotate-secret.ts";
+import type { Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
 import { scopedVisitOf } from "./visit.ts";
+import { endpointMessage, requireEndpointId, showEndpoint, tryMessage } from "./webhook-messages.ts";
 
-/** The rpcs that register, verify and list a merchant's webhook endpoints. */
+type EndpointRequest = { readonly endpointId: string; readonly version?: number | undefined };
+
 export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpointService> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {
@@ -30,43 +55,103 @@ export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpoi
         return registered;
       });
       return create(AddWebhookEndpointResponseSchema, {
-        endpoint: toMessage(endpoint),
+        endpoint: endpointMessage(endpoint),
         signingSecret: signingSecret.expose(),
       });
     },
 
-    async verifyWebhookEndpoint(request, context) {
+    async verifyWebhookEndpoint({ endpointId }, context) {
       const { merchantId, environment, visit } = scopedVisitOf(context);
-      const endpointId = decodeId("we", request.endpointId);
-      if (endpointId === undefined) throw new DomainError("not_found", "There is no such endpoint.");
-      const { verified, tried } = await verifyEndpoint(environment.endpoints, { merchantId, endpointId });
+      const key = { merchantId, endpointId: requireEndpointId(endpointId) };
+      const { verified, tried } = await verifyEndpoint(environment.endpoints, key);
       // The post must not run inside a transaction, so this row comes after what it tells of.
-      await visit.audit(environment.database, { subject: request.endpointId, after: { verified } });
-      return create(VerifyWebhookEndpointResponseSchema, { verified, ...toTry(tried) });
+      await visit.audit(environment.database, { subject: endpointId, after: { verified } });
+      const { durationMs, answer } = tryMessage(tried);
+      return create(VerifyWebhookEndpointResponseSchema, { verified, durationMs, answer });
     },
 
     async listWebhookEndpoints(_request, context) {
       const { merchantId, environment } = scopedVisitOf(context);
       const endpoints = await listEndpoints(environment.database, merchantId);
-      return create(ListWebhookEndpointsResponseSchema, { endpoints: endpoints.map(toMessage) });
+      return create(ListWebhookEndpointsResponseSchema, { endpoints: endpoints.map(endpointMessage) });
+    },
+
+    async getWebhookEndpoint({ endpointId }, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const key = { merchantId, endpointId: requireEndpointId(endpointId) };
+      const endpoint = endpointMessage(await loadEndpoint(environment.database, key));
+      return create(GetWebhookEndpointResponseSchema, { endpoint });
+    },
+
+    async updateWebhookEndpoint(request, context) {
+      const { endpoints } = scopedVisitOf(context).environment;
+      const { url, eventTypes, version } = request;
+      const wanted = { url, eventTypes: eventTypes?.types, version };
+      const { after } = await changeEndpoint(request, context, (tx, key) => updateEndpoint(tx, endpoints, key, wanted));
+      return create(UpdateWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+    },
+
+    async rotateWebhookSecret(request, context) {
+      const { endpoints } = scopedVisitOf(context).environment;
+      const { after, signingSecret } = await changeEndpoint(request, context, (tx, key) =>
+        rotateSecret(tx, endpoints, key, request),
+      );
+      return create(RotateWebhookSecretResponseSchema, {
+        endpoint: endpointMessage(after),
+        signingSecret: signingSecret.expose(),
+      });
+    },
+
+    async pauseWebhookEndpoint(request, context) {
+      const { after } = await changeEndpoint(request, context, pauseEndpoint);
+      return create(PauseWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+    },
+
+    async resumeWebhookEndpoint(request, context) {
+      const { after } = await changeEndpoint(request, context, resumeEndpoint);
+      return create(ResumeWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+    },
+
+    async disableWebhookEndpoint(request, context) {
+      const { after } = await changeEndpoint(request, context, disableEndpoint);
+      return create(DisableWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+    },
+
+    async enableWebhookEndpoint(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const key = { merchantId, endpointId: requireEndpointId(request.endpointId) };
+      await clearDisabledEndpoint(environment.database, key);
+      const { before, after } = await changeEndpoint(request, context, enableEndpoint);
+      const endpoint = endpointMessage(after);
+      const since = before.status === "DISABLED" ? missedSince(before) : undefined;
+      if (since === undefined) return create(EnableWebhookEndpointResponseSchema, { endpoint });
+      const missedEvents = await countMissedEvents(environment.database, key, since);
+      return create(EnableWebhookEndpointResponseSchema, {
+        endpoint,
+        missedSince: timestampFromDate(since),
+        missedEvents,
+      });
+    },
+
+    async removeWebhookEndpoint(request, context) {
+      await changeEndpoint(request, context, removeEndpoint);
+      return create(RemoveWebhookEndpointResponseSchema);
     },
   };
 }
 
-function toTry(tried: Try) {
-  const answer =
-    tried.kind === "answered"
-      ? ({ case: "statusCode", value: tried.statusCode } as const)
-      : ({ case: "noAnswer", value: tried.because } as const);
-  return { durationMs: tried.durationMs, answer };
-}
-
-function toMessage({ id, url, status, eventTypes, createdAt }: Endpoint) {
-  return {
-    endpointId: encodeId("we", id),
-    url,
-    status: WebhookEndpoint_Status[status],
-    eventTypes: [...(eventTypes ?? [])],
-    createdAt: timestampFromDate(createdAt),
-  };
+/** One change of one endpoint by its owner, in a transaction with its row in the audit trail. */
+async function changeEndpoint<Change extends EndpointChange>(
+  { endpointId, version }: EndpointRequest,
+  context: HandlerContext,
+  work: (tx: Tx, key: EndpointKey, version: number | undefined) => Promise<Change>,
+): Promise<Change> {
+  const { merchantId, visit, change } = scopedVisitOf(context);
+  const key = { merchantId, endpointId: requireEndpointId(endpointId) };
+  return change(async (tx) => {
+    const changed = await work(tx, key, version);
+    const [before, after] = [showEndpoint(changed.before), showEndpoint(changed.after)];
+    await visit.audit(tx, { subject: endpointId, before, after });
+    return changed;
+  });
 }

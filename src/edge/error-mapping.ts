@@ -40,6 +40,7 @@ export const appearances = {
   session_expired: looks(409, Code.FailedPrecondition, "The session has expired"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
   token_used: looks(409, Code.FailedPrecondition, "The vault token is used up"),
+  state_conflict: looks(409, Code.FailedPrecondition, "What it is about is not in a state that allows this"),
   idempotency_key_reused: looks(422, Code.FailedPrecondition, "The key was used with other fields"),
   endpoint_not_allowed: looks(422, Code.InvalidArgument, "This webhook address is not allowed"),
   rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),

@@ -1,60 +1,94 @@
 /** Stopping an endpoint and letting it go on, by its owner. The breaker and the worker's own disabling are elsewhere. */
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import type { EndpointKey } from "./endpoints.ts";
+import { type EndpointChange, forgetTrouble, writeEndpoint } from "./change-endpoint.ts";
+import { type Endpoint, type EndpointKey, lockEndpoint } from "./endpoints.ts";
 
-const changeStatus: Statement = {
-  name: "change_endpoint_status",
-  text: "UPDATE endpoint SET status = $4 WHERE merchant_id = $1 AND id = $2 AND status = $3 RETURNING id",
-};
+const pause = writeEndpoint("pause_endpoint", "status = 'PAUSED'");
 
-/** Posts nothing more to an endpoint; its events are kept and wait. */
-export async function pauseEndpoint(database: Database, key: EndpointKey): Promise<void> {
-  requireChange(await database.query(changeStatus, [key.merchantId, key.endpointId, "ENABLED", "PAUSED"]));
+/** Posts nothing more to an endpoint; its events are kept and wait. A repeat changes nothing. */
+export async function pauseEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, version);
+  if (before.status === "PAUSED") return { before, after: before };
+  if (before.status !== "ENABLED") throw refusal(before, "Only an enabled endpoint can be paused.");
+  return { before, after: await pause(tx, before.id) };
 }
 
-/** Goes on with a paused endpoint: everything that waited is due. */
-export async function resumeEndpoint(database: Database, key: EndpointKey): Promise<void> {
-  requireChange(await database.query(changeStatus, [key.merchantId, key.endpointId, "PAUSED", "ENABLED"]));
+const goOn = writeEndpoint(
+  "go_on_with_endpoint",
+  `status = CASE WHEN verified_at IS NULL THEN 'PENDING' ELSE 'ENABLED' END, disabled_at = NULL,
+   disabled_because = NULL, ${forgetTrouble}`,
+);
+
+/**
+ * Goes on with a paused endpoint: everything that waited is due, in its order. A repeat changes nothing.
+ * One whose URL was changed meanwhile is to be verified first.
+ */
+export async function resumeEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, version);
+  if (before.status === "ENABLED") return { before, after: before };
+  if (before.status !== "PAUSED") throw refusal(before, "Only a paused endpoint can be resumed.");
+  return { before, after: await goOn(tx, before.id) };
 }
 
-// What it did to be disabled is forgotten, or the breaker would hold it at once.
-const enable: Statement = {
-  name: "enable_endpoint",
-  text: `UPDATE endpoint SET status = CASE WHEN verified_at IS NULL THEN 'PENDING' ELSE 'ENABLED' END,
-           disabled_at = NULL, disabled_because = NULL, in_flight_max = DEFAULT,
-           failures_in_row = 0, failing_since = NULL, probe_at = NULL
-         WHERE merchant_id = $1 AND id = $2 AND status = 'DISABLED' RETURNING id`,
-};
-const giveUpPending: Statement = {
-  name: "give_up_pending_deliveries",
-  text: `UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = app.clock()
-         WHERE endpoint_id = $1 AND status = 'PENDING'`,
-};
-const recover: Statement = {
-  name: "recover_deliveries",
-  text: `UPDATE delivery d SET status = 'PENDING', tries = 0, next_at = app.clock(), ended_at = NULL
-         FROM outbox_event o
-         WHERE d.endpoint_id = $1 AND d.status = 'EXHAUSTED' AND o.session_id = d.session_id AND o.id = d.event_id
-           AND o.created_at >= $2`,
+const disable = writeEndpoint(
+  "disable_endpoint",
+  "status = 'DISABLED', disabled_at = app.clock(), disabled_because = 'OWNER'",
+);
+
+/** Stops an endpoint: unlike a pause, what happens meanwhile is sent later only on request. A repeat changes nothing. */
+export async function disableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, version);
+  if (before.status === "DISABLED") return { before, after: before };
+  return { before, after: await disable(tx, before.id) };
+}
+
+// A batch takes some 20 ms.
+const giveUpRows = 1_000;
+const giveUpWaiting: Statement = {
+  name: "give_up_waiting_deliveries",
+  text: `WITH waiting AS (
+           SELECT d.event_id FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id
+           WHERE d.endpoint_id = $1 AND d.status = 'PENDING' AND e.merchant_id = $2 AND e.status = 'DISABLED'
+           LIMIT ${giveUpRows}
+         )
+         UPDATE delivery d SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = app.clock()
+         FROM waiting WHERE d.endpoint_id = $1 AND d.event_id = waiting.event_id
+         RETURNING 1`,
 };
 
 /**
- * Enables a disabled endpoint. Only its events since `recoverSince` are sent, also those given up before;
- * without it, only what happens from now on.
+ * Gives up, in batches, what waits at a disabled endpoint, however much that is: the way is clear for `enableEndpoint`.
+ * Nothing happens to an endpoint in any other state.
  */
-export async function enableEndpoint(
-  database: Database,
-  key: EndpointKey,
-  options: { recoverSince?: Date } = {},
-): Promise<void> {
-  await database.transaction(async (tx: Tx) => {
-    requireChange(await tx.query(enable, [key.merchantId, key.endpointId]));
-    await tx.query(giveUpPending, [key.endpointId]);
-    if (options.recoverSince !== undefined) await tx.query(recover, [key.endpointId, options.recoverSince]);
-  });
+export async function clearDisabledEndpoint(database: Database, key: EndpointKey): Promise<void> {
+  let rows: object[];
+  do rows = await database.query(giveUpWaiting, [key.endpointId, key.merchantId]);
+  while (rows.length === giveUpRows);
 }
 
-function requireChange(rows: readonly unknown[]): void {
-  if (rows.length === 0) throw new DomainError("not_found", "There is no such endpoint in a state that allows this.");
+/**
+ * Goes on with an endpoint: a paused one as `resumeEndpoint`; a disabled one with what happens from now on, while what
+ * waited is given up and can be recovered (recover-deliveries.ts). Call `clearDisabledEndpoint` before, outside the
+ * transaction. A repeat changes nothing.
+ */
+export async function enableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, version);
+  if (before.status === "ENABLED") return { before, after: before };
+  if (before.status === "PENDING") throw refusal(before, "Verify the endpoint: that enables it.");
+  // What came since it was cleared; most of the time nothing.
+  if (before.status === "DISABLED") {
+    while ((await tx.query(giveUpWaiting, [key.endpointId, key.merchantId])).length === giveUpRows);
+  }
+  return { before, after: await goOn(tx, before.id) };
+}
+
+/** Since when a disabled endpoint may have missed something: its first failure, or its disabling. */
+export function missedSince({ failingSince, disabledAt }: Endpoint): Date | undefined {
+  const moments = [failingSince, disabledAt].filter((moment) => moment !== null);
+  return moments.toSorted((left, right) => left.getTime() - right.getTime())[0];
+}
+
+function refusal({ status }: Endpoint, what: string): DomainError {
+  return new DomainError("state_conflict", `${what} This one is ${status}.`);
 }

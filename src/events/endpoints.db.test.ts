@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
+import { updateEndpoint } from "./change-endpoint.ts";
 import { deliverOnce } from "./deliver.ts";
-import { enableEndpoint, pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
-import { type EndpointKey, listEndpoints, registerEndpoint, rotateSecret, verifyEndpoint } from "./endpoints.ts";
+import { type EndpointKey, listEndpoints, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";
 import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
@@ -94,36 +94,23 @@ describe("verifyEndpoint()", () => {
     expect(log).toEqual([{ status_code: 401, answer: "no signature check yet" }]);
   });
 
+  it("verifies nothing when the URL was changed while the old one answered", async () => {
+    const key = await register();
+    const moved = `${receiver.url}/elsewhere`;
+    receiver.answerWith(async () => {
+      await bed.change((tx) => updateEndpoint(tx, bed.context, key, { url: moved }));
+      return { status: 200 };
+    });
+    expect(await verifyEndpoint(bed.context, key)).toMatchObject({ verified: false, tried: { statusCode: 200 } });
+    expect(await listEndpoints(bed.context.database, merchantId)).toMatchObject([
+      { url: moved, status: "PENDING", verifiedAt: null },
+    ]);
+  });
+
   it("finds no endpoint of another merchant", async () => {
     const key = await register();
     const crossing = verifyEndpoint(bed.context, { ...key, merchantId: bed.context.entropy.uuid() });
     await expect(crossing).rejects.toMatchObject({ code: "not_found" });
-  });
-});
-
-describe("rotateSecret()", () => {
-  it("stops the old secret at once", async () => {
-    const { signingSecret: old, ...key } = await bed.addEndpoint({ merchantId, url: receiver.url });
-    const fresh = await rotateSecret(bed.context, key);
-    await tellAndDeliver();
-    const request = receiver.requests.at(-1)!;
-    expect([accepts(fresh, request), accepts(old, request)]).toEqual([true, false]);
-  });
-
-  it("signs with both during an overlap and with the new one after it", async () => {
-    const { signingSecret: old, ...key } = await bed.addEndpoint({ merchantId, url: receiver.url });
-    const fresh = await rotateSecret(bed.context, key, { overlapHours: 2 });
-    await tellAndDeliver();
-    expect([fresh, old].map((secret) => accepts(secret, receiver.requests.at(-1)!))).toEqual([true, true]);
-    await bed.setClockAhead("121 minutes");
-    await tellAndDeliver();
-    expect([fresh, old].map((secret) => accepts(secret, receiver.requests.at(-1)!))).toEqual([true, false]);
-  });
-
-  it("refuses an overlap of more than a day", async () => {
-    const key = await register();
-    const tooLong = rotateSecret(bed.context, key, { overlapHours: 25 });
-    await expect(tooLong).rejects.toMatchObject({ code: "invalid_field", field: "overlapHours" });
   });
 });
 
@@ -133,37 +120,5 @@ describe("an endpoint's event types", () => {
     await tellAndDeliver();
     await tellAndDeliver({ type: "payment_session.declined" });
     expect(typesReceived()).toEqual(["webhook_endpoint.test", "payment_session.declined"]);
-  });
-});
-
-describe("pauseEndpoint() and resumeEndpoint()", () => {
-  it("keep events until the endpoint goes on", async () => {
-    const key = await bed.addEndpoint({ merchantId, url: receiver.url });
-    await pauseEndpoint(bed.context.database, key);
-    const waiting = await tellAndDeliver();
-    expect(receiver.requests).toHaveLength(1);
-    await resumeEndpoint(bed.context.database, key);
-    await deliverOnce(bed.context);
-    expect(receiver.requests.at(-1)?.headers["webhook-id"]).toBe(waiting);
-  });
-});
-
-describe("enableEndpoint()", () => {
-  it.each([
-    { recoverSince: undefined, sent: 0, what: "nothing from before" },
-    { recoverSince: new Date(0), sent: 2, what: "everything since the time that was asked for" },
-  ])("sends $what", async ({ recoverSince, sent }) => {
-    const key = await bed.addEndpoint({ merchantId, url: receiver.url });
-    receiver.answerWith({ status: 410 });
-    await tellAndDeliver();
-    await tellAndDeliver();
-    expect(await statusOf()).toBe("DISABLED");
-    receiver.answerWith({ status: 200 });
-    receiver.requests.length = 0;
-    await enableEndpoint(bed.context.database, key, recoverSince === undefined ? {} : { recoverSince });
-    await deliverOnce(bed.context);
-    expect(receiver.requests).toHaveLength(sent);
-    const fresh = await tellAndDeliver();
-    expect(receiver.requests.at(-1)?.headers["webhook-id"]).toBe(fresh);
   });
 });

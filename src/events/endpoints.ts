@@ -1,5 +1,5 @@
-/** A merchant's webhook endpoints in one environment: registering, verifying, secrets, pausing. Posts only to verify. */
-import type { Database, Queryable, Statement } from "../platform/database.ts";
+/** A merchant's webhook endpoints in one environment: registering, reading, verifying, secrets. Posts only to verify. */
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -9,8 +9,8 @@ import { type EventType, eventTypes, writeEventBody } from "./outbox.ts";
 import { insertDeliveryAttempt, type Try, tryColumns } from "./record-delivery.ts";
 import { generateSigningSecret, openSigningSecrets, sealSigningSecret } from "./signing-secrets.ts";
 
-/** How an endpoint stands: not verified yet, in use, paused by its merchant, or given up. */
-export type EndpointStatus = "PENDING" | "ENABLED" | "PAUSED" | "DISABLED";
+/** A removed endpoint is none for anybody but its log. */
+export type EndpointStatus = "PENDING" | "ENABLED" | "PAUSED" | "DISABLED" | "REMOVED";
 
 /** An endpoint as its merchant sees it; the signing secret is shown only where it is made. */
 export type Endpoint = {
@@ -22,7 +22,14 @@ export type Endpoint = {
   readonly createdAt: Date;
   readonly verifiedAt: Date | null;
   readonly disabledAt: Date | null;
-  readonly disabledBecause: "GONE" | "FAILING" | null;
+  /** It answered 410, it failed for days, or its owner wanted it so. */
+  readonly disabledBecause: "GONE" | "FAILING" | "OWNER" | null;
+  /** Since when no try has succeeded; null while all is well. */
+  readonly failingSince: Date | null;
+  /** Until when the secret before the last rotation signs, too; null outside an overlap. */
+  readonly overlapUntil: Date | null;
+  /** Grows with each change by its owner. */
+  readonly version: number;
 };
 
 /** What managing endpoints needs: a verification is a webhook try too. */
@@ -36,13 +43,16 @@ export type EndpointKey = { readonly merchantId: string; readonly endpointId: st
 
 // A handful of systems listen to payments; each event costs a row for each of them.
 const endpointsMax = 16;
-const endpointColumns = `id, url, status, event_types AS "eventTypes", created_at AS "createdAt",
-  verified_at AS "verifiedAt", disabled_at AS "disabledAt", disabled_because AS "disabledBecause"`;
+/** The columns of an `Endpoint`. */
+export const endpointColumns = `id, url, status, event_types AS "eventTypes", created_at AS "createdAt",
+  verified_at AS "verifiedAt", disabled_at AS "disabledAt", disabled_because AS "disabledBecause",
+  failing_since AS "failingSince", version,
+  CASE WHEN previous_until > app.clock() THEN previous_until END AS "overlapUntil"`;
 
 const insertEndpoint: Statement = {
   name: "insert_endpoint",
   text: `INSERT INTO endpoint (id, merchant_id, url, event_types, secret_sealed)
-         SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM endpoint WHERE merchant_id = $2) < $6
+         SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM endpoint WHERE merchant_id = $2 AND status <> 'REMOVED') < $6
          RETURNING ${endpointColumns}`,
 };
 
@@ -66,7 +76,8 @@ export async function registerEndpoint(
   return { endpoint, signingSecret };
 }
 
-function parseEventTypes(wanted: readonly string[] | undefined): readonly EventType[] | null {
+/** The types as a row keeps them: null for every one. Throws `invalid_field` with the list of those that there are. */
+export function parseEventTypes(wanted: readonly string[] | undefined): readonly EventType[] | null {
   if (wanted === undefined || wanted.length === 0) return null;
   const known = eventTypes.filter((type) => wanted.includes(type));
   if (known.length !== new Set(wanted).size) {
@@ -77,24 +88,45 @@ function parseEventTypes(wanted: readonly string[] | undefined): readonly EventT
 
 const selectEndpoints: Statement = {
   name: "select_endpoints",
-  text: `SELECT ${endpointColumns} FROM endpoint WHERE merchant_id = $1 ORDER BY id`,
+  text: `SELECT ${endpointColumns} FROM endpoint WHERE merchant_id = $1 AND status <> 'REMOVED' ORDER BY id`,
 };
 
-/** A merchant's endpoints, oldest first. */
-export async function listEndpoints(database: Database, merchantId: string): Promise<Endpoint[]> {
-  return database.query<Endpoint>(selectEndpoints, [merchantId]);
+/** A merchant's endpoints, oldest first, without those that were removed. */
+export async function listEndpoints(queryable: Queryable, merchantId: string): Promise<Endpoint[]> {
+  return queryable.query<Endpoint>(selectEndpoints, [merchantId]);
 }
 
 const selectEndpoint: Statement = {
   name: "select_endpoint",
   text: `SELECT ${endpointColumns}, secret_sealed,
            CASE WHEN previous_until > app.clock() THEN previous_sealed END AS previous_sealed
-         FROM endpoint WHERE merchant_id = $1 AND id = $2`,
+         FROM endpoint WHERE merchant_id = $1 AND id = $2 AND status <> 'REMOVED'`,
 };
-type SealedEndpoint = Endpoint & { secret_sealed: string; previous_sealed: string | null };
+const lockEndpointRow: Statement = {
+  name: "lock_endpoint",
+  text: `${selectEndpoint.text} FOR NO KEY UPDATE`,
+};
+/** An endpoint with the sealed secrets that sign for it now. */
+export type SealedEndpoint = Endpoint & { readonly secret_sealed: string; readonly previous_sealed: string | null };
 
-async function loadEndpoint(database: Queryable, key: EndpointKey): Promise<SealedEndpoint> {
-  const [row] = await database.query<SealedEndpoint>(selectEndpoint, [key.merchantId, key.endpointId]);
+/** The merchant's endpoint. Throws `not_found` for another's and for one that was removed. */
+export async function loadEndpoint(queryable: Queryable, key: EndpointKey): Promise<SealedEndpoint> {
+  return requireEndpoint(await queryable.query<SealedEndpoint>(selectEndpoint, [key.merchantId, key.endpointId]));
+}
+
+/**
+ * The same, and nobody else changes it until the transaction ends. `version` is the one that the caller has seen:
+ * throws `state_conflict` when it is no longer the endpoint's.
+ */
+export async function lockEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<SealedEndpoint> {
+  const endpoint = requireEndpoint(await tx.query<SealedEndpoint>(lockEndpointRow, [key.merchantId, key.endpointId]));
+  if (version === undefined || version === endpoint.version) return endpoint;
+  throw new DomainError("state_conflict", "Somebody has changed the endpoint since you read it; look at it again.", {
+    field: "version",
+  });
+}
+
+function requireEndpoint([row]: readonly SealedEndpoint[]): SealedEndpoint {
   if (row === undefined) throw new DomainError("not_found", "There is no such endpoint.");
   return row;
 }
@@ -102,12 +134,13 @@ async function loadEndpoint(database: Queryable, key: EndpointKey): Promise<Seal
 const markVerified: Statement = {
   name: "mark_endpoint_verified",
   text: `UPDATE endpoint SET verified_at = app.clock(), status = CASE status WHEN 'PENDING' THEN 'ENABLED' ELSE status END
-         WHERE id = $1`,
+         WHERE id = $1 AND url = $2 AND status <> 'REMOVED' RETURNING id`,
 };
 
 /**
  * Posts a signed `webhook_endpoint.test`. A 2xx answer verifies: events flow from then on, those since the registration
  * included. The try is in the delivery log either way. It goes past the outbox, because it belongs to no session.
+ * Nothing is verified when the URL was changed meanwhile: the answer came from another one.
  */
 export async function verifyEndpoint(
   context: EndpointContext,
@@ -127,36 +160,9 @@ export async function verifyEndpoint(
     body: Buffer.from(writeEventBody(envelope, { endpointId: encodeId("we", endpoint.id) })),
     secrets: openSigningSecrets(context, endpoint.id, endpoint),
   });
-  const verified = isTaken(tried);
-  await context.database.transaction(async (tx) => {
+  const verified = await context.database.transaction(async (tx) => {
     await tx.query(insertDeliveryAttempt, [eventId, context.entropy.uuid(), endpoint.id, ...tryColumns(tried)]);
-    if (verified) await tx.query(markVerified, [endpoint.id]);
+    return isTaken(tried) && (await tx.query(markVerified, [endpoint.id, endpoint.url])).length > 0;
   });
   return { verified, tried };
-}
-
-// A day is enough to bring a new secret to every machine; what lasts longer is a second secret, not a rotation.
-const overlapHoursMax = 24;
-const replaceSecret: Statement = {
-  name: "replace_signing_secret",
-  text: `UPDATE endpoint SET secret_sealed = $2,
-           previous_sealed = CASE WHEN $3 > 0 THEN secret_sealed END,
-           previous_until = CASE WHEN $3 > 0 THEN app.clock() + $3 * interval '1 hour' END
-         WHERE id = $1`,
-};
-
-/** Gives an endpoint a new secret. The old one stops at once, or signs beside it for 1–24 hours of overlap. */
-export async function rotateSecret(
-  context: EndpointContext,
-  key: EndpointKey,
-  options: { overlapHours?: number } = {},
-): Promise<Secret> {
-  const overlapHours = options.overlapHours ?? 0;
-  if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > overlapHoursMax) {
-    throw new DomainError("invalid_field", `The overlap is 0 to ${overlapHoursMax} hours.`, { field: "overlapHours" });
-  }
-  const { id } = await loadEndpoint(context.database, key);
-  const secret = generateSigningSecret(context.entropy, context.signingSecretPrefix);
-  await context.database.query(replaceSecret, [id, sealSigningSecret(context, id, secret), overlapHours]);
-  return secret;
 }

@@ -25,7 +25,7 @@ const insertDeliveries: Statement = {
          INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
          SELECT marked.id, e.id, marked.session_id, marked.sequence, app.clock()
          FROM marked JOIN endpoint e ON e.merchant_id = marked.merchant_id
-         WHERE e.event_types IS NULL OR marked.type = ANY (e.event_types)
+         WHERE e.status <> 'REMOVED' AND (e.event_types IS NULL OR marked.type = ANY (e.event_types))
          ON CONFLICT DO NOTHING
          RETURNING endpoint_id`,
 };

@@ -54,13 +54,17 @@ export function writeEventBody(envelope: EventEnvelope, data: object): string {
 
 const selectNextSequence: Statement = {
   name: "select_next_sequence",
-  text: `SELECT coalesce(max(sequence), 0)::int + 1 AS sequence, date_trunc('milliseconds', app.clock()) AS now
+  text: `SELECT coalesce(max(sequence), 0)::int + 1 AS sequence, date_trunc('milliseconds', app.clock()) AS now,
+           coalesce((SELECT feed_position FROM outbox_event WHERE session_id = $1 ORDER BY sequence DESC LIMIT 1), '0')
+             AS "positionBefore"
          FROM outbox_event WHERE session_id = $1`,
 };
+// A transaction gets its number with its first change, maybe before it waits for the session: hence not always its own.
 const insertOutboxEvent: Statement = {
   name: "insert_outbox_event",
-  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+  text: `INSERT INTO outbox_event
+           (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, feed_position)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, greatest(pg_current_xact_id(), $8::xid8))`,
 };
 
 /**
@@ -69,8 +73,9 @@ const insertOutboxEvent: Statement = {
  */
 export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
   const eventId = context.entropy.uuid();
-  const [next] = await tx.query<{ sequence: number; now: Date }>(selectNextSequence, [event.sessionId]);
-  const { sequence, now } = next!;
+  type Next = { sequence: number; now: Date; positionBefore: string };
+  const [next] = await tx.query<Next>(selectNextSequence, [event.sessionId]);
+  const { sequence, now, positionBefore } = next!;
   const envelope: EventEnvelope = {
     id: encodeId("evt", eventId),
     type: event.type,
@@ -78,7 +83,8 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
     environment: context.environmentName,
   };
   const body = Buffer.from(event.body(envelope, sequence));
-  await tx.query(insertOutboxEvent, [event.sessionId, eventId, sequence, event.type, event.merchantId, body, now]);
+  const { sessionId, type, merchantId } = event;
+  await tx.query(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
   tx.afterCommit(context.hintRelay);
   return { eventId };
 }

@@ -63,7 +63,8 @@ const recordSuccess: Statement = {
 /**
  * The breaker opens at 5 failures in a row and then lets one probe through after 5 s, 10 s, 20 s … at most 5 minutes:
  * long enough to leave a dead host alone, short enough for one that comes back.
- * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule.
+ * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule. Only what is posted to
+ * is disabled: an endpoint with a new URL does not pay for what its old one answers.
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
@@ -75,7 +76,7 @@ const recordFailure: Statement = {
            WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
            RETURNING event_id, endpoint_id
          ), ${logTry}, verdict AS (
-           SELECT e.id, CASE WHEN e.status = 'DISABLED' THEN NULL WHEN $11 THEN 'GONE'
+           SELECT e.id, CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $11 THEN 'GONE'
              WHEN e.failing_since < app.clock() - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING'
              END AS because
            FROM mine JOIN endpoint e ON e.id = mine.endpoint_id FOR NO KEY UPDATE OF e

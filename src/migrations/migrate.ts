@@ -12,6 +12,7 @@ import * as pinned from "./environment/migration-005-pinned-records.ts";
 import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
 import * as requestLimits from "./environment/migration-007-request-limits.ts";
 import * as workList from "./environment/migration-008-work-list.ts";
+import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -20,7 +21,17 @@ export type DatabaseKind = "environment" | "accounts" | "vault";
 type SqlFile = { readonly name: string; readonly sql: string };
 
 const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [payment, configuration, events, recovery, pinned, attemptById, requestLimits, workList],
+  environment: [
+    payment,
+    configuration,
+    events,
+    recovery,
+    pinned,
+    attemptById,
+    requestLimits,
+    workList,
+    webhookEndpoints,
+  ],
   accounts: [accounts],
   vault: [cards],
 };

@@ -29,6 +29,7 @@ export type DomainErrorCode =
   | "session_expired"
   | "session_ended"
   | "token_used"
+  | "state_conflict"
   | "idempotency_key_reused"
   | "endpoint_not_allowed"
   | "rate_limited"

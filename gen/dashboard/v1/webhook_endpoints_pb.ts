@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/webhook_endpoints.proto.
  */
 export const file_dashboard_v1_webhook_endpoints: GenFile = /*@__PURE__*/
-  fileDesc("CiRkYXNoYm9hcmQvdjEvd2ViaG9va19lbmRwb2ludHMucHJvdG8SDGRhc2hib2FyZC52MSKwAQoZQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCgN1cmwYAyABKAlCC7pICMgBAXIDGIAQEh8KC2V2ZW50X3R5cGVzGAQgAygJQgq6SAeSAQQQMhgBImUKGkFkZFdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSKVAQocVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBInwKHVZlcmlmeVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhMKC2R1cmF0aW9uX21zGAIgASgFEhUKC3N0YXR1c19jb2RlGAMgASgFSAASEwoJbm9fYW5zd2VyGAQgASgJSABCCAoGYW5zd2VyIncKG0xpc3RXZWJob29rRW5kcG9pbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJQChxMaXN0V2ViaG9va0VuZHBvaW50c1Jlc3BvbnNlEjAKCWVuZHBvaW50cxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQihAIKD1dlYmhvb2tFbmRwb2ludBITCgtlbmRwb2ludF9pZBgBIAEoCRILCgN1cmwYAiABKAkSNAoGc3RhdHVzGAMgASgOMiQuZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludC5TdGF0dXMSEwoLZXZlbnRfdHlwZXMYBCADKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVAoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgsKB1BFTkRJTkcQARILCgdFTkFCTEVEEAISCgoGUEFVU0VEEAMSDAoIRElTQUJMRUQQBDL3AgoWV2ViaG9va0VuZHBvaW50U2VydmljZRJtChJBZGRXZWJob29rRW5kcG9pbnQSJy5kYXNoYm9hcmQudjEuQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBooLmRhc2hib2FyZC52MS5BZGRXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChVWZXJpZnlXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5WZXJpZnlXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChRMaXN0V2ViaG9va0VuZHBvaW50cxIpLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0VuZHBvaW50c1JlcXVlc3QaKi5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFbmRwb2ludHNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiRkYXNoYm9hcmQvdjEvd2ViaG9va19lbmRwb2ludHMucHJvdG8SDGRhc2hib2FyZC52MSKwAQoZQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCgN1cmwYAyABKAlCC7pICMgBAXIDGIAQEh8KC2V2ZW50X3R5cGVzGAQgAygJQgq6SAeSAQQQMhgBImUKGkFkZFdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSKVAQocVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBInwKHVZlcmlmeVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhMKC2R1cmF0aW9uX21zGAIgASgFEhUKC3N0YXR1c19jb2RlGAMgASgFSAASEwoJbm9fYW5zd2VyGAQgASgJSABCCAoGYW5zd2VyIncKG0xpc3RXZWJob29rRW5kcG9pbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJQChxMaXN0V2ViaG9va0VuZHBvaW50c1Jlc3BvbnNlEjAKCWVuZHBvaW50cxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQikgEKGUdldFdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBASJNChpHZXRXZWJob29rRW5kcG9pbnRSZXNwb25zZRIvCghlbmRwb2ludBgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQijAIKHFVwZGF0ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQESHAoDdXJsGAUgASgJQgq6SAdyBRABGIAQSAGIAQESLQoLZXZlbnRfdHlwZXMYBiABKAsyGC5kYXNoYm9hcmQudjEuRXZlbnRUeXBlc0IKCghfdmVyc2lvbkIGCgRfdXJsIicKCkV2ZW50VHlwZXMSGQoFdHlwZXMYASADKAlCCrpIB5IBBBAyGAEiUAodVXBkYXRlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50ItcBChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBARIgCg1vdmVybGFwX2hvdXJzGAUgASgFQgm6SAYaBBgYKABCCgoIX3ZlcnNpb24iZgobUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSK2AQobUGF1c2VXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIk8KHFBhdXNlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50IrcBChxSZXN1bWVXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIlAKHVJlc3VtZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK4AQodRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQFCCgoIX3ZlcnNpb24iUQoeRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK3AQocRW5hYmxlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiKZAQodRW5hYmxlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50EjAKDG1pc3NlZF9zaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWlzc2VkX2V2ZW50cxgDIAEoBSK3AQocUmVtb3ZlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiIfCh1SZW1vdmVXZWJob29rRW5kcG9pbnRSZXNwb25zZSL9BAoPV2ViaG9va0VuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRI0CgZzdGF0dXMYAyABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50LlN0YXR1cxITCgtldmVudF90eXBlcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt2ZXJpZmllZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEGRpc2FibGVkX2JlY2F1c2UYCCABKA4yLS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50LkRpc2FibGVkQmVjYXVzZRIxCg1mYWlsaW5nX3NpbmNlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1vdmVybGFwX3VudGlsGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAsgASgFIlQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESCwoHRU5BQkxFRBACEgoKBlBBVVNFRBADEgwKCERJU0FCTEVEEAQiVQoPRGlzYWJsZWRCZWNhdXNlEiAKHERJU0FCTEVEX0JFQ0FVU0VfVU5TUEVDSUZJRUQQABIICgRHT05FEAESCwoHRkFJTElORxACEgkKBU9XTkVSEAMyqwoKFldlYmhvb2tFbmRwb2ludFNlcnZpY2USbQoSQWRkV2ViaG9va0VuZHBvaW50EicuZGFzaGJvYXJkLnYxLkFkZFdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKC5kYXNoYm9hcmQudjEuQWRkV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoVVmVyaWZ5V2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlZlcmlmeVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoUTGlzdFdlYmhvb2tFbmRwb2ludHMSKS5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFbmRwb2ludHNSZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRW5kcG9pbnRzUmVzcG9uc2UiB5ACAai7GAEScAoSR2V0V2ViaG9va0VuZHBvaW50EicuZGFzaGJvYXJkLnYxLkdldFdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKC5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0VuZHBvaW50UmVzcG9uc2UiB5ACAai7GAESdgoVVXBkYXRlV2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlVwZGF0ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuVXBkYXRlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAIScAoTUm90YXRlV2ViaG9va1NlY3JldBIoLmRhc2hib2FyZC52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBopLmRhc2hib2FyZC52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2UiBKi7GAIScwoUUGF1c2VXZWJob29rRW5kcG9pbnQSKS5kYXNoYm9hcmQudjEuUGF1c2VXZWJob29rRW5kcG9pbnRSZXF1ZXN0GiouZGFzaGJvYXJkLnYxLlBhdXNlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoVUmVzdW1lV2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlJlc3VtZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuUmVzdW1lV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISeQoWRGlzYWJsZVdlYmhvb2tFbmRwb2ludBIrLmRhc2hib2FyZC52MS5EaXNhYmxlV2ViaG9va0VuZHBvaW50UmVxdWVzdBosLmRhc2hib2FyZC52MS5EaXNhYmxlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoVRW5hYmxlV2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLkVuYWJsZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuRW5hYmxlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoVUmVtb3ZlV2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlJlbW92ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuUmVtb3ZlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAJiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.AddWebhookEndpointRequest
@@ -298,6 +298,803 @@ export const ListWebhookEndpointsResponseSchema: GenMessage<ListWebhookEndpoints
   messageDesc(file_dashboard_v1_webhook_endpoints, 5);
 
 /**
+ * @generated from message dashboard.v1.GetWebhookEndpointRequest
+ */
+export type GetWebhookEndpointRequest = Message<"dashboard.v1.GetWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.GetWebhookEndpointRequest
+ */
+export type GetWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.GetWebhookEndpointRequest.
+ * Use `create(GetWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const GetWebhookEndpointRequestSchema: GenMessage<GetWebhookEndpointRequest, {jsonType: GetWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 6);
+
+/**
+ * @generated from message dashboard.v1.GetWebhookEndpointResponse
+ */
+export type GetWebhookEndpointResponse = Message<"dashboard.v1.GetWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.GetWebhookEndpointResponse
+ */
+export type GetWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+};
+
+/**
+ * Describes the message dashboard.v1.GetWebhookEndpointResponse.
+ * Use `create(GetWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const GetWebhookEndpointResponseSchema: GenMessage<GetWebhookEndpointResponse, {jsonType: GetWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 7);
+
+/**
+ * @generated from message dashboard.v1.UpdateWebhookEndpointRequest
+ */
+export type UpdateWebhookEndpointRequest = Message<"dashboard.v1.UpdateWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+
+  /**
+   * Absent: left as it is.
+   *
+   * @generated from field: optional string url = 5;
+   */
+  url?: string | undefined;
+
+  /**
+   * Absent: left as they are.
+   *
+   * @generated from field: dashboard.v1.EventTypes event_types = 6;
+   */
+  eventTypes?: EventTypes | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.UpdateWebhookEndpointRequest
+ */
+export type UpdateWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+
+  /**
+   * Absent: left as it is.
+   *
+   * @generated from field: optional string url = 5;
+   */
+  url?: string;
+
+  /**
+   * Absent: left as they are.
+   *
+   * @generated from field: dashboard.v1.EventTypes event_types = 6;
+   */
+  eventTypes?: EventTypesJson;
+};
+
+/**
+ * Describes the message dashboard.v1.UpdateWebhookEndpointRequest.
+ * Use `create(UpdateWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const UpdateWebhookEndpointRequestSchema: GenMessage<UpdateWebhookEndpointRequest, {jsonType: UpdateWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 8);
+
+/**
+ * @generated from message dashboard.v1.EventTypes
+ */
+export type EventTypes = Message<"dashboard.v1.EventTypes"> & {
+  /**
+   * Such as payment_session.succeeded; none means every type.
+   *
+   * @generated from field: repeated string types = 1;
+   */
+  types: string[];
+};
+
+/**
+ * @generated from message dashboard.v1.EventTypes
+ */
+export type EventTypesJson = {
+  /**
+   * Such as payment_session.succeeded; none means every type.
+   *
+   * @generated from field: repeated string types = 1;
+   */
+  types?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.EventTypes.
+ * Use `create(EventTypesSchema)` to create a new message.
+ */
+export const EventTypesSchema: GenMessage<EventTypes, {jsonType: EventTypesJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 9);
+
+/**
+ * @generated from message dashboard.v1.UpdateWebhookEndpointResponse
+ */
+export type UpdateWebhookEndpointResponse = Message<"dashboard.v1.UpdateWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.UpdateWebhookEndpointResponse
+ */
+export type UpdateWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+};
+
+/**
+ * Describes the message dashboard.v1.UpdateWebhookEndpointResponse.
+ * Use `create(UpdateWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const UpdateWebhookEndpointResponseSchema: GenMessage<UpdateWebhookEndpointResponse, {jsonType: UpdateWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 10);
+
+/**
+ * @generated from message dashboard.v1.RotateWebhookSecretRequest
+ */
+export type RotateWebhookSecretRequest = Message<"dashboard.v1.RotateWebhookSecretRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+
+  /**
+   * For how long the old secret signs beside the new one: up to 24 hours; 0 stops it at once.
+   *
+   * @generated from field: int32 overlap_hours = 5;
+   */
+  overlapHours: number;
+};
+
+/**
+ * @generated from message dashboard.v1.RotateWebhookSecretRequest
+ */
+export type RotateWebhookSecretRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+
+  /**
+   * For how long the old secret signs beside the new one: up to 24 hours; 0 stops it at once.
+   *
+   * @generated from field: int32 overlap_hours = 5;
+   */
+  overlapHours?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.RotateWebhookSecretRequest.
+ * Use `create(RotateWebhookSecretRequestSchema)` to create a new message.
+ */
+export const RotateWebhookSecretRequestSchema: GenMessage<RotateWebhookSecretRequest, {jsonType: RotateWebhookSecretRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 11);
+
+/**
+ * @generated from message dashboard.v1.RotateWebhookSecretResponse
+ */
+export type RotateWebhookSecretResponse = Message<"dashboard.v1.RotateWebhookSecretResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+
+  /**
+   * In clear.
+   *
+   * @generated from field: string signing_secret = 2;
+   */
+  signingSecret: string;
+};
+
+/**
+ * @generated from message dashboard.v1.RotateWebhookSecretResponse
+ */
+export type RotateWebhookSecretResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+
+  /**
+   * In clear.
+   *
+   * @generated from field: string signing_secret = 2;
+   */
+  signingSecret?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RotateWebhookSecretResponse.
+ * Use `create(RotateWebhookSecretResponseSchema)` to create a new message.
+ */
+export const RotateWebhookSecretResponseSchema: GenMessage<RotateWebhookSecretResponse, {jsonType: RotateWebhookSecretResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 12);
+
+/**
+ * @generated from message dashboard.v1.PauseWebhookEndpointRequest
+ */
+export type PauseWebhookEndpointRequest = Message<"dashboard.v1.PauseWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.PauseWebhookEndpointRequest
+ */
+export type PauseWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.PauseWebhookEndpointRequest.
+ * Use `create(PauseWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const PauseWebhookEndpointRequestSchema: GenMessage<PauseWebhookEndpointRequest, {jsonType: PauseWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 13);
+
+/**
+ * @generated from message dashboard.v1.PauseWebhookEndpointResponse
+ */
+export type PauseWebhookEndpointResponse = Message<"dashboard.v1.PauseWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.PauseWebhookEndpointResponse
+ */
+export type PauseWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+};
+
+/**
+ * Describes the message dashboard.v1.PauseWebhookEndpointResponse.
+ * Use `create(PauseWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const PauseWebhookEndpointResponseSchema: GenMessage<PauseWebhookEndpointResponse, {jsonType: PauseWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 14);
+
+/**
+ * @generated from message dashboard.v1.ResumeWebhookEndpointRequest
+ */
+export type ResumeWebhookEndpointRequest = Message<"dashboard.v1.ResumeWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.ResumeWebhookEndpointRequest
+ */
+export type ResumeWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.ResumeWebhookEndpointRequest.
+ * Use `create(ResumeWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const ResumeWebhookEndpointRequestSchema: GenMessage<ResumeWebhookEndpointRequest, {jsonType: ResumeWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 15);
+
+/**
+ * @generated from message dashboard.v1.ResumeWebhookEndpointResponse
+ */
+export type ResumeWebhookEndpointResponse = Message<"dashboard.v1.ResumeWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.ResumeWebhookEndpointResponse
+ */
+export type ResumeWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ResumeWebhookEndpointResponse.
+ * Use `create(ResumeWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const ResumeWebhookEndpointResponseSchema: GenMessage<ResumeWebhookEndpointResponse, {jsonType: ResumeWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 16);
+
+/**
+ * @generated from message dashboard.v1.DisableWebhookEndpointRequest
+ */
+export type DisableWebhookEndpointRequest = Message<"dashboard.v1.DisableWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.DisableWebhookEndpointRequest
+ */
+export type DisableWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.DisableWebhookEndpointRequest.
+ * Use `create(DisableWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const DisableWebhookEndpointRequestSchema: GenMessage<DisableWebhookEndpointRequest, {jsonType: DisableWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 17);
+
+/**
+ * @generated from message dashboard.v1.DisableWebhookEndpointResponse
+ */
+export type DisableWebhookEndpointResponse = Message<"dashboard.v1.DisableWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.DisableWebhookEndpointResponse
+ */
+export type DisableWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+};
+
+/**
+ * Describes the message dashboard.v1.DisableWebhookEndpointResponse.
+ * Use `create(DisableWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const DisableWebhookEndpointResponseSchema: GenMessage<DisableWebhookEndpointResponse, {jsonType: DisableWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 18);
+
+/**
+ * @generated from message dashboard.v1.EnableWebhookEndpointRequest
+ */
+export type EnableWebhookEndpointRequest = Message<"dashboard.v1.EnableWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.EnableWebhookEndpointRequest
+ */
+export type EnableWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.EnableWebhookEndpointRequest.
+ * Use `create(EnableWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const EnableWebhookEndpointRequestSchema: GenMessage<EnableWebhookEndpointRequest, {jsonType: EnableWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 19);
+
+/**
+ * @generated from message dashboard.v1.EnableWebhookEndpointResponse
+ */
+export type EnableWebhookEndpointResponse = Message<"dashboard.v1.EnableWebhookEndpointResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpoint | undefined;
+
+  /**
+   * Since when it may have missed something; absent where nothing was given up.
+   *
+   * @generated from field: google.protobuf.Timestamp missed_since = 2;
+   */
+  missedSince?: Timestamp | undefined;
+
+  /**
+   * Events since then that it has not taken; 10000 stands for more. RecoverWebhookDeliveries sends them.
+   *
+   * @generated from field: int32 missed_events = 3;
+   */
+  missedEvents: number;
+};
+
+/**
+ * @generated from message dashboard.v1.EnableWebhookEndpointResponse
+ */
+export type EnableWebhookEndpointResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint endpoint = 1;
+   */
+  endpoint?: WebhookEndpointJson;
+
+  /**
+   * Since when it may have missed something; absent where nothing was given up.
+   *
+   * @generated from field: google.protobuf.Timestamp missed_since = 2;
+   */
+  missedSince?: TimestampJson;
+
+  /**
+   * Events since then that it has not taken; 10000 stands for more. RecoverWebhookDeliveries sends them.
+   *
+   * @generated from field: int32 missed_events = 3;
+   */
+  missedEvents?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.EnableWebhookEndpointResponse.
+ * Use `create(EnableWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const EnableWebhookEndpointResponseSchema: GenMessage<EnableWebhookEndpointResponse, {jsonType: EnableWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 20);
+
+/**
+ * @generated from message dashboard.v1.RemoveWebhookEndpointRequest
+ */
+export type RemoveWebhookEndpointRequest = Message<"dashboard.v1.RemoveWebhookEndpointRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveWebhookEndpointRequest
+ */
+export type RemoveWebhookEndpointRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId?: string;
+
+  /**
+   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   *
+   * @generated from field: optional int32 version = 4;
+   */
+  version?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveWebhookEndpointRequest.
+ * Use `create(RemoveWebhookEndpointRequestSchema)` to create a new message.
+ */
+export const RemoveWebhookEndpointRequestSchema: GenMessage<RemoveWebhookEndpointRequest, {jsonType: RemoveWebhookEndpointRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 21);
+
+/**
+ * @generated from message dashboard.v1.RemoveWebhookEndpointResponse
+ */
+export type RemoveWebhookEndpointResponse = Message<"dashboard.v1.RemoveWebhookEndpointResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveWebhookEndpointResponse
+ */
+export type RemoveWebhookEndpointResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveWebhookEndpointResponse.
+ * Use `create(RemoveWebhookEndpointResponseSchema)` to create a new message.
+ */
+export const RemoveWebhookEndpointResponseSchema: GenMessage<RemoveWebhookEndpointResponse, {jsonType: RemoveWebhookEndpointResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_webhook_endpoints, 22);
+
+/**
  * @generated from message dashboard.v1.WebhookEndpoint
  */
 export type WebhookEndpoint = Message<"dashboard.v1.WebhookEndpoint"> & {
@@ -327,6 +1124,44 @@ export type WebhookEndpoint = Message<"dashboard.v1.WebhookEndpoint"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Absent: its URL is not verified.
+   *
+   * @generated from field: google.protobuf.Timestamp verified_at = 6;
+   */
+  verifiedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp disabled_at = 7;
+   */
+  disabledAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint.DisabledBecause disabled_because = 8;
+   */
+  disabledBecause: WebhookEndpoint_DisabledBecause;
+
+  /**
+   * Since when no try has succeeded; absent while all is well.
+   *
+   * @generated from field: google.protobuf.Timestamp failing_since = 9;
+   */
+  failingSince?: Timestamp | undefined;
+
+  /**
+   * Until when the secret before the last rotation signs, too; absent outside an overlap.
+   *
+   * @generated from field: google.protobuf.Timestamp overlap_until = 10;
+   */
+  overlapUntil?: Timestamp | undefined;
+
+  /**
+   * Grows with each change by the owner.
+   *
+   * @generated from field: int32 version = 11;
+   */
+  version: number;
 };
 
 /**
@@ -359,6 +1194,44 @@ export type WebhookEndpointJson = {
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: TimestampJson;
+
+  /**
+   * Absent: its URL is not verified.
+   *
+   * @generated from field: google.protobuf.Timestamp verified_at = 6;
+   */
+  verifiedAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp disabled_at = 7;
+   */
+  disabledAt?: TimestampJson;
+
+  /**
+   * @generated from field: dashboard.v1.WebhookEndpoint.DisabledBecause disabled_because = 8;
+   */
+  disabledBecause?: WebhookEndpoint_DisabledBecauseJson;
+
+  /**
+   * Since when no try has succeeded; absent while all is well.
+   *
+   * @generated from field: google.protobuf.Timestamp failing_since = 9;
+   */
+  failingSince?: TimestampJson;
+
+  /**
+   * Until when the secret before the last rotation signs, too; absent outside an overlap.
+   *
+   * @generated from field: google.protobuf.Timestamp overlap_until = 10;
+   */
+  overlapUntil?: TimestampJson;
+
+  /**
+   * Grows with each change by the owner.
+   *
+   * @generated from field: int32 version = 11;
+   */
+  version?: number;
 };
 
 /**
@@ -366,7 +1239,7 @@ export type WebhookEndpointJson = {
  * Use `create(WebhookEndpointSchema)` to create a new message.
  */
 export const WebhookEndpointSchema: GenMessage<WebhookEndpoint, {jsonType: WebhookEndpointJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_endpoints, 6);
+  messageDesc(file_dashboard_v1_webhook_endpoints, 23);
 
 /**
  * @generated from enum dashboard.v1.WebhookEndpoint.Status
@@ -414,7 +1287,54 @@ export type WebhookEndpoint_StatusJson = "STATUS_UNSPECIFIED" | "PENDING" | "ENA
  * Describes the enum dashboard.v1.WebhookEndpoint.Status.
  */
 export const WebhookEndpoint_StatusSchema: GenEnum<WebhookEndpoint_Status, WebhookEndpoint_StatusJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_webhook_endpoints, 6, 0);
+  enumDesc(file_dashboard_v1_webhook_endpoints, 23, 0);
+
+/**
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ */
+export const WebhookEndpoint_DisabledBecause = {
+  /**
+   * @generated from enum value: DISABLED_BECAUSE_UNSPECIFIED = 0;
+   */
+  DISABLED_BECAUSE_UNSPECIFIED: 0,
+
+  /**
+   * It answered 410.
+   *
+   * @generated from enum value: GONE = 1;
+   */
+  GONE: 1,
+
+  /**
+   * No try has succeeded for five days.
+   *
+   * @generated from enum value: FAILING = 2;
+   */
+  FAILING: 2,
+
+  /**
+   * By DisableWebhookEndpoint.
+   *
+   * @generated from enum value: OWNER = 3;
+   */
+  OWNER: 3,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ */
+export type WebhookEndpoint_DisabledBecause = (typeof WebhookEndpoint_DisabledBecause)[keyof typeof WebhookEndpoint_DisabledBecause] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ */
+export type WebhookEndpoint_DisabledBecauseJson = "DISABLED_BECAUSE_UNSPECIFIED" | "GONE" | "FAILING" | "OWNER";
+
+/**
+ * Describes the enum dashboard.v1.WebhookEndpoint.DisabledBecause.
+ */
+export const WebhookEndpoint_DisabledBecauseSchema: GenEnum<WebhookEndpoint_DisabledBecause, WebhookEndpoint_DisabledBecauseJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_webhook_endpoints, 23, 1);
 
 /**
  * Where a merchant's events go.
@@ -443,7 +1363,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof VerifyWebhookEndpointResponseSchema;
   },
   /**
-   * Lists a merchant's endpoints, oldest first.
+   * Lists a merchant's endpoints, oldest first, without those that were removed.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.ListWebhookEndpoints
    */
@@ -451,6 +1371,82 @@ export const WebhookEndpointService: GenService<{
     methodKind: "unary";
     input: typeof ListWebhookEndpointsRequestSchema;
     output: typeof ListWebhookEndpointsResponseSchema;
+  },
+  /**
+   * @generated from rpc dashboard.v1.WebhookEndpointService.GetWebhookEndpoint
+   */
+  getWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof GetWebhookEndpointRequestSchema;
+    output: typeof GetWebhookEndpointResponseSchema;
+  },
+  /**
+   * Replaces the URL or the event types. Another URL has to be verified before anything is posted to it.
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.UpdateWebhookEndpoint
+   */
+  updateWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof UpdateWebhookEndpointRequestSchema;
+    output: typeof UpdateWebhookEndpointResponseSchema;
+  },
+  /**
+   * Gives the endpoint a new signing secret, shown this once. The old one stops at once, or after an overlap.
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.RotateWebhookSecret
+   */
+  rotateWebhookSecret: {
+    methodKind: "unary";
+    input: typeof RotateWebhookSecretRequestSchema;
+    output: typeof RotateWebhookSecretResponseSchema;
+  },
+  /**
+   * Posts nothing more to an enabled endpoint. Its events wait, and all go out, in order, when it is resumed.
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.PauseWebhookEndpoint
+   */
+  pauseWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof PauseWebhookEndpointRequestSchema;
+    output: typeof PauseWebhookEndpointResponseSchema;
+  },
+  /**
+   * @generated from rpc dashboard.v1.WebhookEndpointService.ResumeWebhookEndpoint
+   */
+  resumeWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof ResumeWebhookEndpointRequestSchema;
+    output: typeof ResumeWebhookEndpointResponseSchema;
+  },
+  /**
+   * Stops an endpoint. What happens until it is enabled is sent only on request (RecoverWebhookDeliveries).
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.DisableWebhookEndpoint
+   */
+  disableWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof DisableWebhookEndpointRequestSchema;
+    output: typeof DisableWebhookEndpointResponseSchema;
+  },
+  /**
+   * Goes on with an endpoint that was disabled, by its owner or by its failures, or paused.
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.EnableWebhookEndpoint
+   */
+  enableWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof EnableWebhookEndpointRequestSchema;
+    output: typeof EnableWebhookEndpointResponseSchema;
+  },
+  /**
+   * Takes an endpoint away for good. Its delivery log is kept.
+   *
+   * @generated from rpc dashboard.v1.WebhookEndpointService.RemoveWebhookEndpoint
+   */
+  removeWebhookEndpoint: {
+    methodKind: "unary";
+    input: typeof RemoveWebhookEndpointRequestSchema;
+    output: typeof RemoveWebhookEndpointResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_webhook_endpoints, 0);

@@ -93,6 +93,9 @@ export const explanations = {
     "The session has an outcome already. Read it; to try another card after a decline, create another session.",
   ),
   token_used: state("The card token has no uses left. Reserved: no API that you call answers it today."),
+  state_conflict: state(
+    "From the dashboard's calls and the command line: the thing is in a state that does not allow this, or somebody changed it since you read it. `detail` says which; read it again.",
+  ),
   idempotency_key_reused: meaning(
     "This `Idempotency-Key` came with another body within the last 24 hours. Use a new key for a new session; a repeat needs exactly the same fields.",
   ),

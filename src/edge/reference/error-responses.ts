@@ -35,6 +35,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   session_expired: [],
   session_ended: [],
   token_used: [],
+  state_conflict: [],
   idempotency_key_reused: ["idempotency"],
   endpoint_not_allowed: [],
   rate_limited: ["secretKey"],

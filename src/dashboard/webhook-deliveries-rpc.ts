@@ -1,0 +1,148 @@
+/** What became of a merchant's events: proto ↔ events. */
+import { create } from "@bufbuild/protobuf";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  GetWebhookDeliveryResponseSchema,
+  type ListWebhookDeliveriesRequest,
+  ListWebhookDeliveriesResponseSchema,
+  type ListWebhookEventsRequest,
+  ListWebhookEventsResponseSchema,
+  RecoverWebhookDeliveriesResponseSchema,
+  ReplayWebhookDeliveryResponseSchema,
+  WebhookDelivery_Status,
+  type WebhookDeliveryService,
+} from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { isTaken } from "../events/deliver.ts";
+import { type DeliveryFilter, deliveryStatuses, listDeliveries, loadDelivery } from "../events/delivery-log.ts";
+import { parseEventTypes } from "../events/endpoints.ts";
+import { type FedEvent, findFeedEnd, readFeed } from "../events/event-feed.ts";
+import { recoverDeliveries } from "../events/recover-deliveries.ts";
+import { replayDelivery } from "../events/replay-delivery.ts";
+import { pageSizeDefault } from "../limits.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { loadPage } from "./paging.ts";
+import { type Scope, scopedVisitOf } from "./visit.ts";
+import {
+  deliveryMessage,
+  logMessage,
+  requireEndpointId,
+  requireEventId,
+  requireId,
+  tryMessage,
+} from "./webhook-messages.ts";
+
+export function createWebhookDeliveryService({ entropy }: DashboardParts): ServiceImpl<typeof WebhookDeliveryService> {
+  return {
+    async listWebhookDeliveries(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const filter = filterOf(request);
+      const list = ["webhook deliveries", merchantId, filter];
+      const about = { list, key: environment.core.pageTokenKey, now: entropy.now() };
+      const { rows, nextPageToken } = await loadPage(request, about, async ({ after, count }) => {
+        const page = { filter, after: after === undefined ? undefined : placeOf(after), count };
+        const found = await listDeliveries(environment.database, merchantId, page);
+        return found.map((delivery) => ({ ...delivery, id: `${delivery.eventId}/${delivery.endpointId}` }));
+      });
+      return create(ListWebhookDeliveriesResponseSchema, { deliveries: rows.map(deliveryMessage), nextPageToken });
+    },
+
+    async getWebhookDelivery(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const { body, log, ...delivery } = await loadDelivery(environment.database, keyOf(merchantId, request));
+      return create(GetWebhookDeliveryResponseSchema, {
+        delivery: deliveryMessage(delivery),
+        log: log.map(logMessage),
+        body: body.toString(),
+      });
+    },
+
+    async replayWebhookDelivery(request, context) {
+      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const key = keyOf(merchantId, request);
+      const tried = await replayDelivery(environment.endpoints, key);
+      const taken = isTaken(tried);
+      // The post must not run inside a transaction, so this row comes after what it tells of.
+      const { endpointId, eventId } = request;
+      await visit.audit(environment.database, { subject: `${endpointId}/${eventId}`, after: { taken } });
+      const delivery = deliveryMessage(await loadDelivery(environment.database, key));
+      return create(ReplayWebhookDeliveryResponseSchema, { taken, tried: tryMessage(tried), delivery });
+    },
+
+    async recoverWebhookDeliveries(request, context) {
+      const { merchantId, visit, change } = scopedVisitOf(context);
+      const { endpointId, afterEventId } = request;
+      const key = { merchantId, endpointId: requireEndpointId(endpointId) };
+      const since = timestampDate(request.since!);
+      const after = afterEventId === "" ? undefined : requireEventId(afterEventId);
+      const { due, nextAfter } = await change(async (tx) => {
+        const batch = await recoverDeliveries(tx, key, { since, after });
+        const from = { since: since.toISOString(), ...(after !== undefined && { afterEventId }) };
+        await visit.audit(tx, { subject: endpointId, after: { ...from, due: batch.due } });
+        return batch;
+      });
+      const nextAfterEventId = nextAfter === undefined ? "" : encodeId("evt", nextAfter);
+      return create(RecoverWebhookDeliveriesResponseSchema, { due, nextAfterEventId });
+    },
+
+    async listWebhookEvents(request, context) {
+      const { visit, ...scope } = scopedVisitOf(context);
+      const wanted = parseEventTypes(request.eventTypes);
+      const { events, lastEventId, more } = await readPage(scope, request);
+      if (!request.fromNow && events.length === 0) visit.leaveNoRow();
+      return create(ListWebhookEventsResponseSchema, {
+        events: events.filter(({ type }) => wanted === null || wanted.includes(type)).map(eventMessage),
+        lastEventId,
+        more,
+      });
+    },
+  };
+}
+
+async function readPage({ merchantId, environment: { database } }: Scope, request: ListWebhookEventsRequest) {
+  const { afterEventId, fromNow, pageSize: count = pageSizeDefault } = request;
+  if (fromNow) {
+    const end = await findFeedEnd(database, merchantId);
+    return { events: [], lastEventId: end === undefined ? "" : encodeId("evt", end), more: false };
+  }
+  const after = afterEventId === "" ? undefined : requireEventId(afterEventId);
+  const events = await readFeed(database, merchantId, { after, count });
+  const last = events.at(-1);
+  return {
+    events,
+    lastEventId: last === undefined ? afterEventId : encodeId("evt", last.id),
+    more: events.length === count,
+  };
+}
+
+function filterOf(request: ListWebhookDeliveriesRequest): DeliveryFilter {
+  const { endpointId, sessionId, eventId } = request;
+  return {
+    ...(endpointId !== "" && { endpointId: requireEndpointId(endpointId) }),
+    ...(sessionId !== "" && { sessionId: requireId("ps", sessionId, "session") }),
+    ...(eventId !== "" && { eventId: requireEventId(eventId) }),
+    status: deliveryStatuses.find((status) => WebhookDelivery_Status[status] === request.status),
+  };
+}
+
+/** The two ids that a page token holds; it is signed, so they are there. */
+function placeOf(after: string) {
+  const [eventId = "", endpointId = ""] = after.split("/");
+  return { eventId, endpointId };
+}
+
+function keyOf(merchantId: string, { endpointId, eventId }: { endpointId: string; eventId: string }) {
+  return { merchantId, endpointId: requireEndpointId(endpointId), eventId: requireEventId(eventId) };
+}
+
+function eventMessage({ id, sessionId, sequence, type, createdAt, body }: FedEvent) {
+  return {
+    eventId: encodeId("evt", id),
+    type,
+    sessionId: encodeId("ps", sessionId),
+    sequence,
+    createdAt: timestampFromDate(createdAt),
+    body: body.toString(),
+  };
+}

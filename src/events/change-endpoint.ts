@@ -1,0 +1,72 @@
+/** Changes of an endpoint by its owner: its URL, its event types, its removal. Its status is endpoint-status.ts's business. */
+import type { Statement, Tx } from "../platform/database.ts";
+import { parseEndpointUrl } from "./egress.ts";
+import {
+  type Endpoint,
+  type EndpointContext,
+  type EndpointKey,
+  endpointColumns,
+  lockEndpoint,
+  parseEventTypes,
+} from "./endpoints.ts";
+
+/** How an endpoint was and is; the same where there was nothing to change. */
+export type EndpointChange = { readonly before: Endpoint; readonly after: Endpoint };
+
+/** What it did is forgotten, or the breaker would hold it at once: a column list for an UPDATE. */
+export const forgetTrouble = "in_flight_max = DEFAULT, failures_in_row = 0, failing_since = NULL, probe_at = NULL";
+
+/** A statement that sets these columns of one endpoint ($1, from $2 on by `values`) and counts as a change by its owner. */
+export function writeEndpoint(name: string, columns: string) {
+  const statement: Statement = {
+    name,
+    text: `UPDATE endpoint SET ${columns}, version = version + 1 WHERE id = $1 RETURNING ${endpointColumns}`,
+  };
+  return async (tx: Tx, id: string, values: readonly unknown[] = []): Promise<Endpoint> => {
+    const [row] = await tx.query<Endpoint>(statement, [id, ...values]);
+    if (row === undefined) throw new Error("an endpoint that is locked does not vanish");
+    return row;
+  };
+}
+
+const replaceTypes = writeEndpoint("replace_event_types", "event_types = $2");
+const replaceUrl = writeEndpoint(
+  "replace_endpoint_url",
+  `url = $2, verified_at = NULL, status = CASE status WHEN 'ENABLED' THEN 'PENDING' ELSE status END, ${forgetTrouble}`,
+);
+
+/**
+ * Replaces what is given. Another URL has to be verified before anything is posted to it; what waits then goes there.
+ * Other types hold for events from now on: no types means every one.
+ * Throws DomainError: `endpoint_not_allowed` for the URL, `invalid_field` for a type, `state_conflict` for the version.
+ */
+export async function updateEndpoint(
+  tx: Tx,
+  context: Pick<EndpointContext, "egress">,
+  key: EndpointKey,
+  wanted: { url?: string | undefined; eventTypes?: readonly string[] | undefined; version?: number | undefined },
+): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, wanted.version);
+  let after: Endpoint = before;
+  if (wanted.eventTypes !== undefined) {
+    const eventTypes = parseEventTypes(wanted.eventTypes);
+    const isSame = String(eventTypes?.toSorted()) === String(before.eventTypes?.toSorted());
+    if (!isSame) after = await replaceTypes(tx, before.id, [eventTypes]);
+  }
+  if (wanted.url !== undefined) {
+    const url = parseEndpointUrl(wanted.url, context.egress.rule).href;
+    if (url !== before.url) after = await replaceUrl(tx, before.id, [url]);
+  }
+  return { before, after };
+}
+
+const remove = writeEndpoint(
+  "remove_endpoint",
+  `status = 'REMOVED', disabled_at = NULL, disabled_because = NULL, previous_sealed = NULL, previous_until = NULL`,
+);
+
+/** Takes an endpoint away for good. Nothing more goes to it; its row and its log are kept. */
+export async function removeEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+  const before = await lockEndpoint(tx, key, version);
+  return { before, after: await remove(tx, before.id) };
+}

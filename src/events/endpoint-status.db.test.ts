@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { encodeId } from "../platform/ids.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { updateEndpoint } from "./change-endpoint.ts";
+import { deliverOnce } from "./deliver.ts";
+import {
+  clearDisabledEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  missedSince,
+  pauseEndpoint,
+  resumeEndpoint,
+} from "./endpoint-status.ts";
+import { type EndpointKey, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
+import { fanOut } from "./fan-out.ts";
+import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
+import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
+
+let bed: EventsBed;
+let receiver: Receiver;
+let merchantId: string;
+let key: EndpointKey;
+beforeAll(async () => {
+  bed = await openEventsBed();
+});
+afterAll(() => bed.close());
+beforeEach(async () => {
+  await bed.setClockAhead("0 seconds");
+  receiver = await Receiver.start();
+  merchantId = bed.context.entropy.uuid();
+  key = await bed.addEndpoint({ merchantId, url: receiver.url });
+  receiver.requests.length = 0;
+  return () => receiver.close();
+});
+
+const statusOf = async () => (await loadEndpoint(bed.context.database, key)).status;
+const idsReceived = () => receiver.requests.map(({ headers }) => headers["webhook-id"]);
+
+async function tell(sessionId?: string): Promise<{ eventId: string; sessionId: string }> {
+  const told = await bed.tell({ merchantId, ...(sessionId !== undefined && { sessionId }) });
+  await fanOut(bed.context.database, [{ sessionId: told.sessionId, sequence: 99 }]);
+  return told;
+}
+
+async function enable() {
+  await clearDisabledEndpoint(bed.context.database, key);
+  return bed.change((tx) => enableEndpoint(tx, key));
+}
+
+describe("pauseEndpoint() and resumeEndpoint()", () => {
+  it("keep events until the endpoint goes on, which then gets them in order", async () => {
+    const { before, after } = await bed.change((tx) => pauseEndpoint(tx, key));
+    expect([before.status, after.status, after.version - before.version]).toEqual(["ENABLED", "PAUSED", 1]);
+    const told = [];
+    const { sessionId } = await tell();
+    for (let count = 0; count < 3; count++) told.push(await tell(sessionId));
+    expect(await deliverOnce(bed.context)).toEqual([]);
+    await bed.change((tx) => resumeEndpoint(tx, key));
+    while ((await deliverOnce(bed.context)).length > 0);
+    const sequences = receiver.requests.map(({ body }) => JSON.parse(String(body)).data.sequence);
+    expect(sequences).toEqual([1, 2, 3, 4]);
+    expect(idsReceived().slice(1)).toEqual(told.map(({ eventId }) => encodeId("evt", eventId)));
+  });
+
+  it("change nothing when repeated, and nothing in a state that does not allow them", async () => {
+    const resumed = await bed.change((tx) => resumeEndpoint(tx, key));
+    expect(resumed.after).toEqual(resumed.before);
+    await bed.change((tx) => pauseEndpoint(tx, key));
+    const again = await bed.change((tx) => pauseEndpoint(tx, key));
+    expect(again.after).toEqual(again.before);
+    await bed.change((tx) => disableEndpoint(tx, key));
+    for (const change of [pauseEndpoint, resumeEndpoint]) {
+      await expect(bed.change((tx) => change(tx, key))).rejects.toMatchObject({ code: "state_conflict" });
+    }
+    const { endpoint } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+    const pending = { merchantId, endpointId: endpoint.id };
+    await expect(bed.change((tx) => pauseEndpoint(tx, pending))).rejects.toThrow("This one is PENDING.");
+    await expect(bed.change((tx) => enableEndpoint(tx, pending))).rejects.toThrow("Verify the endpoint");
+  });
+
+  it("refuse a version that is no longer the endpoint's, and another merchant's endpoint", async () => {
+    const { version } = await loadEndpoint(bed.context.database, key);
+    await bed.change((tx) => pauseEndpoint(tx, key, version));
+    const stale = bed.change((tx) => resumeEndpoint(tx, key, version));
+    await expect(stale).rejects.toMatchObject({ code: "state_conflict", field: "version" });
+    const crossing = { ...key, merchantId: bed.context.entropy.uuid() };
+    await expect(bed.change((tx) => resumeEndpoint(tx, crossing))).rejects.toMatchObject({ code: "not_found" });
+    expect(await statusOf()).toBe("PAUSED");
+  });
+
+  it("leave a paused endpoint with a new URL to be verified", async () => {
+    await bed.change((tx) => pauseEndpoint(tx, key));
+    await bed.change((tx) => updateEndpoint(tx, bed.context, key, { url: `${receiver.url}/new` }));
+    expect(await statusOf()).toBe("PAUSED");
+    await bed.change((tx) => resumeEndpoint(tx, key));
+    expect(await statusOf()).toBe("PENDING");
+    await verifyEndpoint(bed.context, key);
+    expect(await statusOf()).toBe("ENABLED");
+  });
+});
+
+describe("disableEndpoint() and enableEndpoint()", () => {
+  it("stop what waits, and go on with what happens from then on", async () => {
+    await tell();
+    const { after } = await bed.change((tx) => disableEndpoint(tx, key));
+    expect(after).toMatchObject({ status: "DISABLED", disabledBecause: "OWNER", disabledAt: expect.any(Date) });
+    expect(await deliverOnce(bed.context)).toEqual([]);
+    const { eventId: missed } = await tell();
+    await enable();
+    expect(await statusOf()).toBe("ENABLED");
+    expect(await deliverOnce(bed.context)).toEqual([]);
+    const { eventId: fresh } = await tell();
+    await deliverOnce(bed.context);
+    expect(idsReceived()).toEqual([encodeId("evt", fresh)]);
+    expect(await countMissedEvents(bed.context.database, key, missedSince(after)!)).toBe(1);
+    const { due } = await bed.change((tx) => recoverDeliveries(tx, key, { since: missedSince(after)! }));
+    expect(due).toBe(1);
+    await deliverOnce(bed.context);
+    expect(idsReceived().at(-1)).toBe(encodeId("evt", missed));
+  });
+
+  it("keep the reason and the time of an endpoint that was disabled already", async () => {
+    receiver.answerWith({ status: 410 });
+    await tell();
+    await deliverOnce(bed.context);
+    const again = await bed.change((tx) => disableEndpoint(tx, key));
+    expect(again.after).toMatchObject({ disabledBecause: "GONE", version: again.before.version });
+    expect(missedSince(again.after)).toEqual(again.after.failingSince);
+  });
+
+  it("close the breaker and forget what opened it", async () => {
+    const trouble = `UPDATE endpoint SET failures_in_row = 7, failing_since = now(), in_flight_max = 1,
+      probe_at = now() + interval '5 minutes' WHERE id = $1`;
+    await bed.rows(trouble, [key.endpointId]);
+    await bed.change((tx) => disableEndpoint(tx, key));
+    await enable();
+    await tell();
+    expect(await deliverOnce(bed.context)).toHaveLength(1);
+    expect(await loadEndpoint(bed.context.database, key)).toMatchObject({ failingSince: null });
+  });
+
+  it("enable a paused endpoint with all that waited", async () => {
+    await bed.change((tx) => pauseEndpoint(tx, key));
+    await tell();
+    await enable();
+    expect(await deliverOnce(bed.context)).toHaveLength(1);
+  });
+
+  it("give up what waits in batches, and nothing at an endpoint in another state", async () => {
+    await bed.change((tx) => disableEndpoint(tx, key));
+    const sessionId = await bed.openSession(merchantId);
+    await bed.rows(
+      `WITH told AS (
+         INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at, fanned_out_at)
+         SELECT $1, gen_random_uuid(), n, 'payment_session.pending', $2, '', now(), now(), now()
+         FROM generate_series(1, 2500) n RETURNING *)
+       INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
+       SELECT id, $3, session_id, sequence, now() FROM told`,
+      [sessionId, merchantId, key.endpointId],
+    );
+    const waiting = async () =>
+      (await bed.rows("SELECT FROM delivery WHERE endpoint_id = $1 AND status = 'PENDING'", [key.endpointId])).length;
+    await clearDisabledEndpoint(bed.context.database, { ...key, merchantId: bed.context.entropy.uuid() });
+    expect(await waiting()).toBe(2_500);
+    await enable();
+    expect(await waiting()).toBe(0);
+    await bed.change((tx) => recoverDeliveries(tx, key, { since: new Date(0) }));
+    await bed.change((tx) => pauseEndpoint(tx, key));
+    await clearDisabledEndpoint(bed.context.database, key);
+    expect(await waiting()).toBe(2_000);
+    await bed.change((tx) => disableEndpoint(tx, key));
+    await enable();
+  });
+});

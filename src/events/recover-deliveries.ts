@@ -1,0 +1,78 @@
+/** Makes due again what an endpoint has not taken since a time, a bounded batch at a call. Posts nothing. */
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { type EndpointKey, lockEndpoint } from "./endpoints.ts";
+
+/** What one batch came to. */
+export type RecoveredBatch = {
+  /** Deliveries that are due now and were not before. */
+  readonly due: number;
+  /** Where the next batch begins: the last event of this one. Undefined when nothing is left. */
+  readonly nextAfter: string | undefined;
+};
+
+// Some 50 ms of one connection; the deliveries under way at an endpoint stay bounded by its window.
+const batchEvents = 2_000;
+
+// An event that is not fanned out yet comes by itself. One that is being posted now is left to its result.
+const recoverBatch: Statement = {
+  name: "recover_deliveries",
+  text: `WITH page AS MATERIALIZED (
+           SELECT o.session_id, o.id, o.sequence, o.type, o.created_at, o.fanned_out_at FROM outbox_event o
+           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND ($4::uuid IS NULL OR (o.created_at, o.id) > (
+             SELECT p.created_at, p.id FROM outbox_event p WHERE p.merchant_id = $1 AND p.created_at >= $3 AND p.id = $4))
+           ORDER BY o.created_at, o.id LIMIT ${batchEvents}
+         ), due AS (
+           INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
+           SELECT page.id, e.id, page.session_id, page.sequence, app.clock()
+           FROM page JOIN endpoint e ON e.id = $2
+           WHERE page.fanned_out_at IS NOT NULL AND (e.event_types IS NULL OR page.type = ANY (e.event_types))
+           ORDER BY page.created_at, page.id
+           ON CONFLICT (event_id, endpoint_id) DO UPDATE
+             SET status = 'PENDING', tries = 0, next_at = app.clock(), ended_at = NULL
+             WHERE delivery.status = 'EXHAUSTED' OR (delivery.status = 'PENDING' AND delivery.lease_token IS NULL
+               AND NOT (delivery.tries = 0 AND delivery.next_at <= app.clock()))
+           RETURNING 1
+         )
+         SELECT (SELECT count(*)::int FROM due) AS due, (SELECT count(*) FROM page) = ${batchEvents} AS full,
+           (SELECT id FROM page ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
+};
+
+/**
+ * Takes the merchant's events since a time, oldest first and after the one given, and makes due what the endpoint wants
+ * and has not taken with a 2xx answer: given up, waiting for a later try, or never sent to it. Each has its whole
+ * schedule before it again, and a session's events keep their sequence. A repeat finds less, or nothing.
+ * Throws `state_conflict` for a disabled endpoint: enabling it would give all of that up again.
+ */
+export async function recoverDeliveries(
+  tx: Tx,
+  key: EndpointKey,
+  from: { since: Date; after?: string | undefined },
+): Promise<RecoveredBatch> {
+  const { status } = await lockEndpoint(tx, key);
+  if (status === "DISABLED") {
+    throw new DomainError("state_conflict", "The endpoint is DISABLED: enable it, then recover what it has missed.");
+  }
+  const values = [key.merchantId, key.endpointId, from.since, from.after ?? null];
+  const [row] = await tx.query<{ due: number; full: boolean; last: string | null }>(recoverBatch, values);
+  return { due: row?.due ?? 0, nextAfter: row?.full ? (row.last ?? undefined) : undefined };
+}
+
+// Enough to know that it is a lot; counting on would cost more than it says.
+const missedCountMax = 10_000;
+const countMissed: Statement = {
+  name: "count_missed_events",
+  text: `SELECT count(*)::int AS missed FROM (
+           SELECT FROM outbox_event o JOIN endpoint e ON e.id = $2
+           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND o.fanned_out_at IS NOT NULL
+             AND (e.event_types IS NULL OR o.type = ANY (e.event_types))
+             AND NOT EXISTS (SELECT FROM delivery d WHERE d.event_id = o.id AND d.endpoint_id = e.id
+                                                     AND d.status IN ('SUCCEEDED','PENDING'))
+           LIMIT ${missedCountMax}) missed`,
+};
+
+/** How many events since a time an endpoint has not taken and is not about to be sent; 10 000 stands for more. */
+export async function countMissedEvents(queryable: Queryable, key: EndpointKey, since: Date): Promise<number> {
+  const [row] = await queryable.query<{ missed: number }>(countMissed, [key.merchantId, key.endpointId, since]);
+  return row?.missed ?? 0;
+}
