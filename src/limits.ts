@@ -76,7 +76,7 @@ export const internalHttp2 = {
 
 /** Connections of the internal port: internal services and balancers keep a few each. */
 export const internalConnections = {
-  // Idle ones take about 50 KiB each, so 100 MiB at worst; beyond them the one that was idle for longest makes room.
+  // Idle ones take less than 40 KiB each, so 80 MiB at worst; beyond them the one that was idle for longest makes room.
   most: 2_000,
   // How often they are looked at, and how long a peer has for the answer to a ping.
   lookEveryMs: 20 * second,
