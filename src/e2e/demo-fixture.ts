@@ -10,7 +10,12 @@ import { SandboxControl } from "../testing/sandbox-control.ts";
 import { testStateFolder } from "../testing/test-run.ts";
 
 /** A running demo, and a way to look behind its pretend acquirers. */
-export type TestDemo = Demo & { readonly sandbox: SandboxControl; readonly stateFolder: string };
+export type TestDemo = Demo & {
+  readonly sandbox: SandboxControl;
+  readonly stateFolder: string;
+  /** The PostgreSQL of its databases, as their owner. */
+  readonly postgresUrl: string;
+};
 
 /** Starts a demo. Its servers are on record with the test run, which ends them should this process die. */
 export async function startTestDemo(): Promise<TestDemo> {
@@ -27,6 +32,7 @@ export async function startTestDemo(): Promise<TestDemo> {
     ...demo,
     sandbox: new SandboxControl(addressesFrom(port).sandboxOrigin),
     stateFolder,
+    postgresUrl: postgres.ownerUrl,
     async close() {
       await demo.close();
       await postgres.stop({ removeData: true });
