@@ -92,9 +92,9 @@ describe("merchant-backend.ts", () => {
   });
 });
 
-describe("internal-service.ts", () => {
+describe("internal-caller.ts", () => {
   it("creates a session, reads it, lists it, and tells a refusal", async () => {
-    const service = start("internal-service.ts", { GRPC_ADDRESS: demo.file.grpcAddress, SECRET_KEY: secretKey });
+    const service = start("internal-caller.ts", { GRPC_ADDRESS: demo.file.grpcAddress, SECRET_KEY: secretKey });
     const [out, [code]] = await Promise.all([text(service.stdout!), once(service, "close")]);
     expect(out).toMatch(
       /^ps_\w{26} waits for a card\norder-\S+: 4900 EUR\nrefused: idempotency_key_reused after 1 try\n$/,
@@ -104,7 +104,7 @@ describe("internal-service.ts", () => {
 });
 
 describe("both", () => {
-  it.each(["merchant-backend.ts", "internal-service.ts"])("say what they need: %s", async (name) => {
+  it.each(["merchant-backend.ts", "internal-caller.ts"])("say what they need: %s", async (name) => {
     const child = spawn(process.execPath, [join(examples, name)], { env: {}, stdio: ["ignore", "pipe", "pipe"] });
     const [needed, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
     expect({ needed, code }).toEqual({ needed: expect.stringMatching(/^Set .*SECRET_KEY.*\.\n$/), code: 1 });

@@ -3,7 +3,9 @@
  *
  * Run it beside `npm start`, with the secret key of docs/integration.md, "Before you begin":
  *
- *     GRPC_ADDRESS=127.0.0.1:4401 npx node src/client/examples/internal-service.ts
+ *     GRPC_ADDRESS=127.0.0.1:4401 npx node src/client/examples/internal-caller.ts
+ *
+ * It prints what it did, and ends.
  */
 import { randomUUID } from "node:crypto";
 import { PaymentSession_Status } from "../../../gen/payments/v1/payment_session_pb.ts";
