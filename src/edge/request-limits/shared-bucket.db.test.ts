@@ -1,9 +1,13 @@
+import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../platform/database.ts";
 import { setClockAhead } from "../../testing/database-clock.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts";
+import type { CountingOrder, CountingResult } from "../testing/counting-process.ts";
 import { RequestCounter } from "./request-counter.ts";
 import { type RequestLimit, stockSize } from "./request-stock.ts";
 import { type Bucket, takeRequests } from "./shared-bucket.ts";
@@ -76,8 +80,8 @@ describe("takeRequests()", () => {
   });
 });
 
-describe("several processes on one bucket", () => {
-  // Each has memory of its own; they share the database alone.
+describe("several counters on one bucket", () => {
+  // Each has memory of its own, as a process has; they share the database alone.
   const processes = 5;
 
   function openCounters(limit: RequestLimit): { counters: RequestCounter[]; statements: () => number } {
@@ -122,5 +126,36 @@ describe("several processes on one bucket", () => {
     expect(admitted).toBeGreaterThanOrEqual(allowed - (processes + 1) * stockSize(limit));
     expect(requests).toBeGreaterThan(2 * admitted);
     expect(statements()).toBeLessThan(requests / 10);
+  });
+});
+
+describe("several processes on one bucket", () => {
+  it("let in no more than burst and refill together, and at most what they hold and wait for less", async () => {
+    const limit = { perSecond: 300, burst: 150 };
+    const durationMs = 1_000;
+    const file = join(import.meta.dirname, "../testing/counting-process.ts");
+    const children = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const child = fork(file);
+        await once(child, "message");
+        return child;
+      }),
+    );
+    const order: CountingOrder = { databaseUrl: testDatabase.url, bucket, limit, durationMs };
+    const startedAt = performance.now();
+    const results = await Promise.all(
+      children.map(async (child) => {
+        child.send(order);
+        const [[result]] = await Promise.all([once(child, "message"), once(child, "exit")]);
+        return result as CountingResult;
+      }),
+    );
+    const elapsedMs = performance.now() - startedAt;
+    const sum = (member: keyof CountingResult) => results.reduce((total, result) => total + result[member], 0);
+    const allowed = (ms: number) => limit.burst + (limit.perSecond * ms) / 1000;
+    expect(sum("admitted")).toBeLessThanOrEqual(allowed(elapsedMs));
+    expect(sum("admitted")).toBeGreaterThanOrEqual(allowed(durationMs) - (children.length + 1) * stockSize(limit));
+    expect(sum("statements")).toBeLessThan(sum("admitted") / 3);
+    expect(sum("requests")).toBeGreaterThan(10 * sum("admitted"));
   });
 });

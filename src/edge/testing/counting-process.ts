@@ -1,0 +1,41 @@
+/** A process that counts requests as an edge does, as fast as they come, for a test of several. Its parent says when and how long. */
+import { setImmediate } from "node:timers/promises";
+import { Pool } from "pg";
+import { Database } from "../../platform/database.ts";
+import { RequestCounter } from "../request-limits/request-counter.ts";
+import type { RequestLimit } from "../request-limits/request-stock.ts";
+import { type Bucket, takeRequests } from "../request-limits/shared-bucket.ts";
+
+/** What the parent sends, once the process has said that it is ready. */
+export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: RequestLimit; durationMs: number };
+
+/** What the process answers before it ends. */
+export type CountingResult = { requests: number; admitted: number; statements: number };
+
+async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder): Promise<CountingResult> {
+  const database = new Database(new Pool({ connectionString: databaseUrl, max: 2 }));
+  const result = { requests: 0, admitted: 0, statements: 0 };
+  const counter = new RequestCounter({
+    limit,
+    take: (wanted) => {
+      result.statements++;
+      return takeRequests(database, { bucket, limit, wanted });
+    },
+    nowMs: () => performance.now(),
+    reportFailure: (error) => {
+      throw error;
+    },
+  });
+  for (const endAt = performance.now() + durationMs; performance.now() < endAt; result.requests++) {
+    if ((await counter.count()).admitted) result.admitted++;
+    else await setImmediate();
+  }
+  await database.pool.end();
+  return result;
+}
+
+process.once("message", async (order: CountingOrder) => {
+  process.send?.(await count(order));
+  process.disconnect();
+});
+process.send?.("ready");
