@@ -96,7 +96,9 @@ export async function startEdge(installation: Installation): Promise<Running> {
 function tlsOf({ config, log }: Installation): TlsFiles | undefined {
   const { grpcTls } = config.service;
   if (grpcTls === undefined) return undefined;
-  return new TlsFiles(grpcTls, (error) => log.error({ err: error }, "changed certificate files are not used"));
+  return new TlsFiles(grpcTls, {
+    onBroken: (error) => log.error({ err: error }, "changed certificate files are not used"),
+  });
 }
 
 async function databasesAnswer({ environments }: Installation): Promise<boolean> {

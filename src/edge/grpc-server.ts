@@ -58,7 +58,7 @@ export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcSe
     ? createSecureServer({ ...internalHttp2, ...options.tls.serverOptions() }, handle)
     : createServer(internalHttp2, handle);
   const sessions = new Http2Sessions(server as Http2Server, options.connections ?? internalConnections);
-  const stopRenewing = options.tls?.onChange((files) => "setSecureContext" in server && server.setSecureContext(files));
+  const stopRenewing = "setSecureContext" in server ? options.tls?.renew(server) : undefined;
   return {
     async listen(port, host) {
       server.listen(port, host);

@@ -13,6 +13,7 @@ export class Http2Sessions {
   readonly #server: Http2Server;
   readonly #bounds: ConnectionBounds;
   readonly #sweep: NodeJS.Timeout;
+  #isClosing = false;
 
   constructor(server: Http2Server, bounds: ConnectionBounds = internalConnections) {
     this.#server = server;
@@ -28,6 +29,7 @@ export class Http2Sessions {
 
   /** GOAWAY to all: calls that run may finish, within a bound; nothing new begins. Resolves when every connection is gone. */
   close(): Promise<void> {
+    this.#isClosing = true;
     clearInterval(this.#sweep);
     const late = setTimeout(() => {
       for (const session of this.#entries.keys()) session.destroy();
@@ -50,6 +52,8 @@ export class Http2Sessions {
     }
     this.#entries.set(session, entry);
     session.on("close", () => this.#entries.delete(session));
+    // A handshake may have ended after the server began to close.
+    if (this.#isClosing) session.close();
     // What is wrong with a connection ends that connection; there is nobody else to tell.
     session.on("error", () => session.destroy());
     session.on("stream", (stream) => {

@@ -1,7 +1,7 @@
 /** The certificate files of a TLS port: read at the start, checked, and read again when they change. */
 import { readFileSync, unwatchFile, watchFile } from "node:fs";
 import type { SecureServerOptions } from "node:http2";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { certificateLookEveryMs } from "../limits.ts";
 
 /** Paths of PEM files. With a client CA only clients with a certificate of it get a connection. */
@@ -10,6 +10,9 @@ export type TlsPaths = {
   readonly keyFile: string;
   readonly clientCaFile: string | undefined;
 };
+
+// Older versions are broken (RFC 8996).
+const protocol = { minVersion: "TLSv1.2" } as const;
 
 type Pem = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
 
@@ -22,40 +25,37 @@ export function checkTlsFiles(paths: TlsPaths): void {
 export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #onBroken: (error: unknown) => void;
+  readonly #lookEveryMs: number;
   #pem: Pem;
 
   /** `onBroken` hears of files that changed into something unusable; the old ones stay in use. */
-  constructor(paths: TlsPaths, onBroken: (error: unknown) => void = () => {}) {
+  constructor(paths: TlsPaths, options: { onBroken: (error: unknown) => void; lookEveryMs?: number }) {
     this.#paths = paths;
-    this.#onBroken = onBroken;
+    this.#onBroken = options.onBroken;
+    this.#lookEveryMs = options.lookEveryMs ?? certificateLookEveryMs;
     this.#pem = read(paths);
   }
 
   /** What an HTTP/2 server is made with. */
   serverOptions(): SecureServerOptions {
     const isMutual = this.#paths.clientCaFile !== undefined;
-    return {
-      ...this.#pem,
-      minVersion: "TLSv1.2",
-      allowHTTP1: false,
-      requestCert: isMutual,
-      rejectUnauthorized: isMutual,
-    };
+    return { ...this.#pem, ...protocol, allowHTTP1: false, requestCert: isMutual, rejectUnauthorized: isMutual };
   }
 
-  /** Calls `use` with the new files whenever they have changed; connections that are open stay. Returns how to stop. */
-  onChange(use: (pem: Pem) => void, lookEveryMs = certificateLookEveryMs): () => void {
+  /** Gives the server new files whenever they have changed; connections that are open stay. Returns how to stop. */
+  renew(server: { setSecureContext(options: SecureContextOptions): void }): () => void {
     const { certFile, keyFile, clientCaFile } = this.#paths;
     const paths = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
     const again = () => {
       try {
         this.#pem = read(this.#paths);
-        use(this.#pem);
+        server.setSecureContext({ ...this.#pem, ...protocol });
       } catch (error) {
         this.#onBroken(error);
       }
     };
-    for (const path of paths) watchFile(path, { interval: lookEveryMs, persistent: false }, again);
+    // By their times, not by events: files of a mounted secret are links that are turned over.
+    for (const path of paths) watchFile(path, { interval: this.#lookEveryMs, persistent: false }, again);
     return () => {
       for (const path of paths) unwatchFile(path, again);
     };
