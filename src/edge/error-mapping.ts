@@ -130,13 +130,22 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
   return connectError;
 }
 
-// What a caller does about it comes before what it says: a field that is not ours, or twice, may be a misspelt other one.
-const precedence: readonly DomainErrorCode[] = ["unknown_field", "duplicate_field", "missing_field", "invalid_field"];
+/**
+ * Which of the problems of a body and a query names the whole, the first of these that is among them. What a caller does
+ * about it comes before what it says: a field that is not ours, or twice, may be a misspelt other one.
+ */
+export const problemPrecedence: readonly DomainErrorCode[] = [
+  "unknown_field",
+  "duplicate_field",
+  "missing_field",
+  "invalid_field",
+  "invalid_parameter",
+];
 
 /** The one code of a request with these problems, whatever the order in which a protocol found them. */
 export function leadingCode(problems: readonly FieldProblem[]): DomainErrorCode {
   const found = new Set(problems.map(({ code }) => code));
-  return precedence.find((code) => found.has(code)) ?? problems[0]?.code ?? "invalid_field";
+  return problemPrecedence.find((code) => found.has(code)) ?? problems[0]?.code ?? "invalid_field";
 }
 
 // The transcoder's kinds are our codes, but for two: the one that stands for its list of problems, and nobody to answer.

@@ -99,7 +99,7 @@ export const errorSchema: Schema = {
     errors: {
       type: "array",
       items: { $ref: "#/components/schemas/FieldError" },
-      description: "Every problem found. `code` is then that of the first.",
+      description: "Every problem found. `code` is then the one of theirs that the error reference puts first.",
     },
     requestId: { type: "string", description: "The same as in the Request-Id header. Log it." },
   },

@@ -2,6 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import type { DomainErrorCode } from "../../platform/errors.ts";
 import { appearances } from "../error-mapping.ts";
+import { checkOrderSection } from "./check-order.ts";
 import { errorGroups, explanations } from "./error-explanations.ts";
 
 const opening = `# Errors
@@ -21,7 +22,7 @@ Every error has one shape, on every path:
 }
 \`\`\`
 
-Decide by \`code\`; it never changes its meaning. \`title\` and \`detail\` are for people and may be reworded. \`errors\` lists the problems of a body or query together, and then \`code\` is that of the first. No value that you sent is repeated. \`type\` leads to the code's section of this page, which every installation serves at \`/docs/errors\` (\`SWITCHYARD_ERROR_DOCS_URL\` names its public address). \`requestId\` is also in the \`Request-Id\` header of every answer, errors or not: log it.
+Decide by \`code\`; it never changes its meaning. \`title\` and \`detail\` are for people and may be reworded. \`errors\` lists the problems of a body or query together, and \`code\` is then the one of theirs that [comes first](#when-several-things-are-wrong). No value that you sent is repeated. \`type\` leads to the code's section of this page, which every installation serves at \`/docs/errors\` (\`SWITCHYARD_ERROR_DOCS_URL\` names its public address). \`requestId\` is also in the \`Request-Id\` header of every answer, errors or not: log it.
 
 gRPC and Connect carry the same code, in upper case, as \`reason\` of a \`google.rpc.ErrorInfo\`, and the fields as \`google.rpc.BadRequest\`. Each section names the HTTP status, the gRPC code, and the \`title\`.
 
@@ -30,7 +31,11 @@ Repeat a request only where this page says so. Repeat \`POST /payment-sessions\`
 
 /** The page as Markdown. */
 export function errorsPage(): string {
-  return opening + errorGroups.map((group) => `\n## ${group}\n${codesOf(group).map(section).join("")}`).join("");
+  return (
+    opening +
+    checkOrderSection() +
+    errorGroups.map((group) => `\n## ${group}\n${codesOf(group).map(section).join("")}`).join("")
+  );
 }
 
 function codesOf(group: string): DomainErrorCode[] {

@@ -83,13 +83,13 @@ rapi-doc { min-width: 0; }
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escaped = (text: string) => text.replaceAll(/[&<>"]/g, (character) => escapes[character]!);
 
-/** Codes get an anchor of their own name; markup of the text's own is shown, not obeyed; files lie nowhere here. */
+/** Codes get an anchor of their own name, and links within the page stay; markup of the text's own is shown, not obeyed; files lie nowhere here. */
 const renderer: RendererObject = {
   heading({ depth, text }) {
     const words = escaped(text);
-    if (depth !== 3) return `<h${depth}>${words}</h${depth}>\n`;
+    if (depth !== 3) return `<h${depth} id="${words.toLowerCase().replaceAll(" ", "-")}">${words}</h${depth}>\n`;
     return `<h3 id="${words}"><a href="#${words}">${words}</a></h3>\n`;
   },
   html: ({ text }) => escaped(text),
-  link: ({ text }) => escaped(text),
+  link: ({ href, text }) => (/^#[\w-]+$/.test(href) ? `<a href="${href}">${escaped(text)}</a>` : escaped(text)),
 };
