@@ -17,6 +17,7 @@ import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
+import { refuseRepeats } from "../platform/http-head.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createHealthService } from "./health-rpc.ts";
@@ -98,6 +99,7 @@ async function answer(
     if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
       throw new DomainError("invalid_parameter", "The :authority must name a host.", { field: "Host" });
     }
+    refuseRepeats(request.rawHeaders);
     if (!(await rpc(request, response))) throw new DomainError("method_not_allowed", "There is no such rpc.");
   } catch (error) {
     if (!(error instanceof DomainError)) parts.reportBug(error, requestId);

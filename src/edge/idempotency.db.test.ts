@@ -1,4 +1,7 @@
 /** One Idempotency-Key is one answer: on every surface, for every way to write the same order, and for nobody else. */
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { text as readText } from "node:stream/consumers";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -206,6 +209,29 @@ describe("a key", () => {
     expect((await createOverRest(one)).text).toBe(first.text);
     expect((await createOver("gRPC", other)).answer.sessionId).toBe(second.json.sessionId);
   });
+
+  it.each(["application/json", "application/proto", "application/grpc", "application/grpc+proto"])(
+    "that comes twice is refused on the internal port as on the public one: %s",
+    async (contentType) => {
+      const session = connectHttp2(surfaces.rpcOrigin);
+      const stream = session.request({
+        ":method": "POST",
+        ":path": `/${PaymentSessionService.typeName}/CreatePaymentSession`,
+        "content-type": contentType,
+        authorization: `Bearer ${surfaces.edge.keys.secret}`,
+        "idempotency-key": ["a", "b"] as unknown as string,
+      });
+      stream.end(JSON.stringify(order));
+      const [headers] = await once(stream, "response");
+      const text = await readText(stream);
+      session.close();
+      // gRPC has its status in a header of its own, and 3 is INVALID_ARGUMENT.
+      expect([headers[":status"], headers["grpc-status"]]).toEqual(
+        contentType.includes("grpc") ? [200, "3"] : [400, undefined],
+      );
+      expect(`${text} ${headers["grpc-message"]}`).toContain("idempotency-key");
+    },
+  );
 
   it("of one merchant means nothing for another", async () => {
     const key = newKey();

@@ -50,7 +50,8 @@ export function requireSoundHead(request: IncomingMessage): void {
   }
 }
 
-function refuseRepeats(rawHeaders: readonly string[]): void {
+/** Throws `duplicate_header` for a header that may come once and does not: node would keep the first, or join them. */
+export function refuseRepeats(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
