@@ -11,6 +11,8 @@ import type { AddressInfo, Socket } from "node:net";
 /** One request as it came over the wire. `body` holds its exact bytes, which a signature covers. */
 export type ReceivedRequest = {
   readonly method: string;
+  /** The receiver's origin. */
+  readonly origin: string;
   /** Path with query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -26,6 +28,17 @@ export type Answer =
   | "reset"
   | { readonly write: (socket: Socket) => void };
 
+/** Looks at a request before it is answered. Must not throw. */
+export type RequestObserver = (request: ReceivedRequest) => void | Promise<void>;
+
+const observers = new Set<RequestObserver>();
+
+/** Shows every request to any receiver of this process from now on; the result ends that. */
+export function observeRequests(observer: RequestObserver): () => void {
+  observers.add(observer);
+  return () => void observers.delete(observer);
+}
+
 type Waiter = { readonly arrived: () => boolean; readonly wake: () => void };
 
 // Longer than anything that a test waits for takes, shorter than the test's own timeout, so that this message is seen.
@@ -35,6 +48,7 @@ const defaultWaitMs = 10_000;
 export class Receiver {
   readonly requests: ReceivedRequest[] = [];
   readonly #server: Server;
+  #origin = "";
   #answer: (request: ReceivedRequest) => Answer | Promise<Answer> = () => ({ status: 200 });
   #waiters: Waiter[] = [];
 
@@ -45,12 +59,13 @@ export class Receiver {
   static async start(): Promise<Receiver> {
     const receiver = new Receiver();
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+    receiver.#origin = `http://127.0.0.1:${(receiver.#server.address() as AddressInfo).port}`;
     return receiver;
   }
 
   /** The origin, without a slash at its end. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this.#origin;
   }
 
   /** Decides the answers from now on; 200 with an empty body until it is called. */
@@ -95,7 +110,8 @@ export class Receiver {
       return;
     }
     const { method = "", url: path = "", headers, rawHeaders } = message;
-    const request = { method, path, headers, rawHeaders, body: Buffer.concat(chunks) };
+    const request = { method, origin: this.url, path, headers, rawHeaders, body: Buffer.concat(chunks) };
+    await Promise.all([...observers].map((observe) => observe(request)));
     this.requests.push(request);
     this.#tellWaiters();
     const answer = await this.#answer(request);

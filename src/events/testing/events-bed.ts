@@ -2,17 +2,27 @@
 import { Pool } from "pg";
 import { Database, type Statement, type Tx } from "../../platform/database.ts";
 import { systemEntropy } from "../../platform/entropy.ts";
+import { decodeId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/log.ts";
 import { createTestDatabase } from "../../testing/postgres.ts";
+import type { ReceivedRequest } from "../../testing/receiver.ts";
+import { witnessWebhooks } from "../../testing/webhook-witness.ts";
 import { Egress } from "../egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../endpoints.ts";
 import { type EventType, type OutboxContext, recordEvent, writeEventBody } from "../outbox.ts";
+import { openSigningSecrets } from "../signing-secrets.ts";
 
 const insertSession: Statement = {
   name: "insert_session",
   text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
          VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
 };
+
+/** The endpoints that an event has deliveries for, or that its own test names, with the secrets in force; at this URL if there are any. */
+const selectSecrets = `WITH meant AS (
+    SELECT id, url, secret_sealed, CASE WHEN previous_until > app.clock() THEN previous_sealed END AS previous_sealed
+    FROM endpoint WHERE id = $2 OR id IN (SELECT endpoint_id FROM delivery WHERE event_id = $1)
+  ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
 
 /** What a test of events works with; close it at the end. */
 export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;
@@ -36,6 +46,15 @@ export async function openEventsBed() {
     environmentName: "test",
     signingSecretPrefix: "switchyard_test_whsec_",
   };
+
+  type Sealed = { id: string; secret_sealed: string; previous_sealed: string | null };
+  const witness = witnessWebhooks(async ({ headers, body, origin, path }: ReceivedRequest) => {
+    const { endpointId } = JSON.parse(body.toString()).data;
+    const tested = endpointId === undefined ? null : decodeId("we", endpointId);
+    const ids = [decodeId("evt", String(headers["webhook-id"])), tested, origin + path];
+    const { rows } = await owner.query<Sealed>(selectSecrets, ids);
+    return rows.map((row) => openSigningSecrets(context, row.id, row).map((secret) => secret.expose()));
+  });
 
   async function openSession(merchantId: string): Promise<string> {
     const sessionId = context.entropy.uuid();
@@ -83,10 +102,12 @@ export async function openEventsBed() {
       await owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
         AS 'SELECT clock_timestamp() + interval ''${interval}'''`);
     },
+    /** Rejects when a stock verifier objected to anything that the file's receivers were sent. */
     async close(): Promise<void> {
       await context.egress.close();
       await Promise.all([pool.end(), owner.end()]);
       await testDatabase.drop();
+      await witness.finish();
     },
   };
 }
