@@ -52,19 +52,22 @@ function checksumOf(random: string): string {
 /** The holder of a key: its kind, and the merchant with its settings in this environment. */
 export type KeyHolder = MerchantSettings & { readonly kind: KeyKind };
 
-const selectKeyHolder: Statement = {
-  name: "select_key_holder",
+const selectKeyHolders: Statement = {
+  name: "select_key_holders",
   text: `
-    SELECT k.kind, s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
+    SELECT k.hash, k.kind, s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
       s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey"
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
-    WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+    WHERE k.hash = ANY ($1) AND k.revoked_at IS NULL`,
 };
 
-/** The merchant a key stands for at this moment; there is no cache, so a revoked key stops at once. */
-export async function findKeyHolder(database: Database, key: string): Promise<KeyHolder | undefined> {
-  const [row] = await database.query<KeyHolder>(selectKeyHolder, [sha256(key)]);
-  return row;
+/** The holders of keys with these hashes at this moment, by the hash in hexadecimal; of unknown and revoked ones, nothing. */
+export async function findKeyHolders(
+  database: Database,
+  hashes: readonly Buffer[],
+): Promise<ReadonlyMap<string, KeyHolder>> {
+  const rows = await database.query<KeyHolder & { hash: Buffer }>(selectKeyHolders, [hashes]);
+  return new Map(rows.map(({ hash, ...holder }) => [hash.toString("hex"), holder]));
 }
 
 const revokeKeys: Statement = {

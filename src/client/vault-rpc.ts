@@ -58,7 +58,7 @@ export class VaultClient implements CardForwarder {
   }
 
   async #metadata(): Promise<Record<string, string>> {
-    return { authorization: `Bearer ${await signServiceToken(this.#signing)}` };
+    return { authorization: `Bearer ${signServiceToken(this.#signing)}` };
   }
 }
 

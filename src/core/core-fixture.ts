@@ -73,6 +73,8 @@ type FixtureParts = {
 };
 
 /** What a test of the flow does and sees: sessions, payments, the trail, the clock and the gateways' records. */
+type AnySession = Pick<PaymentSession, "id">;
+
 export class CoreFixture {
   readonly core: Core;
   readonly owner: SessionOwner;
@@ -107,18 +109,19 @@ export class CoreFixture {
 
   async newSession(): Promise<PaymentSession> {
     const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemEntropy.uuid()}` };
-    return (await createSession(this.core, this.owner, order)).session;
+    const { session } = await createSession(this.core, this.owner, order);
+    return (await this.trail(session)).session;
   }
 
   /** Submits with a card and resolves when the submit call answers. */
-  submit(session: PaymentSession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
+  submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
     return submitPayment(core, { sessionId: session.id, vaultToken, signal: new AbortController().signal });
   }
 
   /** As if the worker that holds the session had died longer ago than its lease lasts. */
-  async lapseLease({ id }: PaymentSession): Promise<void> {
+  async lapseLease({ id }: AnySession): Promise<void> {
     const text = "UPDATE payment_session SET lease_until = app.clock() - interval '1 s' WHERE id = $1";
     await this.asOwner.query({ name: "lapse", text }, [id]);
   }
@@ -133,17 +136,17 @@ export class CoreFixture {
     return setClockAhead(this.asOwner, minutes);
   }
 
-  trail(session: PaymentSession): Promise<SessionWithTrail> {
+  trail(session: AnySession): Promise<SessionWithTrail> {
     return loadSession(this.core.database, session.id);
   }
 
-  async eventTypes({ id }: PaymentSession): Promise<string[]> {
+  async eventTypes({ id }: AnySession): Promise<string[]> {
     const statement = { name: "types", text: "SELECT type FROM outbox_event WHERE session_id = $1 ORDER BY sequence" };
     return (await this.core.database.query<{ type: string }>(statement, [id])).map(({ type }) => type);
   }
 
   /** How many authorizations of a session's attempts are captured, at both acquirers together. */
-  async capturedAtGateways(session: PaymentSession): Promise<number> {
+  async capturedAtGateways(session: AnySession): Promise<number> {
     const { attempts } = await this.trail(session);
     const found = await Promise.all(attempts.map(({ id }) => this.sandbox.authorizations(encodeId("att", id))));
     return found.flat().filter(({ status }) => status === "captured").length;

@@ -26,16 +26,21 @@ export type NewSession = {
   readonly customerEmail?: string | undefined;
 };
 
+const answered = ["id", "amountMinor", "currency", "orderRef", "secretVersion", "createdAt", "expiresAt"] as const;
+
+/** Of a session, what never changes: all that its creation is answered with. */
+export type NewlyCreated = Pick<PaymentSession, (typeof answered)[number]>;
+
 /** The session as it was created, also when it has moved on since. */
 export type CreatedSession = {
-  readonly session: PaymentSession;
+  readonly session: NewlyCreated;
   readonly clientSecret: Secret;
   readonly vault: JsonObject;
   /** True when the answer is the first one again. */
   readonly replayed: boolean;
 };
 
-const sessionColumns = columnsOf(PaymentSessionEntity, "s");
+const sessionColumns = columnsOf(PaymentSessionEntity, "s", answered);
 
 // An expired key is as good as new: the conflicting row is taken over, its old session stays as it is.
 const insertWithKey: Statement = {
@@ -87,7 +92,7 @@ export async function createSession(
   requirePayable(order);
   if (idempotencyKey === undefined) {
     const { values, vault } = await describeNew(core, owner, order);
-    const [session] = await core.database.query<PaymentSession>(insertWithoutKey, values);
+    const [session] = await core.database.query<NewlyCreated>(insertWithoutKey, values);
     return created(core, session!, vault, false);
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
@@ -144,7 +149,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
   const sealed = seal(core.sealing, answerPlace(id), JSON.stringify(vault));
   try {
     const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
-    const [session] = await core.database.query<PaymentSession>(insertWithKey, [...values, ...more]);
+    const [session] = await core.database.query<NewlyCreated>(insertWithKey, [...values, ...more]);
     return session && created(core, session, vault, false);
   } catch (error) {
     // 55P03: the lock time-out of the connection passed while another process's request still held the key.
@@ -155,7 +160,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
 
 /** Undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
 async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedRequest) {
-  const [first] = await core.database.query<PaymentSession & { requestHash: Buffer; answerSealed: string }>(
+  const [first] = await core.database.query<NewlyCreated & { requestHash: Buffer; answerSealed: string }>(
     selectFirstAnswer,
     [owner.merchantId, key],
   );
@@ -170,7 +175,7 @@ async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedReq
   return created(core, first, vault, true);
 }
 
-function created(core: Core, session: PaymentSession, vault: JsonObject, replayed: boolean): CreatedSession {
+function created(core: Core, session: NewlyCreated, vault: JsonObject, replayed: boolean): CreatedSession {
   return {
     session,
     clientSecret: deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion),

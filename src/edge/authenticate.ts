@@ -2,7 +2,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
+import { parseKey } from "../accounts/api-keys.ts";
+import { KeyHolders } from "../accounts/key-holders.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findMerchantOf } from "../core/sessions.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -22,21 +23,26 @@ export type Authenticate = (
 
 /** Authentication for one installation. A method that asks for no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
+  const holdersOf = new Map(
+    Object.values(environments).map((environment) => [environment, new KeyHolders(environment.database)]),
+  );
   return async (method, authorization, tell) => {
     const service = method.parent.typeName;
     if (service === PaymentSessionService.typeName) {
-      return authenticateMerchant(environments, { brand, authorization, tell });
+      return authenticateMerchant(environments, { brand, holdersOf, authorization, tell });
     }
     if (service === CheckoutService.typeName) return authenticateCustomer(environments, { authorization, tell });
     return { type: "anonymous" };
   };
 }
 
+type HoldersOf = ReadonlyMap<EdgeEnvironment, KeyHolders>;
+
 type Presented = { readonly authorization: string | null; readonly tell: TellLimits };
 
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, authorization, tell }: { brand: string } & Presented,
+  { brand, holdersOf, authorization, tell }: { brand: string; holdersOf: HoldersOf } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   const parsed = key === undefined ? undefined : parseKey(brand, key);
@@ -44,7 +50,7 @@ async function authenticateMerchant(
   const credential =
     key === undefined || environment?.requestLimits === undefined ? "" : sha256(key).toString("base64");
   environment?.requestLimits?.refuseEarly(credential, tell);
-  const holder = key && environment && (await findKeyHolder(environment.database, key));
+  const holder = key && environment && (await holdersOf.get(environment)?.find(key));
   if (!holder || !environment) throw new DomainError("invalid_key", invalidKeyDetail);
   if (holder.kind !== "secret") {
     throw new DomainError(

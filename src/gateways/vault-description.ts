@@ -28,22 +28,14 @@ export function selfHostedVault(vault: { signing: SigningKey; vaultOrigin: strin
     const profileId = encodeId("mer", session.merchantId);
     const origins = session.checkoutOrigins;
     const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
-    const [sdkAuthorization, framePolicy] = await Promise.all([
-      signSessionGrant(vault.signing, {
-        session: encodeId("ps", session.sessionId),
-        profile: profileId,
-        origins,
-        expiresAt,
-      }),
-      signFramePolicy(vault.signing, { origins, expiresAt }),
-    ]);
+    const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt };
     return {
       mode: "self_hosted",
       publishableKey: session.publishableKey,
       profileId,
-      sdkAuthorization,
+      sdkAuthorization: signSessionGrant(vault.signing, grant),
       sdkUrl: `${vault.vaultOrigin}/sdk.js`,
-      framePolicy,
+      framePolicy: signFramePolicy(vault.signing, { origins, expiresAt }),
     };
   };
 }

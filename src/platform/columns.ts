@@ -3,11 +3,13 @@
 /** What `defineEntity` of the ORM returns, as far as column names go. */
 type EntityDefinition = { readonly properties: object };
 
-/** `s.amount_minor AS "amountMinor", …` for every property, under the table's alias. */
-export function columnsOf(entity: EntityDefinition, alias: string): string {
-  return Object.keys(entity.properties)
-    .map((property) => `${alias}.${columnName(property)} AS "${property}"`)
-    .join(", ");
+/** `s.amount_minor AS "amountMinor", …` for every property, or for some, under the table's alias. */
+export function columnsOf(
+  entity: EntityDefinition,
+  alias: string,
+  properties: readonly string[] = Object.keys(entity.properties),
+): string {
+  return properties.map((property) => `${alias}.${columnName(property)} AS "${property}"`).join(", ");
 }
 
 /** The column of a property: the ORM's underscore naming strategy, `amountMinor` → `amount_minor`. */

@@ -24,12 +24,9 @@ export type VaultFixture = {
   readonly config: VaultConfig;
   readonly database: Database;
   readonly signing: Readonly<Record<EnvironmentName, SigningKey>>;
-  grant(
-    session: string,
-    change?: { environment?: EnvironmentName; profile?: string; expiresAt?: Date },
-  ): Promise<string>;
-  policy(origins: readonly string[], change?: { environment?: EnvironmentName; expiresAt?: Date }): Promise<string>;
-  serviceToken(environment?: EnvironmentName): Promise<string>;
+  grant(session: string, change?: { environment?: EnvironmentName; profile?: string; expiresAt?: Date }): string;
+  policy(origins: readonly string[], change?: { environment?: EnvironmentName; expiresAt?: Date }): string;
+  serviceToken(environment?: EnvironmentName): string;
   /** POST /tokens with the session's grant. */
   tokenize(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
   close(): Promise<void>;

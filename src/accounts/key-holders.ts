@@ -1,0 +1,44 @@
+/** Whom the keys of arriving requests stand for: read from the database each time, in one statement for all of one moment. */
+import type { Database } from "../platform/database.ts";
+import { sha256 } from "../platform/secrets.ts";
+import { findKeyHolders, type KeyHolder } from "./api-keys.ts";
+
+type Question = {
+  readonly hash: Buffer;
+  readonly resolve: (holder: KeyHolder | undefined) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** The key look-ups of one environment in this process. */
+export class KeyHolders {
+  readonly #database: Database;
+  #questions: Question[] = [];
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * The merchant a key stands for at this moment. The statement is sent after the call and nothing is kept of its
+   * answer, so a revoked key stops at once.
+   */
+  find(key: string): Promise<KeyHolder | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#questions.push({ hash: sha256(key), resolve, reject });
+      // At the end of this turn of the event loop: requests that have arrived with this one are in it, none waits for more.
+      if (this.#questions.length === 1) setImmediate(() => this.#answer());
+    });
+  }
+
+  async #answer(): Promise<void> {
+    const questions = this.#questions;
+    this.#questions = [];
+    try {
+      const hashes = questions.map(({ hash }) => hash);
+      const holders = await findKeyHolders(this.#database, hashes);
+      for (const { hash, resolve } of questions) resolve(holders.get(hash.toString("hex")));
+    } catch (error) {
+      for (const { reject } of questions) reject(error);
+    }
+  }
+}
