@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { type EdgeFixture, startEdgeFixture } from "../edge/edge-fixture.ts";
 import { createGrpcServer, type GrpcServer } from "../edge/grpc-server.ts";
+import { TlsFiles } from "../platform/tls-files.ts";
+import { TestAuthority } from "../testing/certificates.ts";
 import { PaymentSessionsClient, type PaymentSessionsClientOptions } from "./payment-sessions-client.ts";
 
 let edge: EdgeFixture;
@@ -142,6 +144,26 @@ describe("PaymentSessionsClient", () => {
     expect(() => closing.listSessions()).toThrow("closed");
     await closed;
     expect(await running).toMatchObject(order("closing"));
+  });
+
+  it("speaks TLS, proves who it is where that is asked for, and believes its own authorities only", async () => {
+    const authority = new TestAuthority("ours");
+    const [{ certFile, keyFile }, own] = [authority.issue("server"), authority.issue("client")];
+    const tls = new TlsFiles({ certFile, keyFile, clientCaFile: authority.certFile }, { onBroken: () => {} });
+    const secure = createGrpcServer(edge.parts, { reflection: false, tls });
+    const at = await secure.listen(0, "127.0.0.1");
+    onTestFinished(async () => {
+      await secure.close();
+      authority.close();
+    });
+    const list = async (parts: PaymentSessionsClientOptions["tls"] & object) => {
+      const over = clientAt(at, { address: `localhost:${at}`, tls: parts, triesMax: 1 });
+      return over.listSessions({ orderRef: "tls" }).finally(() => over.close());
+    };
+    const identity = { clientKey: own.key, clientCertificate: own.cert };
+    expect((await list({ authorities: authority.cert, ...identity })).paymentSessions).toEqual([]);
+    await expect(list({ authorities: authority.cert })).rejects.toMatchObject({ code: "unavailable" });
+    await expect(list(identity)).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("shows its key to nobody", async () => {

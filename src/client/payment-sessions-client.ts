@@ -24,7 +24,7 @@ export type PaymentSessionsClientOptions = {
   readonly address: string;
   readonly secretKey: string;
   /** The connection is in clear without it. `{}` trusts the system's authorities. */
-  readonly tls?: TlsFiles;
+  readonly tls?: TlsParts;
   /** For one try; 15 s when not given. */
   readonly tryTimeoutMs?: number;
   /** For a whole call with its repeats; 45 s when not given. */
@@ -35,11 +35,12 @@ export type PaymentSessionsClientOptions = {
   readonly keepaliveMs?: number;
 };
 
-/** Contents of PEM files. With a key and a certificate of its own, the client proves who it is (mutual TLS). */
-export type TlsFiles = {
-  readonly authorities?: Buffer;
-  readonly clientKey?: Buffer;
-  readonly clientCertificate?: Buffer;
+/** Text of PEM files. With a key and a certificate of its own, the client proves who it is (mutual TLS). */
+export type TlsParts = {
+  /** Whose certificates are believed, in place of the system's authorities. */
+  readonly authorities?: string;
+  readonly clientKey?: string;
+  readonly clientCertificate?: string;
 };
 
 /** What one call may change. */
@@ -159,9 +160,10 @@ export class PaymentSessionsClient {
   }
 }
 
-function channelOf(tls: TlsFiles | undefined): ChannelCredentials {
+function channelOf(tls: TlsParts | undefined): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
-  return credentials.createSsl(tls.authorities ?? null, tls.clientKey ?? null, tls.clientCertificate ?? null);
+  const bytesOf = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
+  return credentials.createSsl(bytesOf(tls.authorities), bytesOf(tls.clientKey), bytesOf(tls.clientCertificate));
 }
 
 /** Waits for `work`, and no longer than until the signal is aborted. */
