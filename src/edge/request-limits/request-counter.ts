@@ -11,6 +11,7 @@ export type Verdict = {
   readonly waitMs: number;
 };
 
+/** What a counter needs of the process around it. */
 export type CounterParts = {
   readonly limit: RequestLimit;
   /** Takes up to so many requests from the shared bucket. */
@@ -22,6 +23,7 @@ export type CounterParts = {
 
 const uncounted: Verdict = { admitted: true, counted: false, remaining: 0, waitMs: 0 };
 
+/** One bucket, as this process lets requests in from it. */
 export class RequestCounter {
   readonly #parts: CounterParts;
   readonly #stock: RequestStock;

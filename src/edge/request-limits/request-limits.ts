@@ -9,6 +9,7 @@ import type { Bucket } from "./shared-bucket.ts";
 /** Puts fields on the answer to the request that is being counted. */
 export type TellLimits = (fields: LimitFields) => void;
 
+/** What the limits of an environment are made from. */
 export type RequestLimitsParts = {
   /** One size for every bucket. */
   readonly limit: RequestLimit;
@@ -22,6 +23,7 @@ export type RequestLimitsParts = {
 
 type Counted = Bucket & { readonly counter: RequestCounter };
 
+/** Every bucket that this process has counted in lately. */
 export class RequestLimits {
   readonly #parts: RequestLimitsParts;
   /** By name and merchant; the one counted last is the last. */

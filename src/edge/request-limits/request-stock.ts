@@ -12,7 +12,7 @@ export function stockSize({ perSecond, burst }: RequestLimit): number {
   return Math.max(1, Math.floor(Math.min((perSecond * requestStockMs) / 1000, burst * requestStockShare)));
 }
 
-/** Every moment is in milliseconds of one clock that never goes back. */
+/** What is held, until when, and since when the bucket is dry. Every moment is in milliseconds of one clock that never goes back. */
 export class RequestStock {
   readonly #limit: RequestLimit;
   readonly #size: number;
