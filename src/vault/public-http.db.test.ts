@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startVaultFixture, type VaultFixture } from "./vault-fixture.ts";
@@ -106,32 +105,4 @@ describe("the public port", () => {
       ),
     ).toBeNull();
   });
-
-  it.each([
-    ["a malformed Host", "GET /healthz HTTP/1.1\r\nHost: a b/%\r\n\r\n"],
-    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n"],
-    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
-    ["two Authorizations", "GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nAuthorization: y\r\n\r\n"],
-    ["headers without end", `GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
-    ["no HTTP at all", "\x16\x03\x01\r\n\r\n"],
-  ])("survives %s", async (_, bytes) => {
-    expect(await exchange(bytes)).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect((await get("/healthz")).status).toBe(204);
-  });
 });
-
-/** Writes raw bytes to the public port and reads until it hangs up or has answered. */
-function exchange(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(fixture.vault.origins.public);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    let answer = "";
-    socket.setEncoding("latin1");
-    socket.on("error", reject);
-    socket.on("close", () => resolve(answer));
-    socket.on("data", (chunk) => {
-      answer += chunk;
-      socket.end();
-    });
-  });
-}

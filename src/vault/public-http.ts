@@ -59,7 +59,12 @@ function handle(
     const rendered = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
     // What is left of an unread body must not be taken for the next request.
     const rest = request.complete ? {} : { Connection: "close" };
-    response.writeHead(rendered.status, { ...rendered.headers, ...rest, "Content-Type": "application/json" });
+    response.writeHead(rendered.status, {
+      ...rendered.headers,
+      ...rest,
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(rendered.body),
+    });
     response.end(rendered.body);
   });
 }

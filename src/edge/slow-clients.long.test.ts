@@ -1,0 +1,76 @@
+/** What takes longer to wait for than a test should: a slow body, a client that does not read, an idle connection's end. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  connectionCheckMs,
+  connectionsMax,
+  keepAliveMs,
+  pipelinedRequestsMax,
+  requestTimeoutMs,
+  silenceTimeoutMs,
+} from "../limits.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { referencePaths } from "./reference/reference-pages.ts";
+import { hold, holdMany } from "./testing/slow-clients.ts";
+
+let edge: EdgeFixture;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+});
+afterAll(async () => {
+  expect(edge.bugs).toEqual([]);
+  await edge.close();
+});
+
+const patienceMs = 5_000;
+const meta = "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n";
+const json = "Host: a\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n";
+const create = () =>
+  `POST /api/v1/payment-sessions HTTP/1.1\r\nAuthorization: Bearer ${edge.keys.secret}\r\n${json}\r\n`;
+
+describe.concurrent("slow clients", () => {
+  it.each([
+    ["REST", create],
+    ["Connect", () => `POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\n${json}\r\n`],
+    ["a notification", () => `POST /gateway-notifications/test/gc_00000000000000000000000000 HTTP/1.1\r\n${json}\r\n`],
+  ])("who send a body a byte at a time are told so: %s", async (_, head) => {
+    const { ended } = await hold(edge.port, head(), " ");
+    const { answers, rest, lastedMs } = await ended;
+    expect([answers.length, rest]).toEqual([1, ""]);
+    // Connect says for a body what it says for a deadline; the code stands in its details.
+    expect(answers[0]?.text).toMatch(/request_timeout/i);
+    expect(lastedMs).toBeGreaterThan(requestTimeoutMs - 100);
+    expect(lastedMs).toBeLessThan(requestTimeoutMs + connectionCheckMs + patienceMs);
+  });
+
+  it("who are idle are kept longer than balancers keep their side, and not for ever", async () => {
+    const { ended } = await hold(edge.port, meta);
+    const { answers, lastedMs } = await ended;
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(lastedMs).toBeGreaterThan(60_000);
+    expect(lastedMs).toBeLessThan(keepAliveMs + patienceMs);
+  });
+
+  it("who do not read let go of their answers", async () => {
+    const page = `GET ${referencePaths.viewer} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const { socket, ended } = await hold(edge.port, page.repeat(pipelinedRequestsMax));
+    socket.pause();
+    // Who comes back later finds what the system had buffered, and the end.
+    setTimeout(() => socket.resume(), silenceTimeoutMs + patienceMs);
+    const { answers, lastedMs } = await ended;
+    expect(answers.length).toBeLessThan(pipelinedRequestsMax);
+    expect(lastedMs).toBeLessThan(silenceTimeoutMs + 2 * patienceMs);
+  });
+});
+
+describe("connections", () => {
+  it(`beyond ${connectionsMax} are closed unanswered, and those before them are served`, async () => {
+    const held = await holdMany(connectionsMax, edge.port, "");
+    const beyond = await hold(edge.port, meta);
+    expect((await beyond.ended).answers).toEqual([]);
+    held[0]?.socket.write(meta.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    expect((await held[0]?.ended)?.answers.map(({ status }) => status)).toEqual([200]);
+    for (const { socket } of held) socket.destroy();
+    await Promise.all(held.map(({ ended }) => ended));
+    expect((await edge.call("GET", "/meta")).status).toBe(200);
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hostileHeaders, hostileHosts, hostileLines } from "../edge/testing/hostile-heads.ts";
+import { exchangeRaw } from "../edge/testing/raw-exchange.ts";
+import { startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
+import { callsPerAddress, tokenBodyBytesMax } from "./vault-limits.ts";
+
+let fixture: VaultFixture;
+beforeAll(async () => {
+  fixture = await startVaultFixture();
+});
+afterAll(() => fixture.close());
+
+const send = (bytes: string) => exchangeRaw(Number(new URL(fixture.vault.origins.public).port), bytes);
+
+// The edge's table, but for what depends on its paths.
+const heads = [...hostileHosts, ...hostileLines, ...hostileHeaders].filter(([, , status]) =>
+  [400, 431].includes(status),
+);
+const post = "POST /tokens HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+describe("the vault's public port", () => {
+  it.each([
+    ...heads,
+    ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 405, "method_not_allowed"] as const,
+    ["TRACE", "TRACE /tokens HTTP/1.1\r\nHost: a\r\n\r\n", 405, "method_not_allowed"] as const,
+    [
+      "a body of nobody",
+      `${post}Content-Length: ${tokenBodyBytesMax + 1}\r\n\r\n`,
+      401,
+      "invalid_client_secret",
+    ] as const,
+    [
+      "an expectation of nobody",
+      `${post}Expect: 100-continue\r\nContent-Length: 9\r\n\r\n`,
+      401,
+      "invalid_client_secret",
+    ] as const,
+  ])("has one answer in the error shape, with its policies: %s", async (_, bytes, status, code) => {
+    const { answers, rest } = await send(bytes);
+    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    expect(rest).toBe("");
+    const { headers, text } = answers[0]!;
+    expect(JSON.parse(text)).toMatchObject({ code, status, requestId: headers.get("request-id") });
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect((await fetch(`${fixture.vault.origins.public}/healthz`)).status).toBe(204);
+  });
+
+  it("refuses a card that is too long before it is sent", async () => {
+    const grant = await fixture.grant("ps_long");
+    const head = `${post}Authorization: Bearer ${grant}\r\nExpect: 100-continue\r\nContent-Length: ${tokenBodyBytesMax + 1}\r\n\r\n`;
+    const { answers } = await send(head);
+    expect(answers.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([[413, "close"]]);
+  });
+
+  it("counts under the socket's address, whatever a client that is no proxy wrote into X-Forwarded-For", async () => {
+    let limited: Response | undefined;
+    for (let call = 0; call <= callsPerAddress * 2 && limited === undefined; call++) {
+      const headers = { "x-forwarded-for": `203.0.113.${call % 200}`, forwarded: `for=203.0.113.${call % 200}` };
+      const response = await fixture.tokenize(`ps_${call}`, testCard, { headers });
+      if (response.status === 429) limited = response;
+      else await response.body?.cancel();
+    }
+    expect(await limited?.json()).toMatchObject({ code: "rate_limited" });
+  });
+});
