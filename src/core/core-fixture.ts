@@ -72,9 +72,9 @@ type FixtureParts = {
   asOwner: Database;
 };
 
-/** What a test of the flow does and sees: sessions, payments, the trail, the clock and the gateways' records. */
 type AnySession = Pick<PaymentSession, "id">;
 
+/** What a test of the flow does and sees: sessions, payments, the trail, the clock and the gateways' records. */
 export class CoreFixture {
   readonly core: Core;
   readonly owner: SessionOwner;

@@ -57,6 +57,7 @@ async function listen(parts: EdgeParts) {
   return { port, close };
 }
 
+/** One edge as a test calls it: over REST with its merchant's key, and every answer held to the document. */
 export class EdgeFixture {
   readonly core: CoreFixture;
   readonly keys: EdgeKeys;
