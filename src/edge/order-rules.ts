@@ -1,11 +1,13 @@
 /** The rules of requests that no proto can say, for all surfaces alike: they are told together with the proto's own. */
+import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { CreatePaymentSessionRequestSchema } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findUnpayable } from "../core/create-session.ts";
+import type { Finding } from "../transcoder/problem.ts";
 import type { MessageRules } from "../transcoder/validation.ts";
 
-/** What is wrong with the order that a session is to be created for. */
+/** What is wrong with the order that a session is to be created for, and with the text of any other request. */
 export const orderRules: MessageRules = (schema, message) => {
-  if (schema.typeName !== CreatePaymentSessionRequestSchema.typeName) return [];
+  if (schema.typeName !== CreatePaymentSessionRequestSchema.typeName) return findUnstorable(schema, message);
   const { currency, orderRef } = message as unknown as { currency: string; orderRef: string };
   return findUnpayable({ currency, orderRef }).map(({ param, detail }) => ({
     path: [param],
@@ -13,3 +15,11 @@ export const orderRules: MessageRules = (schema, message) => {
     detail,
   }));
 };
+
+/** Protobuf's text may hold NUL, PostgreSQL's may not. What reads JSON has refused it already. */
+function findUnstorable(schema: DescMessage, message: object): Finding[] {
+  const texts = schema.fields.filter((field) => field.fieldKind === "scalar" && field.scalar === ScalarType.STRING);
+  return texts
+    .filter(({ localName }) => String((message as Record<string, unknown>)[localName]).includes("\0"))
+    .map(({ jsonName }) => ({ path: [jsonName], code: "invalid_field", detail: "must not contain the NUL character" }));
+}
