@@ -92,8 +92,8 @@ export async function buildEnvironment(
     database,
     requestLimits: requestLimitsOn(database, shared.requestLimit, log),
     anyOriginWhenNoneRegistered: config.name === "test",
-    takeNotification: (connectionId, notification) =>
-      takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, notification),
+    takeNotification: (connectionId, read) =>
+      takeNotification({ database, sealing: config.keys.sealing, connectorOf }, connectionId, read),
     stream: eventStreamOf(config.name, shared.streamReplicas),
     endpoints: {
       database,

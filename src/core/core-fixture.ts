@@ -202,7 +202,7 @@ async function receiveNotices(core: Core): Promise<{ receiver: Receiver; taking:
   const take = async ({ path, headers, body }: ReceivedRequest) => {
     const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
     const connectionId = path.slice(1);
-    await takeNotification({ database, sealing, connectorOf }, connectionId, { headers: named, body });
+    await takeNotification({ database, sealing, connectorOf }, connectionId, async () => ({ headers: named, body }));
     await processNoticesOnce(core);
   };
   receiver.answerWith(async (request) => {

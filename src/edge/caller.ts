@@ -17,7 +17,7 @@ export type EdgeEnvironment = {
   /** In test a merchant may start before it registers its checkout pages. */
   readonly anyOriginWhenNoneRegistered: boolean;
   /** Takes a gateway's notification for one of this environment's connections; durable when it resolves. */
-  readonly takeNotification: (connectionId: string, notification: RawNotification) => Promise<void>;
+  readonly takeNotification: (connectionId: string, read: () => Promise<RawNotification>) => Promise<void>;
 };
 
 /** The environments this edge serves: both in the demo, one in a live installation. */

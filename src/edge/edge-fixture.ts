@@ -33,7 +33,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     database: core.core.database,
     requestLimits: undefined,
     anyOriginWhenNoneRegistered: true,
-    takeNotification: async () => {},
+    takeNotification: async (_connectionId, read) => void (await read()),
   };
   const bugs: unknown[] = [];
   const parts = partsOf(environment, new Database(pool), bugs);

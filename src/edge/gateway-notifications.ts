@@ -17,8 +17,10 @@ export function createNotificationIntake(environments: EdgeEnvironments) {
     if (request.method !== "POST") {
       throw new DomainError("method_not_allowed", "Notifications are posted.", { allow: ["POST"] });
     }
-    const body = await readBody(request, { bodyBytesMax: notificationBytesMax, bodyTimeoutMs: requestTimeoutMs });
-    await environment.takeNotification(connectionId, { headers: singleHeaders(request), body });
+    await environment.takeNotification(connectionId, async () => ({
+      headers: singleHeaders(request),
+      body: await readBody(request, { bodyBytesMax: notificationBytesMax, bodyTimeoutMs: requestTimeoutMs }),
+    }));
     // Adyen repeats a notification until it reads this word (https://docs.adyen.com/development-resources/webhooks, 2026-11).
     sendAnswer(response, { status: 200, headers: { "content-type": "text/plain" }, body: "[accepted]" });
     return true;

@@ -45,7 +45,7 @@ function noticeOf(attempt: Attempt, fields: Partial<SignedFields> & { psp: strin
 }
 
 function take(notification: ReturnType<typeof noticeOf>, connectionId = connectionB): Promise<void> {
-  return takeNotification(fixture.core, encodeId("gc", connectionId), notification);
+  return takeNotification(fixture.core, encodeId("gc", connectionId), async () => notification);
 }
 
 async function firstAttempt(session: PaymentSession): Promise<Attempt> {
@@ -109,7 +109,10 @@ describe("takeNotification()", () => {
     const notice = noticeOf(attempt, { psp: "astray" });
     await expect(take(notice, session.id)).rejects.toMatchObject({ code: "not_found" });
     await expect(take(notice, fixture.connectionIds[0])).rejects.toMatchObject({ code: "not_found" });
-    await expect(takeNotification(fixture.core, "gc_nonsense", notice)).rejects.toMatchObject({ code: "not_found" });
+    const unread = () => expect.unreachable("a body is read for a connection only");
+    await expect(takeNotification(fixture.core, "gc_nonsense", unread)).rejects.toMatchObject({ code: "not_found" });
+    const unknown = encodeId("gc", session.id);
+    await expect(takeNotification(fixture.core, unknown, unread)).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("believes the credentials in use, however many newer ones were staged and failed", async () => {

@@ -26,14 +26,15 @@ const insertNotice: Statement = {
 };
 
 /**
- * Stores the notices of one notification; a repeat changes nothing, nor does one about a reference that no gateway can
+ * Stores the notices of one notification, which is read when it has a connection: an address is a connection's id, so
+ * that nobody else can have a body kept in memory. A repeat changes nothing, nor does one about a reference that no gateway can
  * have. Durable on return, so the gateway may be answered.
  * Throws `not_found` for an address that is no connection's, `invalid_key` for a signature that is not its gateway's.
  */
 export async function takeNotification(
   context: IntakeContext,
   connectionId: string,
-  notification: RawNotification,
+  read: () => Promise<RawNotification>,
 ): Promise<void> {
   const id = decodeId("gc", connectionId);
   const connection = id === undefined ? undefined : await findConnection(context.database, id);
@@ -41,6 +42,7 @@ export async function takeNotification(
   if (!connection || !connector?.readNotification) {
     throw new DomainError("not_found", "No gateway connection takes notifications at this address.");
   }
+  const notification = await read();
   for (const credentialVersion of await versionsToTry(context.database, connection.id)) {
     const wanted = { connectionId: connection.id, credentialVersion };
     const credentials = await loadCredentials(context.database, context.sealing, wanted);

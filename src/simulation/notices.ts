@@ -41,7 +41,7 @@ export class NoticeCarrier {
     });
     if (!process.isRunning) return;
     process.note(() => `is told ${Buffer.from(body).toString()}`);
-    takeNotification(core, encodeId("gc", connectionId), { headers: {}, body }).then(
+    takeNotification(core, encodeId("gc", connectionId), async () => ({ headers: {}, body })).then(
       () => {
         isAcknowledged = true;
         for (const member of this.#members) member.processNotices();
