@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -22,17 +22,25 @@ async function startRefusing(...refusals: ConnectError[]) {
     if (refused) throw refused;
     return { sessionId: "ps_1" };
   };
+  return { client: await startServer({ createPaymentSession }), keys };
+}
+
+/** A gRPC server with these rpcs, and a client of it. */
+async function startServer(rpcs: Partial<ServiceImpl<typeof PaymentSessionService>>): Promise<PaymentSessionsClient> {
   const server = createServer(
-    connectNodeAdapter({ routes: (router) => router.service(PaymentSessionService, { createPaymentSession }) }),
+    connectNodeAdapter({ routes: (router) => router.service(PaymentSessionService, rpcs) }),
   ).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const client = new PaymentSessionsClient({ address: `127.0.0.1:${port}`, secretKey: "switchyard_test_sk_x" });
+  // Longer than a test, so that no deadline ends what the test itself is to end.
+  const patience = { tryTimeoutMs: 60_000, timeoutMs: 120_000 };
+  const address = `127.0.0.1:${port}`;
+  const client = new PaymentSessionsClient({ address, secretKey: "switchyard_test_sk_x", ...patience });
   onTestFinished(async () => {
     await client.close();
     server.close();
   });
-  return { client, keys };
+  return client;
 }
 
 const order = { amountMinor: 4900n, currency: "EUR", orderRef: "order-1" };
@@ -60,6 +68,24 @@ describe("PaymentSessionsClient", () => {
       expect(keys).toHaveLength(1);
     },
   );
+
+  it("cancels a call that is no longer wanted, also at the server, and sends none that was never wanted", async () => {
+    const arrived = Promise.withResolvers<AbortSignal>();
+    const client = await startServer({
+      listPaymentSessions(_, { signal }) {
+        arrived.resolve(signal);
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    const mind = new AbortController();
+    const unwanted = client.listSessions({}, { signal: mind.signal });
+    const atServer = await arrived.promise;
+    const cancelled = once(atServer, "abort");
+    mind.abort(new Error("changed my mind"));
+    await expect(unwanted).rejects.toThrow("changed my mind");
+    await cancelled;
+    await expect(client.getSession("ps_1", { signal: mind.signal })).rejects.toThrow("changed my mind");
+  });
 
   it("tells how long to wait when that is longer than a call waits", async () => {
     const { client, keys } = await startRefusing(refusal("rate_limited", { retryAfterMs: 20_000 }));
