@@ -17,6 +17,7 @@ import { voidStraysOnce } from "./core/stray-holds.ts";
 import type { DashboardParts } from "./dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts";
 import { createAuthenticate } from "./edge/authenticate.ts";
+import { createServiceAuthenticate } from "./edge/authenticate-service.ts";
 import { requestIdKey } from "./edge/caller.ts";
 import { createCheckoutService } from "./edge/checkout-rpc.ts";
 import type { EdgeParts } from "./edge/edge-parts.ts";
@@ -75,11 +76,19 @@ export async function openInstallation(
 
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
 export async function startEdge(installation: Installation): Promise<Running> {
-  const { service } = installation.config;
+  const { config, environments } = installation;
+  const { service } = config;
   const readiness = new Readiness(() => databasesAnswer(installation));
   const parts = await edgeParts(installation, readiness);
   const publicServer = createPublicServer(parts);
-  const grpcServer = createGrpcServer(parts, { reflection: service.grpcReflection, tls: tlsOf(installation) });
+  const services = environments.flatMap(({ name, config: { keys } }) =>
+    keys.internalServices.map((key) => ({ ...key, environment: name })),
+  );
+  const authenticate = createServiceAuthenticate(parts.authenticate, parts.environments, services);
+  const grpcServer = createGrpcServer(
+    { ...parts, authenticate },
+    { reflection: service.grpcReflection, tls: tlsOf(installation) },
+  );
   await listen(publicServer, service.publicPort, service.host);
   await grpcServer.listen(service.grpcPort, service.host);
   return {

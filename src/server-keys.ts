@@ -10,6 +10,8 @@ export type ServerKeys = {
   readonly pageToken: Secret;
   /** Ed25519: signs session grants, frame policies and service tokens; the vault holds the public half. */
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
+  /** Public halves of internal services' keys, Ed25519: each holds its own private one. */
+  readonly internalServices: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
 
 /** Keys that the vault holds. */
@@ -26,6 +28,8 @@ type KeyFile = {
   pageToken: string;
   signing: { kid: string; privateKey: string };
   vaultRing: { current: string; keys: Record<string, string> };
+  /** Public keys in PEM by the service's name; files of the first version have none. */
+  internalServices?: Record<string, string>;
 };
 
 const keyBytes = 32;
@@ -48,6 +52,20 @@ export function generateKeyFile(environment: "test" | "live"): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
+/** A key file that lets in one more internal service, and the private key in PEM for that service alone. */
+export function addInternalService(keyFile: string, name: string): { keyFile: string; privateKey: string } {
+  const file = JSON.parse(keyFile) as KeyFile;
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const internalServices = {
+    ...file.internalServices,
+    [name]: publicKey.export({ type: "spki", format: "pem" }).toString(),
+  };
+  return {
+    keyFile: `${JSON.stringify({ ...file, internalServices }, null, 2)}\n`,
+    privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  };
+}
+
 /** Reads a key file. Throws an Error that names the member and the rule, never a key. */
 export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
   const file = readKeyFile(text, environment);
@@ -66,6 +84,10 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
     sealing: ringOf(file.sealing, "sealing"),
     pageToken: new Secret(keyOf(file.pageToken, "pageToken").toString("base64")),
     signing: { kid: file.signing.kid, privateKey: createPrivateKey(file.signing.privateKey) },
+    internalServices: Object.entries(file.internalServices ?? {}).map(([kid, pem]) => ({
+      kid,
+      publicKey: createPublicKey(pem),
+    })),
   };
 }
 

@@ -34,9 +34,15 @@ const selectSettings: Statement = {
     FROM merchant_settings WHERE merchant_id = $1`,
 };
 
+/** The settings of a merchant that somebody names, or undefined when there is none in this environment. */
+export async function findSettings(database: Queryable, merchantId: string): Promise<MerchantSettings | undefined> {
+  const [settings] = await database.query<MerchantSettings>(selectSettings, [merchantId]);
+  return settings;
+}
+
 /** A merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
 export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings> {
-  const [settings] = await database.query<MerchantSettings>(selectSettings, [merchantId]);
+  const settings = await findSettings(database, merchantId);
   if (settings === undefined) throw new Error("a merchant without settings");
   return settings;
 }

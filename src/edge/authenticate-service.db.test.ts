@@ -1,0 +1,102 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
+import { RpcError } from "../client/rpc-error.ts";
+import { encodeId } from "../platform/ids.ts";
+import { signInternalServiceToken } from "../platform/internal-service-token.ts";
+import { signServiceToken } from "../platform/service-token-signing.ts";
+import { addInternalService, generateKeyFile, parseKeyFile } from "../server-keys.ts";
+import { createServiceAuthenticate } from "./authenticate-service.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+
+const added = addInternalService(generateKeyFile("test"), "orders");
+const keys = parseKeyFile(added.keyFile, "test");
+const orders = { kid: "orders", privateKey: createPrivateKey(added.privateKey) };
+
+let edge: EdgeFixture;
+let server: GrpcServer;
+let client: GrpcClient<typeof PaymentSessionService>;
+let merchant: string;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  merchant = encodeId("mer", edge.core.owner.merchantId);
+  const known = keys.internalServices.map((key) => ({ ...key, environment: "test" as const }));
+  const authenticate = createServiceAuthenticate(edge.parts.authenticate, edge.parts.environments, known);
+  server = createGrpcServer({ ...edge.parts, authenticate }, { reflection: false });
+  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`);
+});
+afterAll(async () => {
+  expect(edge.bugs).toEqual([]);
+  client.close();
+  await server.close();
+  await edge.close();
+});
+
+const order = { amountMinor: 4900n, currency: "EUR", orderRef: "by-a-service" };
+const createBy = (token: string) =>
+  client.createPaymentSession(order, { timeoutMs: 5_000, metadata: { authorization: `Bearer ${token}` } });
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => undefined,
+    (error) => new RpcError(error).code,
+  );
+
+/** A token with something about it changed. */
+function forged(change: { typ?: string; aud?: string; lifetime?: string; issuedAgoSeconds?: number; key?: KeyObject }) {
+  const issuedAt = Math.floor(Date.now() / 1_000) - (change.issuedAgoSeconds ?? 0);
+  return new SignJWT({ merchant })
+    .setProtectedHeader({ alg: "EdDSA", kid: "orders", typ: change.typ ?? "internal-service+jwt" })
+    .setAudience(change.aud ?? "edge:test")
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(change.lifetime ?? "60s")
+    .sign(change.key ?? orders.privateKey);
+}
+
+describe("an internal service's token", () => {
+  it("stands in for the secret key of the merchant it names", async () => {
+    const created = await createBy(await signInternalServiceToken(orders, { environment: "test", merchant }));
+    const read = await edge.call("GET", `/payment-sessions/${created.sessionId}`);
+    expect(read.json).toMatchObject({ orderRef: "by-a-service", status: "CREATED" });
+    expect(await codeOf(createBy(await forged({})))).toBeUndefined();
+  });
+
+  it.each([
+    ["for the other environment", () => signInternalServiceToken(orders, { environment: "live", merchant })],
+    [
+      "for a merchant that is not there",
+      () =>
+        signInternalServiceToken(orders, {
+          environment: "test",
+          merchant: encodeId("mer", "01890000-0000-7000-8000-000000000000"),
+        }),
+    ],
+    ["for what is no merchant", () => signInternalServiceToken(orders, { environment: "test", merchant: "ps_1" })],
+    [
+      "of a service that nobody knows",
+      () => signInternalServiceToken({ ...orders, kid: "refunds" }, { environment: "test", merchant }),
+    ],
+    ["signed with another key", () => forged({ key: keys.signing.privateKey })],
+    ["for the vault", () => signServiceToken({ ...orders, environment: "test" })],
+    ["of another kind", () => forged({ typ: "vault-service+jwt" })],
+    ["for another audience", () => forged({ aud: "vault:test" })],
+    ["that is over", () => forged({ issuedAgoSeconds: 120, lifetime: "-30s" })],
+    ["that is to last for an hour", () => forged({ issuedAgoSeconds: 120, lifetime: "1h" })],
+    ["that is none", async () => "a.b.c"],
+  ])("%s is refused as any wrong key", async (_, token) => {
+    expect(await codeOf(createBy(await token()))).toBe("invalid_key");
+  });
+
+  it("is none on the public port", async () => {
+    const token = await signInternalServiceToken(orders, { environment: "test", merchant });
+    const answer = await edge.call("GET", "/payment-sessions", { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.json.code).toBe("invalid_key");
+  });
+
+  it("leaves the secret key as it is", async () => {
+    expect(await codeOf(createBy(edge.keys.secret))).toBeUndefined();
+    expect(await codeOf(createBy(edge.keys.publishable))).toBe("key_type_not_allowed");
+  });
+});

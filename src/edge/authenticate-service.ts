@@ -1,0 +1,42 @@
+/** Lets internal services in on the gRPC port: a token of theirs stands in for the merchant's secret key, and for nothing more. */
+import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { findSettings } from "../accounts/merchant-settings.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId } from "../platform/ids.ts";
+import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
+import type { VerificationKey } from "../platform/service-token.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
+
+/** As `others`, and for a service's token the merchant that it names. `keys` are public halves only. */
+export function createServiceAuthenticate(
+  others: Authenticate,
+  environments: EdgeEnvironments,
+  keys: readonly VerificationKey[],
+): Authenticate {
+  return async (method, authorization, tellLimits) => {
+    // A key of ours has no dots in it.
+    const token = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined || method.parent.typeName !== PaymentSessionService.typeName) {
+      return others(method, authorization, tellLimits);
+    }
+    const caller = await callerOf(environments, keys, token);
+    if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+    const { environment, holder } = caller;
+    const counted = { merchantId: holder.merchantId, name: "api" } as const;
+    await environment.requestLimits?.count(`service ${holder.merchantId}`, counted, tellLimits);
+    return caller;
+  };
+}
+
+async function callerOf(
+  environments: EdgeEnvironments,
+  keys: readonly VerificationKey[],
+  token: string,
+): Promise<Extract<Caller, { type: "merchant" }> | undefined> {
+  const claim = await verifyInternalServiceToken(keys, token);
+  const environment = claim && environments[claim.environment];
+  const merchantId = claim && decodeId("mer", claim.merchant);
+  const settings = environment && merchantId && (await findSettings(environment.database, merchantId));
+  return settings ? { type: "merchant", environment, holder: { ...settings, kind: "secret" } } : undefined;
+}
