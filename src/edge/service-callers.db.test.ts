@@ -8,9 +8,9 @@ import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { signServiceToken } from "../platform/service-token-signing.ts";
 import { addInternalService, generateKeyFile, parseKeyFile } from "../server-keys.ts";
-import { createServiceAuthenticate } from "./authenticate-service.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { createServiceAuthenticate } from "./service-callers.ts";
 
 const added = addInternalService(generateKeyFile("test"), "orders");
 const keys = parseKeyFile(added.keyFile, "test");
