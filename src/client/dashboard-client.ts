@@ -18,6 +18,7 @@ import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import {
   type WebhookDeliveryJson,
   WebhookDeliveryService,
+  type WebhookEventJson,
   type WebhookTryJson,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { type WebhookEndpointJson, WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
@@ -37,6 +38,9 @@ export type EndpointView = WebhookEndpointJson;
 
 /** A webhook delivery as the rpcs show it. */
 export type DeliveryView = WebhookDeliveryJson;
+
+/** An event as the rpcs show it. */
+export type EventView = WebhookEventJson;
 
 /** A try of a webhook delivery as the rpcs show it. */
 export type TryView = WebhookTryJson;

@@ -39,7 +39,12 @@ export function describedCommand(name: string, about: { description: string; exa
 
 /** A command that calls the dashboard's rpcs as an operator. */
 export function operatorCommand(name: string, about: { description: string; example: string }): Command {
-  return describedCommand(name, about)
+  return addAttachment(describedCommand(name, about));
+}
+
+/** Adds the options that name an installation and let an operator in. */
+export function addAttachment(command: Command): Command {
+  return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
     .option("--operator-token-file <file>", "holds the operator token; or set SWITCHYARD_OPERATOR_TOKEN");
@@ -112,7 +117,8 @@ export function readSecretFile(file: string): Secret {
   return new Secret(readFileSync(file, "utf8").trim());
 }
 
-function attach(options: AttachOptions): { grpcAddress: string; operatorToken: Secret } {
+/** Where the options lead, and the operator that they let in. Throws UsageError when they do not say. */
+export function attach(options: AttachOptions): { grpcAddress: string; operatorToken: Secret } {
   if (options.grpcAddress === undefined) {
     const { grpcAddress, operatorToken } = demoOf(options);
     return { grpcAddress, operatorToken: new Secret(operatorToken) };

@@ -17,7 +17,7 @@ function helpOf(command: Command): string {
 
 const leaves = leavesOf(createProgram(), []);
 // They run on, and print no answer.
-const runOn = ["switchyard serve", "switchyard demo"];
+const runOn = ["switchyard serve", "switchyard demo", "switchyard listen"];
 
 describe("createProgram()", () => {
   it.each(leaves)("%s says what it does, and shows an example", (name, command) => {
@@ -36,12 +36,25 @@ describe("createProgram()", () => {
       "connection add",
       "connection list",
       "connection verify",
+      "delivery list",
+      "delivery recover",
+      "delivery replay",
+      "delivery show",
       "demo",
       "endpoint add",
+      "endpoint disable",
+      "endpoint enable",
       "endpoint list",
+      "endpoint pause",
+      "endpoint remove",
+      "endpoint resume",
+      "endpoint rotate",
+      "endpoint show",
+      "endpoint update",
       "endpoint verify",
       "keys list",
       "keys regenerate",
+      "listen",
       "merchant create",
       "merchant list",
       "migrate",

@@ -3,9 +3,11 @@ import { Command } from "commander";
 import { version } from "../version.ts";
 import { auditCommand } from "./audit.ts";
 import { connectionCommand } from "./connection.ts";
+import { deliveryCommand } from "./delivery.ts";
 import { demoCommand } from "./demo.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { keysCommand } from "./keys.ts";
+import { listenCommand } from "./listen.ts";
 import { merchantsCommand } from "./merchant.ts";
 import { migrateCommand } from "./migrate.ts";
 import { operatorsCommand } from "./operator.ts";
@@ -36,6 +38,8 @@ export function createProgram(): Command {
     routingCommand(),
     originsCommand(),
     endpointCommand(),
+    deliveryCommand(),
+    listenCommand(),
     auditCommand(),
     workListCommand(),
     reconciliationCommand(),

@@ -1,6 +1,7 @@
 /** Runs the command line as a process of its own, as a person or a script does. */
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 
 /** What a command left behind: its exit code and what it printed. */
 export type FinishedCommand = { readonly code: number; readonly out: string; readonly err: string };
@@ -18,4 +19,46 @@ export function runCommand(
     );
     child.stdin?.end(options.input);
   });
+}
+
+// Longer than a command needs to start on a busy machine, shorter than a test's own timeout.
+const lineWaitMs = 20_000;
+
+/** A command that runs on. Stop it at the test's end. */
+export class RunningCommand {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number>;
+  #look: () => void = () => {};
+
+  /** `switchyard …`, without environment variables. */
+  constructor(parts: readonly string[]) {
+    this.#child = spawn(process.execPath, [main, ...parts], { env: {}, stdio: ["ignore", "pipe", "inherit"] });
+    this.#exit = new Promise((resolve) => this.#child.on("exit", (code) => resolve(code ?? -1)));
+    createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+      this.lines.push(line);
+      this.#look();
+    });
+  }
+
+  /** The first line, past or coming, that fits. */
+  waitForLine(fits: RegExp): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const tooLate = () => reject(new Error(`no line fits ${fits}; there are:\n${this.lines.join("\n")}`));
+      const timer = setTimeout(tooLate, lineWaitMs);
+      this.#look = () => {
+        const line = this.lines.find((each) => fits.test(each));
+        if (line === undefined) return;
+        clearTimeout(timer);
+        resolve(line);
+      };
+      this.#look();
+    });
+  }
+
+  /** Ctrl-C, and the exit code. */
+  stop(signal: "SIGINT" | "SIGKILL" = "SIGINT"): Promise<number> {
+    this.#child.kill(signal);
+    return this.#exit;
+  }
 }

@@ -1,0 +1,89 @@
+/** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: whether anything is posted to an endpoint. */
+import type { Command } from "commander";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+
+type EndpointOptions = AttachOptions & ScopeOptions;
+
+export function pauseCommand(): Command {
+  return endpointCommand(
+    "pause",
+    "post nothing more to an endpoint; its events wait, and all go out when it is resumed",
+    {
+      act: (endpointId, options) =>
+        administer(
+          options,
+          ({ endpoints }) => endpoints.pauseWebhookEndpoint({ ...scopeOf(options), endpointId }),
+          () => ["Paused. Its events wait; to send them and go on:", `  switchyard endpoint resume ${endpointId}`],
+        ),
+    },
+  );
+}
+
+export function resumeCommand(): Command {
+  return endpointCommand("resume", "go on with a paused endpoint: what waited is posted, in order", {
+    act: (endpointId, options) =>
+      administer(
+        options,
+        ({ endpoints }) => endpoints.resumeWebhookEndpoint({ ...scopeOf(options), endpointId }),
+        ({ endpoint }) =>
+          endpoint?.status === "PENDING"
+            ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`]
+            : ["Resumed: what waited is posted now."],
+      ),
+  });
+}
+
+export function disableCommand(): Command {
+  return endpointCommand("disable", "stop an endpoint; what happens meanwhile is sent later only on request", {
+    act: (endpointId, options) =>
+      administer(
+        options,
+        ({ endpoints }) => endpoints.disableWebhookEndpoint({ ...scopeOf(options), endpointId }),
+        () => ["Disabled. To go on with it:", `  switchyard endpoint enable ${endpointId}`],
+      ),
+  });
+}
+
+export function enableCommand(): Command {
+  return endpointCommand("enable", "go on with an endpoint that you or its failures have disabled, or that is paused", {
+    act: (endpointId, options) =>
+      administer(
+        options,
+        ({ endpoints }) => endpoints.enableWebhookEndpoint({ ...scopeOf(options), endpointId }),
+        ({ endpoint, missedEvents = 0, missedSince }) => {
+          if (endpoint?.status === "PENDING") {
+            return ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`];
+          }
+          if (missedEvents === 0) return ["Enabled: events are posted from now on."];
+          return [
+            `Enabled: events are posted from now on. It has missed ${missedEvents} since ${missedSince}; to send them:`,
+            `  switchyard delivery recover ${endpointId} --since ${missedSince}`,
+          ];
+        },
+      ),
+  });
+}
+
+export function removeCommand(): Command {
+  return endpointCommand("remove", "take an endpoint away for good; its delivery log is kept", {
+    act: (endpointId, options) =>
+      administer(
+        options,
+        ({ endpoints }) => endpoints.removeWebhookEndpoint({ ...scopeOf(options), endpointId }),
+        () => ["Removed. Its deliveries can still be listed:", `  switchyard delivery list --endpoint ${endpointId}`],
+      ),
+  });
+}
+
+function endpointCommand(
+  name: string,
+  description: string,
+  { act }: { act: (endpointId: string, options: EndpointOptions) => Promise<object> },
+): Command {
+  const example = `switchyard endpoint ${name} we_01h455vb4pex5vsknk084sn02q`;
+  return merchantCommand(name, { description, example })
+    .argument("<endpoint>", "its id")
+    .action(async (endpointId: string, options: EndpointOptions) => {
+      await act(endpointId, options);
+    });
+}
