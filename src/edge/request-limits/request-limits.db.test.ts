@@ -17,6 +17,7 @@ import { setClockAhead } from "../../testing/database-clock.ts";
 import { createTestDatabase } from "../../testing/postgres.ts";
 import type { EdgeEnvironment } from "../caller.ts";
 import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge-fixture.ts";
+import { requireDocumented } from "../testing/documented-answers.ts";
 import { WireClient } from "../testing/grpc-wire.ts";
 import { type LimitedEdge, startLimitedEdge } from "../testing/limited-edge.ts";
 import type { RequestLimit } from "./request-stock.ts";
@@ -48,11 +49,14 @@ async function open(limit: RequestLimit, others: readonly EdgeEnvironment[] = []
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** A list over REST; its answer's status, code and fields. */
+/** A list over REST; its answer's status, code and fields, which is as documented. */
 async function list({ publicOrigin }: LimitedEdge, secret = keys.secret) {
   const answer = await fetch(`${publicOrigin}/api/v1/payment-sessions`, { headers: bearer(secret) });
-  const { code } = (await answer.json()) as { code?: string };
-  return { status: answer.status, code, fields: fieldsOf((name) => answer.headers.get(name)) };
+  const { status, headers } = answer;
+  const text = await answer.text();
+  requireDocumented({ method: "GET", target: "/api/v1/payment-sessions", status, headers, text });
+  const { code } = JSON.parse(text) as { code?: string };
+  return { status, code, fields: fieldsOf((name) => answer.headers.get(name)) };
 }
 
 function create({ publicOrigin }: LimitedEdge, idempotencyKey: string, secret = keys.secret): Promise<Response> {
