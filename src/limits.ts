@@ -24,7 +24,7 @@ export const requestTimeoutMs = 30 * second;
 export const connectionCheckMs = 5 * second;
 /** An idle connection is kept longer than usual balancers keep theirs (60 s), or they would send into a closed one. */
 export const keepAliveMs = 65 * second;
-/** A connection in use on which no byte moves either way: its client reads no more, and its answer is let go. */
+/** A connection in use on which no byte moves either way: its client reads no more, and its answer is let go, after twice this at most. */
 export const silenceTimeoutMs = minute;
 /** A client that is refused reads the answer within this; then its connection is closed, whatever it still sends. */
 export const lingerMs = 2 * second;

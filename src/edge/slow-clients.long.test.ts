@@ -10,7 +10,7 @@ import {
 } from "../limits.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { referencePaths } from "./reference/reference-pages.ts";
-import { hold, holdMany } from "./testing/slow-clients.ts";
+import { type HeldConnection, hold, holdMany } from "./testing/slow-clients.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -36,8 +36,8 @@ describe.concurrent("slow clients", () => {
     const { ended } = await hold(edge.port, head(), " ");
     const { answers, rest, lastedMs } = await ended;
     expect([answers.length, rest]).toEqual([1, ""]);
-    // Connect says for a body what it says for a deadline; the code stands in its details.
-    expect(answers[0]?.text).toMatch(/request_timeout/i);
+    // A call over Connect has a deadline of its own, as long as the body's.
+    expect(answers[0]?.text).toMatch(/request_timeout|deadline_exceeded/i);
     expect(lastedMs).toBeGreaterThan(requestTimeoutMs - 100);
     expect(lastedMs).toBeLessThan(requestTimeoutMs + connectionCheckMs + patienceMs);
   });
@@ -55,16 +55,18 @@ describe.concurrent("slow clients", () => {
     const { socket, ended } = await hold(edge.port, page.repeat(pipelinedRequestsMax));
     socket.pause();
     // Who comes back later finds what the system had buffered, and the end.
-    setTimeout(() => socket.resume(), silenceTimeoutMs + patienceMs);
+    setTimeout(() => socket.resume(), 2 * silenceTimeoutMs + patienceMs);
     const { answers, lastedMs } = await ended;
     expect(answers.length).toBeLessThan(pipelinedRequestsMax);
-    expect(lastedMs).toBeLessThan(silenceTimeoutMs + 2 * patienceMs);
+    expect(lastedMs).toBeLessThan(2 * (silenceTimeoutMs + patienceMs));
   });
 });
 
 describe("connections", () => {
   it(`beyond ${connectionsMax} are closed unanswered, and those before them are served`, async () => {
-    const held = await holdMany(connectionsMax, edge.port, "");
+    const held: HeldConnection[] = [];
+    // No more at once than the system queues for a server.
+    while (held.length < connectionsMax) held.push(...(await holdMany(100, edge.port, "")));
     const beyond = await hold(edge.port, meta);
     expect((await beyond.ended).answers).toEqual([]);
     held[0]?.socket.write(meta.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));

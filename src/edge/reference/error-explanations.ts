@@ -46,10 +46,10 @@ export const explanations = {
     "`Idempotency-Key` is empty, longer than 255 characters, or has characters other than printable ASCII. A UUID will do.",
   ),
   duplicate_header: headers(
-    "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice. A proxy may have added the second.",
+    "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice, on any path. A proxy may have added the second.",
   ),
   invalid_parameter: headers(
-    "A query parameter is unknown or breaks its rule (`pageSize` is 1 to 100), a page token belongs to another list or is older than a day, or `Host` names no host.",
+    "A query parameter is unknown or breaks its rule (`pageSize` is 1 to 100), a page token belongs to another list or is older than a day, or `Host` names no host. Also for what is not valid HTTP/1.1, for an `Expect` other than `100-continue` and for a `Transfer-Encoding` other than `chunked`; the connection is then closed.",
   ),
   invalid_key: credentials(
     "The key is missing, malformed, unknown or revoked; the answer does not say which. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones at once. For a gateway's notification: it is not signed with that connection's secret.",
@@ -71,14 +71,16 @@ export const explanations = {
   ),
   token_expired: resources("The card token is too old to be used. Reserved: no API that you call answers it today."),
   method_not_allowed: resources("The path exists and does not have this method. `Allow` lists those that it has."),
-  request_timeout: transport("The body did not arrive within 30 seconds. Repeat the request."),
+  request_timeout: transport(
+    "The headers did not arrive within 10 seconds, or the request within 30. The connection is closed. Repeat the request.",
+  ),
   payload_too_large: transport(
     "The body is larger than 64 KiB, a gateway's notification larger than 256 KiB. No valid request comes near it.",
   ),
   unsupported_media_type: transport("Send `Content-Type: application/json`, in UTF-8."),
   unsupported_encoding: transport("The body is compressed. Send it as it is."),
   headers_too_large: transport(
-    "The headers together are larger than 16 KiB. The server refuses such a request before it reads it, so this answer has no body and the connection is closed.",
+    "The target and the headers together are larger than 16 KiB, or there are more than 100 headers.",
   ),
   idempotency_in_progress: state(
     "With `Retry-After: 1`. The first request with this `Idempotency-Key` has been running for five seconds. Repeat this one.",

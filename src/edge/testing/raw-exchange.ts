@@ -27,7 +27,7 @@ export type RawRequest = string | Uint8Array | Iterable<string | Uint8Array> | A
 export async function exchangeRaw(port: number, request: RawRequest, answersExpected = 1): Promise<RawExchange> {
   const socket = await connectTo(port);
   let received = "";
-  const closed = once(socket, "close");
+  const closed = closeOf(socket);
   socket.on("data", (chunk: string) => {
     received += chunk;
     if (answersIn(received).answers.length >= answersExpected) socket.end();
@@ -45,12 +45,20 @@ export async function connectTo(port: number): Promise<Socket> {
   return socket;
 }
 
+/** Resolves when a connection is closed, by an error as well. */
+export function closeOf(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once("close", () => resolve());
+  });
+}
+
 async function writeAll(socket: Socket, request: RawRequest): Promise<void> {
   const pieces = typeof request === "string" || request instanceof Uint8Array ? [request] : request;
   for await (const piece of pieces) {
     if (!socket.writable) return;
     const bytes = typeof piece === "string" ? Buffer.from(piece, "latin1") : piece;
-    if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
+    if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closeOf(socket)]);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Clients that hold connections: idle, sending a byte at a time, or reading nothing. */
-import { once } from "node:events";
 import type { Socket } from "node:net";
-import { answersIn, connectTo, type RawExchange } from "./raw-exchange.ts";
+import { answersIn, closeOf, connectTo, type RawExchange } from "./raw-exchange.ts";
 
 /** A connection that is held, and what came over it until the server closed it. */
 export type HeldConnection = {
@@ -21,7 +20,7 @@ export async function hold(port: number, start: string, drip = ""): Promise<Held
     received += chunk;
   });
   const timer = drip === "" ? undefined : setInterval(() => socket.writable && socket.write(drip), dripEveryMs);
-  const ended = once(socket, "close").then(() => {
+  const ended = closeOf(socket).then(() => {
     clearInterval(timer);
     return { ...answersIn(received), lastedMs: performance.now() - begin };
   });
