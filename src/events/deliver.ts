@@ -23,8 +23,8 @@ export type DeliverContext = SealingContext & {
 /** What became of a claimed delivery. */
 export type DeliveryResult = TryVerdict | { readonly kind: "lease_lost" };
 
-// An endpoint this slow is one to send less at once.
-const slowMs = 5_000;
+/** An endpoint this slow is one to send less at once. */
+export const slowMs = 5_000;
 
 /** Signs and posts the bytes once. A failure to get an answer is an answer, too; nothing here throws for the network. */
 export async function sendWebhook(

@@ -31,14 +31,16 @@ export type NoAnswer =
   | "tls_failed"
   | "connection_lost";
 
-// The longest that browsers and proxies agree on.
-const urlCharactersMax = 2_048;
-const connectTimeoutMs = 5_000;
+/** The longest that browsers and proxies agree on. */
+export const urlCharactersMax = 2_048;
+/** A server that has not taken a connection by then is down or behind a firewall. */
+export const connectTimeoutMs = 5_000;
 /** From the first packet to the end of the body; a receiver that needs longer should queue and answer at once. */
 export const postTimeoutMs = 15_000;
-// Reading an answer to its end lets the connection be used again; beyond this it is cheaper to open another.
-const answerBytesMax = 64 * 1024;
-const bodyStartBytes = 1024;
+/** Reading an answer to its end lets the connection be used again; beyond this it is cheaper to open another. */
+export const answerBytesMax = 64 * 1024;
+/** What the delivery log keeps of an answer: enough to recognize an error page. */
+export const bodyStartBytes = 1024;
 // As many as one endpoint may have under way.
 const connectionsPerOrigin = 64;
 
