@@ -15,6 +15,7 @@ type ListOptions = DeliveryOptions &
     readonly status?: "pending" | "succeeded" | "exhausted";
   };
 
+/** The delivery log, replay of one, recovery since a time. */
 export function deliveryCommand(): Command {
   return new Command("delivery")
     .description("what became of a merchant's events, and sending them again")

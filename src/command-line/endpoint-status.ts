@@ -4,6 +4,7 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
+/** What happens meanwhile waits. */
 export function pauseCommand(): Command {
   return endpointCommand(
     "pause",
@@ -19,6 +20,7 @@ export function pauseCommand(): Command {
   );
 }
 
+/** The end of a pause. */
 export function resumeCommand(): Command {
   return endpointCommand("resume", "go on with a paused endpoint: what waited is posted, in order", {
     act: (endpointId, options) =>
@@ -33,6 +35,7 @@ export function resumeCommand(): Command {
   });
 }
 
+/** What happens meanwhile is not kept to be sent. */
 export function disableCommand(): Command {
   return endpointCommand("disable", "stop an endpoint; what happens meanwhile is sent later only on request", {
     act: (endpointId, options) =>
@@ -44,6 +47,7 @@ export function disableCommand(): Command {
   });
 }
 
+/** Says what was missed, and the command that sends it. */
 export function enableCommand(): Command {
   return endpointCommand("enable", "go on with an endpoint that you or its failures have disabled, or that is paused", {
     act: (endpointId, options) =>
@@ -64,6 +68,7 @@ export function enableCommand(): Command {
   });
 }
 
+/** For good. */
 export function removeCommand(): Command {
   return endpointCommand("remove", "take an endpoint away for good; its delivery log is kept", {
     act: (endpointId, options) =>

@@ -12,6 +12,7 @@ const anywhere = { httpsOnly: false, ports: undefined, openings: ["0.0.0.0/0", "
 // A server that is being restarted after an edit is back within seconds. Then the event is let go, and the next one tried.
 const pausesMs = [1_000, 2_000, 4_000, 8_000];
 
+/** Where to and how signed. */
 export type ForwardContext = {
   readonly egress: Egress;
   readonly url: string;

@@ -26,6 +26,7 @@ type ListenOptions = AttachOptions &
     readonly printJson?: boolean;
   };
 
+/** Runs until Ctrl-C; needs no registered endpoint. */
 export function listenCommand(): Command {
   const command = new Command("listen")
     .description("bring a merchant's test events, signed, to a server on this machine, until Ctrl-C")

@@ -33,6 +33,7 @@ import {
   tryMessage,
 } from "./webhook-messages.ts";
 
+/** The rpcs of `WebhookDeliveryService`: the log, replay and recovery, and the feed of events. */
 export function createWebhookDeliveryService({ entropy }: DashboardParts): ServiceImpl<typeof WebhookDeliveryService> {
   return {
     async listWebhookDeliveries(request, context) {

@@ -41,7 +41,16 @@ import { endpointMessage, requireEndpointId, showEndpoint, tryMessage } from "./
 
 type EndpointRequest = { readonly endpointId: string; readonly version?: number | undefined };
 
-export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpointService> {
+type Methods = ServiceImpl<typeof WebhookEndpointService>;
+
+/** The rpcs of `WebhookEndpointService`; each change leaves how the endpoint was and is in the audit trail. */
+export function createWebhookEndpointService(): Methods {
+  return { ...setUpMethods(), ...changeMethods() };
+}
+
+type SetUp = "addWebhookEndpoint" | "verifyWebhookEndpoint" | "listWebhookEndpoints" | "getWebhookEndpoint";
+
+function setUpMethods(): Pick<Methods, SetUp> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {
       const { merchantId, environment, visit, change } = scopedVisitOf(context);
@@ -82,7 +91,11 @@ export function createWebhookEndpointService(): ServiceImpl<typeof WebhookEndpoi
       const endpoint = endpointMessage(await loadEndpoint(environment.database, key));
       return create(GetWebhookEndpointResponseSchema, { endpoint });
     },
+  };
+}
 
+function changeMethods(): Omit<Methods, SetUp> {
+  return {
     async updateWebhookEndpoint(request, context) {
       const { endpoints } = scopedVisitOf(context).environment;
       const { url, eventTypes, version } = request;

@@ -28,6 +28,7 @@ export function requireId(prefix: "we" | "evt" | "ps", publicId: string, what: s
   return id;
 }
 
+/** An endpoint as its owner sees it; never its secrets. */
 export function endpointMessage(endpoint: Endpoint) {
   const { id, url, status, eventTypes, disabledBecause, version } = endpoint;
   return {
@@ -58,6 +59,7 @@ export function showEndpoint({ url, status, eventTypes, disabledBecause, overlap
   };
 }
 
+/** One event's way to one endpoint, with when it is tried next. */
 export function deliveryMessage(delivery: Delivery) {
   const { eventId, endpointId, sessionId, sequence, type, status, tries } = delivery;
   return {

@@ -3,6 +3,7 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EndpointKey } from "./endpoints.ts";
 
+/** Every state, in the words of the column. */
 export const deliveryStatuses = ["PENDING", "SUCCEEDED", "EXHAUSTED"] as const;
 /** It waits or is under way, the endpoint took it, or nobody tries any more. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];

@@ -9,7 +9,7 @@ import type { ReceivedRequest } from "../../testing/receiver.ts";
 import { witnessWebhooks } from "../../testing/webhook-witness.ts";
 import { Egress } from "../egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../endpoints.ts";
-import { type EventType, type OutboxContext, recordEvent, writeEventBody } from "../outbox.ts";
+import { type EventType, type NewEvent, type OutboxContext, recordEvent, writeEventBody } from "../outbox.ts";
 import { openSigningSecrets } from "../signing-secrets.ts";
 
 const insertSession: Statement = {
@@ -29,6 +29,11 @@ export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;
 
 /** A post to loopback is allowed, over any port and without TLS. */
 export const loopback = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32", "::1/128"] };
+
+function newEvent({ sessionId, merchantId, type }: Pick<NewEvent, "sessionId" | "merchantId"> & { type?: EventType }) {
+  const body: NewEvent["body"] = (envelope, sequence) => writeEventBody(envelope, { sequence, orderRef: "order-1042" });
+  return { sessionId, merchantId, type: type ?? "payment_session.succeeded", body } as const;
+}
 
 /** Opens a bed; close it when the file's tests are done. */
 export async function openEventsBed() {
@@ -75,18 +80,8 @@ export async function openEventsBed() {
       hintRelay: () => void = () => {},
     ): Promise<{ eventId: string; sessionId: string }> {
       const sessionId = event.sessionId ?? (await openSession(event.merchantId));
-      const { eventId } = await context.database.transaction((tx) =>
-        recordEvent(
-          tx,
-          { ...context, hintRelay },
-          {
-            sessionId,
-            merchantId: event.merchantId,
-            type: event.type ?? "payment_session.succeeded",
-            body: (envelope, sequence) => writeEventBody(envelope, { sequence, orderRef: "order-1042" }),
-          },
-        ),
-      );
+      const told = newEvent({ ...event, sessionId });
+      const { eventId } = await context.database.transaction((tx) => recordEvent(tx, { ...context, hintRelay }, told));
       return { eventId, sessionId };
     },
     /** A verified endpoint at a receiver that answers 2xx now. */
