@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
+import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
 
 // The slowest first, so that the others run while they wait for a gateway.
 const cards = testCards
@@ -11,11 +12,19 @@ const cards = testCards
   .toSorted((left, right) => right.timeout - left.timeout);
 
 let demo: TestDemo;
+let audit: WebhookAudit | undefined;
 
 beforeAll(async () => {
   demo = await startTestDemo();
+  audit = await auditWebhooks(demo);
 });
-afterAll(() => demo?.close());
+afterAll(async () => {
+  try {
+    await audit?.finish();
+  } finally {
+    await demo?.close();
+  }
+});
 
 describe("the sandbox cards", () => {
   for (const card of cards) {

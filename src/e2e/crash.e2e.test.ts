@@ -5,17 +5,26 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 import { orderAtShop } from "./shop-order.ts";
+import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
 
 const approvedCard = "4242424242424242";
 
 let demo: TestDemo;
+let audit: WebhookAudit | undefined;
 let merchant: ApiCheckout;
 
 beforeAll(async () => {
   demo = await startTestDemo();
+  audit = await auditWebhooks(demo);
   merchant = new ApiCheckout(demo.file);
 });
-afterAll(() => demo?.close());
+afterAll(async () => {
+  try {
+    await audit?.finish();
+  } finally {
+    await demo?.close();
+  }
+});
 
 /** Resolves once the order page, which the shop updates by itself, shows the text. */
 async function shownOnOrderPage(orderRef: string, text: string): Promise<void> {

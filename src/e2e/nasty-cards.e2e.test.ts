@@ -6,21 +6,28 @@ import { launchBrowser } from "../testing/browser.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
+import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
 
 const waiting = { timeout: 25_000, interval: 250 };
 const timeout = 60_000;
 
 let demo: TestDemo;
+let audit: WebhookAudit | undefined;
 let browser: Browser;
 let merchant: ApiCheckout;
 
 beforeAll(async () => {
   [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
   merchant = new ApiCheckout(demo.file);
+  audit = await auditWebhooks(demo);
 });
 afterAll(async () => {
   await browser?.close();
-  await demo?.close();
+  try {
+    await audit?.finish();
+  } finally {
+    await demo?.close();
+  }
 });
 
 /** A customer of the test's own, who has entered the card of this name. */

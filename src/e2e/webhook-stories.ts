@@ -97,7 +97,8 @@ export const stories: readonly Story[] = [
 /** Plays a story to its last event. Returns its session. */
 export async function playStory(fixture: CoreFixture, story: Story): Promise<PaymentSession> {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1001", customerEmail: "ada@example.com" };
-  const { session } = await createSession(fixture.core, fixture.owner, order);
+  const created = await createSession(fixture.core, fixture.owner, order);
+  const { session } = await fixture.trail(created.session);
   await story.play(fixture, session);
   return session;
 }

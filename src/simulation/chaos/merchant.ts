@@ -1,8 +1,8 @@
 /** The merchant's side of the webhooks: a real HTTP server that checks signatures, and is sometimes slow or broken. */
 import { setTimeout as pause } from "node:timers/promises";
-import { Webhook } from "standardwebhooks";
 import { sha256 } from "../../platform/secrets.ts";
 import { type ReceivedRequest, Receiver } from "../../testing/receiver.ts";
+import { objectionsTo, tamperingNames } from "../../testing/stock-verifiers.ts";
 import type { Dice } from "../dice.ts";
 import type { WebhookRecord } from "./records.ts";
 import type { Tally } from "./tally.ts";
@@ -22,7 +22,7 @@ export class Merchant {
   readonly #tally: Tally;
   readonly #arrivals: WebhookRecord[] = [];
   readonly #known = new Set<string>();
-  #verifier: Webhook | undefined;
+  #signingSecret: string | undefined;
   #isCalm = false;
 
   private constructor(receiver: Receiver, parts: { dice: Dice; tally: Tally }) {
@@ -47,7 +47,7 @@ export class Merchant {
 
   /** Checks signatures with this secret from now on. */
   trust(signingSecret: string): void {
-    this.#verifier = new Webhook(signingSecret.slice(signingSecret.indexOf("whsec_")));
+    this.#signingSecret = signingSecret;
   }
 
   /** Takes everything at once from now on. */
@@ -62,7 +62,7 @@ export class Merchant {
   async #receive({ headers, body }: ReceivedRequest): Promise<Answer> {
     const eventId = String(headers["webhook-id"]);
     const { type } = JSON.parse(body.toString()) as { type: string };
-    if (type === "webhook_endpoint.test" || this.#verifier === undefined) return { status: 204 };
+    if (type === "webhook_endpoint.test" || this.#signingSecret === undefined) return { status: 204 };
     const isKnown = this.#known.has(eventId);
     this.#known.add(eventId);
     const answer = await this.#decide(isKnown);
@@ -70,7 +70,7 @@ export class Merchant {
     this.#arrivals.push({
       eventId,
       body: sha256(body).toString("hex"),
-      signed: this.#isSigned(body, headers),
+      signed: this.#isSigned({ body, headers }),
       accepted: typeof answer !== "string" && answer.status < 300,
     });
     return answer;
@@ -84,13 +84,9 @@ export class Merchant {
     return { status: 204 };
   }
 
-  #isSigned(body: Buffer, headers: ReceivedRequest["headers"]): boolean {
-    const named = ["webhook-id", "webhook-timestamp", "webhook-signature"];
-    try {
-      this.#verifier?.verify(body.toString(), Object.fromEntries(named.map((name) => [name, String(headers[name])])));
-      return true;
-    } catch {
-      return false;
-    }
+  /** Both stock verifiers accept it, and refuse it with one thing changed: all of them would cost the run its pace. */
+  #isSigned(webhook: Pick<ReceivedRequest, "body" | "headers">): boolean {
+    const tampering = tamperingNames[this.#arrivals.length % tamperingNames.length]!;
+    return objectionsTo(webhook, [this.#signingSecret!], [tampering]).length === 0;
   }
 }
