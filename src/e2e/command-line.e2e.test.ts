@@ -180,7 +180,7 @@ describe("switchyard endpoint", () => {
     receiver.answerWith({ status: 204 });
     expect(await ours("endpoint", "verify", endpoint.endpointId)).toMatchObject({ verified: true, statusCode: 204 });
     const { endpoints } = await ours("endpoint", "list");
-    expect(endpoints).toEqual([{ ...endpoint, status: "ENABLED" }]);
+    expect(endpoints).toEqual([{ ...endpoint, status: "ENABLED", verifiedAt: expect.any(String) }]);
   });
 });
 
