@@ -1,0 +1,169 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+
+let dashboard: DashboardFixture;
+let client: DashboardClient;
+let receiver: Receiver;
+let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
+let endpointId: string;
+beforeAll(async () => {
+  [dashboard, receiver] = await Promise.all([startDashboardFixture(), Receiver.start()]);
+  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
+  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
+});
+afterAll(async () => {
+  client?.close();
+  await receiver?.close();
+  await dashboard?.close();
+});
+beforeEach(async () => {
+  receiver.answerWith({ status: 200 });
+  const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: receiver.url });
+  endpointId = endpoint?.endpointId ?? "";
+  await client.endpoints.verifyWebhookEndpoint({ ...scope, endpointId });
+  receiver.requests.length = 0;
+  return async () => {
+    await client.endpoints.removeWebhookEndpoint({ ...scope, endpointId });
+  };
+});
+
+type AuditRow = { action: string; subject: string; before: object | null; after: object | null };
+const lastRow = async () => (await dashboard.rows<AuditRow>("SELECT * FROM audit_entry ORDER BY id DESC LIMIT 1"))[0];
+
+const aboutAnEndpoint = [WebhookEndpointService, WebhookDeliveryService]
+  .flatMap(({ methods }): DescMethod[] => methods)
+  .filter(({ input }) => input.fields.some(({ name }) => name === "endpoint_id"));
+
+describe("the rpcs about one endpoint", () => {
+  it.each(aboutAnEndpoint.map((method) => [method.name, method]))(
+    "%s reaches none of another merchant",
+    async (_, method) => {
+      const { eventId } = await dashboard.tellEvent();
+      const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
+      const request = {
+        ...scope,
+        merchantId: merchant?.merchantId ?? "",
+        endpointId,
+        ...(method.input.fields.some(({ name }) => name === "event_id") && { eventId }),
+        ...(method.input.fields.some(({ name }) => name === "since") && { since: "2026-01-01T00:00:00Z" }),
+      };
+      const calls = (method.parent === WebhookEndpointService
+        ? client.endpoints
+        : client.deliveries) as unknown as Record<string, (message: object) => Promise<object>>;
+      const before = await lastRow();
+      if (method.name === "ListWebhookDeliveries") {
+        expect(await calls[method.localName]!(request)).toMatchObject({ deliveries: [] });
+        return;
+      }
+      await expect(calls[method.localName]!(request)).rejects.toMatchObject({ code: "not_found" });
+      expect(await lastRow()).toEqual(before);
+      expect((await client.endpoints.getWebhookEndpoint({ ...scope, endpointId })).endpoint?.status).toBe("ENABLED");
+    },
+  );
+
+  it("refuse a change by somebody who has seen an older version, and tell the trail how it was and is", async () => {
+    const { endpoint } = await client.endpoints.getWebhookEndpoint({ ...scope, endpointId });
+    const mine = { ...scope, endpointId, version: endpoint?.version ?? 0 };
+    const types = ["payment_session.declined"];
+    await client.endpoints.updateWebhookEndpoint({ ...mine, eventTypes: { types } });
+    expect(await lastRow()).toMatchObject({
+      action: "UpdateWebhookEndpoint",
+      subject: endpointId,
+      before: { eventTypes: [], version: mine.version, status: "ENABLED" },
+      after: { eventTypes: types, version: mine.version + 1, status: "ENABLED" },
+    });
+    const before = await lastRow();
+    const stale = [
+      client.endpoints.updateWebhookEndpoint({ ...mine, url: "https://shop.example.com/" }),
+      client.endpoints.rotateWebhookSecret(mine),
+      client.endpoints.pauseWebhookEndpoint(mine),
+      client.endpoints.resumeWebhookEndpoint(mine),
+      client.endpoints.disableWebhookEndpoint(mine),
+      client.endpoints.enableWebhookEndpoint(mine),
+      client.endpoints.removeWebhookEndpoint(mine),
+    ];
+    const codes = stale.map((change) => change.catch(({ code }) => code));
+    expect(await Promise.all(codes)).toEqual(stale.map(() => "state_conflict"));
+    expect(await lastRow()).toEqual(before);
+  });
+
+  it("let one of two at the same moment through", async () => {
+    const { endpoint } = await client.endpoints.getWebhookEndpoint({ ...scope, endpointId });
+    const mine = { ...scope, endpointId, version: endpoint?.version ?? 0 };
+    const both = await Promise.allSettled([1, 2].map(() => client.endpoints.rotateWebhookSecret(mine)));
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("refuse types that there are not, with those that there are", async () => {
+    const types = ["payment.made"];
+    const known = { code: "invalid_field", message: expect.stringContaining("payment_attempt.capture_failed") };
+    const update = client.endpoints.updateWebhookEndpoint({ ...scope, endpointId, eventTypes: { types } });
+    await expect(update).rejects.toMatchObject(known);
+    await expect(client.deliveries.listWebhookEvents({ ...scope, eventTypes: types })).rejects.toMatchObject(known);
+  });
+});
+
+describe("the delivery log", () => {
+  it("goes on page by page, with a token that fits this list and its filters only", async () => {
+    const told = [];
+    for (let count = 0; count < 3; count++) told.push((await dashboard.tellEvent()).eventId);
+    const list = async (more: object) => {
+      const answer = await client.deliveries.listWebhookDeliveries({ ...scope, endpointId, ...more });
+      return { ids: (answer.deliveries ?? []).map(({ eventId }) => eventId), pageToken: answer.nextPageToken ?? "" };
+    };
+    const first = await list({ pageSize: 2 });
+    expect(first.ids).toEqual([told[2], told[1]]);
+    expect(await list({ pageSize: 2, pageToken: first.pageToken })).toEqual({ ids: [told[0]], pageToken: "" });
+    for (const other of [{ endpointId: "" }, { status: "PENDING" }]) {
+      await expect(list({ ...other, pageToken: first.pageToken })).rejects.toMatchObject({ code: "invalid_parameter" });
+    }
+    const elsewhere = client.workList.listWorkItems({ environment: scope.environment, pageToken: first.pageToken });
+    await expect(elsewhere).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+
+  it("shows failures and the answer that took it, and a replay beside them", async () => {
+    const { eventId, sessionId } = await dashboard.tellEvent();
+    receiver.answerWith({ status: 500, body: "card 4111111111111111" });
+    await dashboard.deliver();
+    const delivery = { ...scope, endpointId, eventId };
+    const failed = await client.deliveries.getWebhookDelivery(delivery);
+    expect(failed.delivery).toMatchObject({ sessionId, status: "PENDING", tries: 1, nextTryAt: expect.any(String) });
+    expect(failed.log).toMatchObject([{ statusCode: 500, answerExcerpt: "card [redacted]" }]);
+    receiver.answerWith("reset");
+    const refused = await client.deliveries.replayWebhookDelivery(delivery);
+    expect(refused).toMatchObject({
+      taken: false,
+      tried: { noAnswer: "connection_lost" },
+      delivery: { nextTryAt: failed.delivery?.nextTryAt },
+    });
+    receiver.answerWith({ status: 200 });
+    expect(await client.deliveries.replayWebhookDelivery(delivery)).toMatchObject({ taken: true });
+    expect(await lastRow()).toMatchObject({ subject: `${endpointId}/${eventId}`, after: { taken: true } });
+    expect(new Set(receiver.requests.map(({ body }) => String(body)))).toEqual(new Set([failed.body]));
+  });
+
+  it("recovers what was missed, in the answer to enabling and by a call", async () => {
+    await client.endpoints.disableWebhookEndpoint({ ...scope, endpointId });
+    await dashboard.tellEvent();
+    const enabled = await client.endpoints.enableWebhookEndpoint({ ...scope, endpointId });
+    expect(enabled).toMatchObject({
+      endpoint: { status: "ENABLED" },
+      missedEvents: 1,
+      missedSince: expect.any(String),
+    });
+    const since = enabled.missedSince ?? "";
+    const recover = () => client.deliveries.recoverWebhookDeliveries({ ...scope, endpointId, since });
+    expect(await recover()).toEqual({ due: 1, nextAfterEventId: "" });
+    expect(await lastRow()).toMatchObject({ subject: endpointId, after: { since: expect.any(String), due: 1 } });
+    expect(await recover()).toEqual({ due: 0, nextAfterEventId: "" });
+    await dashboard.deliver();
+    expect(receiver.requests).toHaveLength(1);
+    const again = await client.endpoints.enableWebhookEndpoint({ ...scope, endpointId });
+    expect(again).toMatchObject({ endpoint: { status: "ENABLED" }, missedEvents: 0 });
+  });
+});
