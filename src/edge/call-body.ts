@@ -1,21 +1,21 @@
 /** Reads the one message of a unary call in binary form: framing, compression and size are checked before Connect sees it. */
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
-import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { readBody } from "../transcoder/request-body.ts";
-import type { AnyRequest } from "./request-id.ts";
+import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
 /** Where each form says how a message is compressed, and where an answer says what would have been understood. */
-export const compressionHeaders = {
+const compressionHeaders = {
   grpc: { of: "grpc-encoding", accepted: "grpc-accept-encoding" },
   "grpc-web": { of: "grpc-encoding", accepted: "grpc-accept-encoding" },
   proto: { of: "content-encoding", accepted: "accept-encoding" },
 } as const;
 
-/** The compressions that are read. */
-export const acceptedCompressions = "gzip,br";
+// The compressions that are read.
+const acceptedCompressions = "gzip,br";
 
 /** A form whose body is one Protobuf message. */
 export type BinaryForm = keyof typeof compressionHeaders;
@@ -24,8 +24,11 @@ export type BinaryForm = keyof typeof compressionHeaders;
 const frameHeadBytes = 5;
 const compressedFlag = 1;
 
-/** The encoded message, no longer compressed. Throws DomainError, or what `readBody` throws, for a body that is no message. */
-export async function readCallBody(method: DescMethod, request: AnyRequest, form: BinaryForm): Promise<Uint8Array> {
+/** A message and its encoding, which is no longer compressed. */
+export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageShape<DescMessage> };
+
+/** Reads it. Throws DomainError, or what `readBody` throws, for a body that is no message. */
+export async function readCallBody(method: DescMethod, request: AnyRequest, form: BinaryForm): Promise<CallBody> {
   // node's HTTP/2 requests have the same shape, though not the same type.
   const plain = request as Parameters<typeof readBody>[0];
   const body = await readBody(plain, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
@@ -34,15 +37,20 @@ export async function readCallBody(method: DescMethod, request: AnyRequest, form
   const isFramed = form !== "proto";
   const sent = isFramed ? requireOneFrame(body) : { bytes: body, isCompressed: compression !== "identity" };
   requireKnown(compression, sent.isCompressed);
-  const message = sent.isCompressed && sent.bytes.length > 0 ? await decompress(compression, sent.bytes) : sent.bytes;
+  const bytes = sent.isCompressed && sent.bytes.length > 0 ? await decompress(compression, sent.bytes) : sent.bytes;
   try {
-    fromBinary(method.input, message);
+    return { bytes, message: fromBinary(method.input, bytes) };
   } catch (cause) {
     throw new DomainError("invalid_field", `The message is not a valid encoding of ${method.input.typeName}.`, {
       cause,
     });
   }
-  return message;
+}
+
+/** Says on the answer which compressions would have been read, when a body was refused for its own. */
+export function offerCompressions(response: AnyResponse, form: BinaryForm, error: unknown): void {
+  const isUnknown = error instanceof DomainError && error.code === "unsupported_encoding";
+  if (isUnknown) response.setHeader(compressionHeaders[form].accepted, acceptedCompressions);
 }
 
 /** A message in the frame that Connect expects of a call in this form. */

@@ -21,17 +21,21 @@ export function timeoutOf({ headers }: Pick<AnyRequest, "headers">): number | un
   return Number(digits) * (unitMs[unit as keyof typeof unitMs] ?? 1);
 }
 
+// Nobody is told of it, so one does for all.
+const callerGone = new Error("the caller went away");
+
 /** The moment after which nobody waits for a call any more. */
 export class Deadline {
   /** Aborts then, with `deadline_exceeded` as its reason. */
   readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number | undefined) {
-    const controller = new AbortController();
-    this.signal = controller.signal;
+    this.signal = this.#controller.signal;
     if (timeoutMs === undefined) return;
-    const pass = () => controller.abort(new DomainError("deadline_exceeded", "The answer took longer than allowed."));
+    const pass = () =>
+      this.#controller.abort(new DomainError("deadline_exceeded", "The answer took longer than allowed."));
     if (timeoutMs > 0) this.#timer = setTimeout(pass, timeoutMs);
     else pass();
   }
@@ -51,6 +55,16 @@ export class Deadline {
       signal.addEventListener("abort", stop, { once: true });
     });
     return Promise.race([begin(), passed]).finally(() => signal.removeEventListener("abort", stop));
+  }
+
+  /** Ends the waiting of a caller that went away. */
+  cancel(): void {
+    this.#controller.abort(callerGone);
+  }
+
+  /** Whether the caller went away before the time was over. */
+  get isCancelled(): boolean {
+    return this.signal.reason === callerGone;
   }
 
   /** Call it when the answer is out. */

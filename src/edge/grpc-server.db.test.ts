@@ -1,3 +1,4 @@
+import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
@@ -7,11 +8,13 @@ import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 
 let edge: EdgeFixture;
 let server: GrpcServer;
+let address: string;
 let client: GrpcClient<typeof PaymentSessionService>;
 beforeAll(async () => {
   edge = await startEdgeFixture();
   server = createGrpcServer(edge.parts, { reflection: true });
-  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`);
+  address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
+  client = createGrpcClient(PaymentSessionService, address);
 });
 afterAll(async () => {
   client.close();
@@ -30,6 +33,17 @@ describe("createGrpcServer()", () => {
     );
     expect(error.code).toBe("invalid_parameter");
     expect(edge.bugs).toEqual([]);
+  });
+
+  it("tells a grpc-js client why a call is refused that reaches no implementation", async () => {
+    const raw = new Client(address, credentials.createInsecure());
+    const refused = await new Promise<ServiceError | null>((resolve) => {
+      const same = (bytes: Buffer) => bytes;
+      raw.makeUnaryRequest("/payments.v1.PaymentSessionService/Unknown", same, same, Buffer.alloc(0), resolve);
+    });
+    raw.close();
+    expect(refused?.code).toBe(status.UNIMPLEMENTED);
+    expect(refused && new RpcError(refused).code).toBe("method_not_allowed");
   });
 
   it("lists between two moments", async () => {

@@ -1,4 +1,7 @@
-/** Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict bodies and deadlines. */
+/**
+ * Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict bodies and
+ * deadlines, and a shorter way for unary gRPC.
+ */
 import type { DescService } from "@bufbuild/protobuf";
 import {
   Code,
@@ -7,6 +10,7 @@ import {
   type ContextValues,
   createConnectRouter,
   createContextValues,
+  createServiceImplSpec,
 } from "@connectrpc/connect";
 import {
   compressionBrotli,
@@ -15,12 +19,13 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { bodyBytesMax } from "../limits.ts";
-import { DomainError } from "../platform/errors.ts";
-import { acceptedCompressions, compressionHeaders, frameOf, readCallBody } from "./call-body.ts";
+import { composeInvoke, type Target } from "../transcoder/call.ts";
+import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
 import { requestIdKey, tellLimitsKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { toDomainError } from "./error-mapping.ts";
+import { answerGrpcUnary } from "./grpc-unary.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
@@ -43,26 +48,35 @@ export function createRpcAdapter(
   parts: EdgeParts,
   options: { route: (router: ConnectRouter) => void; guarded: readonly DescService[]; grpc: boolean },
 ): RpcAdapter {
+  const guard = createRpcGuard(parts);
   const router = createConnectRouter({
     grpc: options.grpc,
     readMaxBytes: bodyBytesMax,
     jsonOptions: { ignoreUnknownFields: false },
     acceptCompression: [compressionGzip, compressionBrotli],
-    interceptors: [createRpcGuard(parts)],
+    interceptors: [guard],
     shutdownSignal: parts.stopping,
   });
-  options.route(router);
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const guarded = new Set(options.guarded.map((service) => service.typeName));
+  const targets = new Map<string, Target>();
+  options.route(recordingTargets(router, targets, guarded));
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const invoke = composeInvoke([guard]);
 
   return async (request, response) => {
-    const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
+    const path = request.url?.split("?", 1)[0] ?? "";
+    const handler = handlers.get(path);
     if (handler === undefined) return false;
     let deadline: Deadline | undefined;
     try {
       const form = requireForm(handler.method, request, options.grpc);
       const timeoutMs = timeoutOf(request);
       deadline = handler.method.methodKind === "unary" ? Deadline.ofUnary(timeoutMs) : new Deadline(timeoutMs);
+      const target = form === "grpc" ? targets.get(path) : undefined;
+      if (target !== undefined) {
+        await answerGrpcUnary({ target, invoke, request, response, deadline, stopping: parts.stopping });
+        return true;
+      }
       const call = { handler, form, deadline, isGuarded: guarded.has(handler.service.typeName) };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
@@ -75,6 +89,26 @@ export function createRpcAdapter(
       deadline?.clear();
     }
     return true;
+  };
+}
+
+/** The router, which also notes where the unary calls of guarded services go. */
+function recordingTargets(
+  router: ConnectRouter,
+  targets: Map<string, Target>,
+  guarded: ReadonlySet<string>,
+): ConnectRouter {
+  return {
+    ...router,
+    service(service, implementation, options) {
+      const { methods } = createServiceImplSpec(service, implementation);
+      for (const { kind, method, impl } of guarded.has(service.typeName) ? Object.values(methods) : []) {
+        if (kind !== "unary") continue;
+        targets.set(`/${service.typeName}/${method.name}`, { service, method, implementation: impl });
+      }
+      router.service(service, implementation, options);
+      return this;
+    },
   };
 }
 
@@ -107,10 +141,9 @@ async function readUnary(call: Call, request: AnyRequest, response: AnyResponse,
   // The guests' own: their guard reads JSON as Protobuf's own reader does.
   if (form === "json" || form === "stream") return bodyOf(request);
   try {
-    return once(frameOf(form, await readCallBody(method, request, form)));
+    return once(frameOf(form, (await readCallBody(method, request, form)).bytes));
   } catch (error) {
-    const isUnknown = error instanceof DomainError && error.code === "unsupported_encoding";
-    if (isUnknown) response.setHeader(compressionHeaders[form].accepted, acceptedCompressions);
+    offerCompressions(response, form, error);
     if (!isGuarded) throw error;
     refuseBody(values, error);
     return once(frameOf(form, new Uint8Array()));

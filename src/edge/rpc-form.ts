@@ -1,5 +1,7 @@
 /** The forms in which a call may come, told by its content type, and how a call is refused in its own form. */
+import type { Http2ServerResponse } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { errorToJson } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { DomainError } from "../platform/errors.ts";
@@ -52,5 +54,19 @@ export function sendRefusal(style: ErrorStyle, request: AnyRequest, response: An
     return;
   }
   const type = web === undefined ? "application/grpc" : "application/grpc-web+proto";
-  send(200, { "content-type": type, ...Object.fromEntries(setTrailerStatus(new Headers(), connectError)) });
+  if (web === undefined && "stream" in response) sendGrpcStatus(response, connectError);
+  else send(200, { "content-type": type, ...statusOf(connectError) });
+}
+
+/**
+ * Answers a gRPC call with nothing but an error, as Trailers-Only: headers that end the stream, for in no others do
+ * clients look for a status. Nothing may have been written before.
+ */
+export function sendGrpcStatus(response: Http2ServerResponse, error: ConnectError): void {
+  const headers = { ":status": 200, ...response.getHeaders(), "content-type": "application/grpc+proto" };
+  response.stream.respond({ ...headers, ...statusOf(error) }, { endStream: true });
+}
+
+function statusOf(error: ConnectError): Record<string, string> {
+  return Object.fromEntries(setTrailerStatus(new Headers(), error));
 }

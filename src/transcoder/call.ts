@@ -12,21 +12,43 @@ import {
 } from "@connectrpc/connect";
 import type { Route } from "./route.ts";
 
+/** What a call goes to. */
+export type Target = Pick<Route, "service" | "method" | "implementation">;
+
 /** One request on its way to one implementation. */
 export type Call = {
-  readonly route: Route;
+  readonly target: Target;
   readonly context: HandlerContext;
   /** What the call's response headers are so far; undefined when nobody has looked at them. */
   headersSet(): Headers | undefined;
+  /** The same of its trailers. */
+  trailersSet(): Headers | undefined;
+};
+
+/** What a protocol other than plain HTTP knows of a call. */
+export type Protocol = {
+  readonly protocolName: string;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 };
 
 /** Runs a call through the interceptors to its implementation. */
 export type Invoke = (call: Call, message: MessageShape<DescMessage>) => Promise<MessageShape<DescMessage>>;
 
 /** Makes a call's context. Headers and signal are made when they are first looked at; most calls never do. */
-export function openCall(route: Route, request: IncomingMessage, response: ServerResponse): Call {
-  const context = new LightContext(route, request, response);
-  return { route, context, headersSet: () => context.headersSet() };
+export function openCall(
+  target: Target,
+  request: IncomingMessage,
+  response: ServerResponse,
+  protocol: Protocol = { protocolName: "rest" },
+): Call {
+  const context = new LightContext(target, protocol, request, response);
+  return {
+    target,
+    context,
+    headersSet: () => context.headersSet(),
+    trailersSet: () => context.trailersSet(),
+  };
 }
 
 // The chain of interceptors is built once for all calls; the context values lead its end back to the call at hand.
@@ -46,13 +68,13 @@ export function composeInvoke(interceptors: readonly Interceptor[]): Invoke {
   };
 }
 
-async function implement({ route, context }: Call, message: MessageShape<DescMessage>) {
-  return create(route.method.output, await route.implementation(message, context));
+async function implement({ target, context }: Call, message: MessageShape<DescMessage>) {
+  return create(target.method.output, await target.implementation(message, context));
 }
 
 /** Accessors are the object's own, so that an interceptor may spread it. */
-function unaryRequest({ route, context }: Call, message: MessageShape<DescMessage>): UnaryRequest {
-  const { service, method } = route;
+function unaryRequest({ target, context }: Call, message: MessageShape<DescMessage>): UnaryRequest {
+  const { service, method } = target;
   const { requestMethod, url, values: contextValues } = context;
   return {
     stream: false,
@@ -71,17 +93,17 @@ function unaryRequest({ route, context }: Call, message: MessageShape<DescMessag
   };
 }
 
-function unaryResponse({ route, context }: Call, message: MessageShape<DescMessage>): UnaryResponse {
-  const { service, method } = route;
+function unaryResponse({ target, context }: Call, message: MessageShape<DescMessage>): UnaryResponse {
+  const { service, method } = target;
   return { stream: false, service, method, message, header: context.responseHeader, trailer: context.responseTrailer };
 }
 
-/** Connect's handler context over a node request. There are no trailers and no deadline in plain HTTP. */
+/** Connect's handler context over a node request. Plain HTTP sends no trailers, and no deadline is known here. */
 class LightContext implements HandlerContext {
   readonly service;
   readonly method;
   readonly values: ContextValues = createContextValues();
-  readonly protocolName = "rest";
+  readonly protocolName: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #requestHeader: Headers | undefined;
@@ -89,9 +111,11 @@ class LightContext implements HandlerContext {
   #responseTrailer: Headers | undefined;
   #signal: AbortSignal | undefined;
 
-  constructor({ service, method }: Route, request: IncomingMessage, response: ServerResponse) {
+  constructor({ service, method }: Target, protocol: Protocol, request: IncomingMessage, response: ServerResponse) {
     this.service = service;
     this.method = method;
+    this.protocolName = protocol.protocolName;
+    this.#signal = protocol.signal;
     this.#request = request;
     this.#response = response;
   }
@@ -124,7 +148,11 @@ class LightContext implements HandlerContext {
     return this.#responseTrailer;
   }
 
-  /** Aborts when the client goes away, and when the answer is complete. */
+  trailersSet(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
+  /** Aborts when the client goes away, and when the answer is complete, unless the protocol knows better. */
   get signal(): AbortSignal {
     this.#signal ??= closeSignal(this.#response);
     return this.#signal;

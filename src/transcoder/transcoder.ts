@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey, type Interceptor, type ServiceImplSpec } from "@connectrpc/connect";
-import { type Call, composeInvoke, type Invoke, openCall } from "./call.ts";
+import { type Call, composeInvoke, openCall } from "./call.ts";
 import { compileRoutes } from "./compile-routes.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { publicFieldJson, publicJson } from "./public-json.ts";
@@ -60,7 +60,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
     const call = openCall(route, request, response);
     await authenticate?.(route.method, request, call.context.values);
     const body = await receiveBody(route, request, limits);
-    return answerCall(call, decodeRequest(route, match, body, rules), invoke);
+    return answerCall(route, call, await invoke(call, decodeRequest(route, match, body, rules)));
   };
 
   return async (request, response) => {
@@ -87,10 +87,8 @@ async function receiveBody(route: Route, request: IncomingMessage, limits: BodyL
   return readBody(request, limits);
 }
 
-async function answerCall(call: Call, message: MessageShape<DescMessage>, invoke: Invoke): Promise<Answer> {
-  const { route, context } = call;
-  const answer = await invoke(call, message);
-  const status = context.values.get(statusOverrideKey) ?? 200;
+function answerCall(route: Route, call: Call, answer: MessageShape<DescMessage>): Answer {
+  const status = call.context.values.get(statusOverrideKey) ?? 200;
   return { status, headers: headerRecord(call.headersSet()), body: status === 204 ? "" : write(route, answer) };
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Answers unary gRPC calls by guard and implementation alone. Connect's handler, made for streams, would take as much
+ * CPU for its envelopes as the creation of a session takes in all (`npm run bench -- edge`).
+ */
+import type { Http2ServerResponse } from "node:http2";
+import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { ConnectError, type ContextValues } from "@connectrpc/connect";
+import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
+import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
+import { requestIdKey, tellLimitsKey } from "./caller.ts";
+import type { Deadline } from "./deadline.ts";
+import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
+import { sendGrpcStatus } from "./rpc-form.ts";
+import { refuseBody } from "./strict-connect-json.ts";
+
+/** One call: who is called, with the guard before it, by whom, and for how long. */
+export type GrpcUnaryCall = {
+  readonly target: Target;
+  readonly invoke: Invoke;
+  readonly request: AnyRequest;
+  readonly response: AnyResponse;
+  readonly deadline: Deadline;
+  /** Aborts when the process stops: who waits for a payment is answered as it stands. */
+  readonly stopping: AbortSignal;
+};
+
+/** Answers the call. Rejects with what nobody has worded yet: an overdue answer, or a bug of ours before the guard. */
+export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
+  const { target, invoke, request, response, deadline } = grpc;
+  const signal = AbortSignal.any([deadline.signal, grpc.stopping]);
+  // node's HTTP/2 requests have the same shape, though not the same type.
+  const call = openCall(target, request as never, response as never, { protocolName: "grpc", signal });
+  const { values } = call.context;
+  values.set(requestIdKey, requestIdOf(request)).set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
+  const leave = () => deadline.cancel();
+  response.once("close", leave);
+  try {
+    const answer = await deadline.limit(async () => {
+      const message = await readMessage(target, request, response, values);
+      // Nothing begins for a caller that is gone already.
+      deadline.signal.throwIfAborted();
+      return invoke(call, message);
+    });
+    sendMessage(response, call, toBinary(target.method.output, answer));
+  } catch (error) {
+    if (response.destroyed || deadline.isCancelled) return;
+    if (!(error instanceof ConnectError)) throw error;
+    sendGrpcStatus(response as Http2ServerResponse, error);
+  } finally {
+    response.off("close", leave);
+  }
+}
+
+/** The message, or an empty one whose mistakes the guard tells in its turn: whoever is not known learns nothing about a body. */
+async function readMessage(
+  { method }: Target,
+  request: AnyRequest,
+  response: AnyResponse,
+  values: ContextValues,
+): Promise<MessageShape<DescMessage>> {
+  try {
+    return (await readCallBody(method, request, "grpc")).message;
+  } catch (error) {
+    offerCompressions(response, "grpc", error);
+    refuseBody(values, error);
+    return create(method.input);
+  }
+}
+
+// Answers are a few KiB and their readers are near: compressing them would cost more than it saves.
+function sendMessage(response: AnyResponse, call: Call, message: Uint8Array): void {
+  if (response.destroyed) return;
+  const http2 = response as Http2ServerResponse;
+  for (const [name, value] of call.headersSet() ?? []) http2.setHeader(name, value);
+  http2.addTrailers({ ...Object.fromEntries(call.trailersSet() ?? []), "grpc-status": "0" });
+  http2.writeHead(200, { "content-type": "application/grpc+proto" }).end(frameOf("grpc", message));
+}
