@@ -95,6 +95,7 @@ async function answer(
   response: Http2ServerResponse,
 ): Promise<void> {
   const requestId = beginRequest(parts.entropy, request, response);
+  stopSending(request, response);
   try {
     if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
       throw new DomainError("invalid_parameter", "The :authority must name a host.", { field: "Host" });
@@ -106,6 +107,13 @@ async function answer(
     if (!(error instanceof DomainError) || response.headersSent) response.stream.close();
     else sendRefusal(parts.style, request, response, error);
   }
-  // RFC 9113 8.1: who was answered before it had sent everything is told to stop; the connection stays in order.
-  if (!request.complete && !response.stream.closed) response.stream.close(constants.NGHTTP2_NO_ERROR);
+}
+
+// RFC 9113 8.1: who is answered before it has sent everything is told to stop, and the connection stays in order. The
+// answer is written when it finishes, and its trailers are out two turns later: a reset before would overtake them.
+function stopSending(request: Http2ServerRequest, { stream }: Http2ServerResponse): void {
+  const stop = () => {
+    if (!request.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  stream.once("finish", () => setImmediate(() => setImmediate(stop)));
 }

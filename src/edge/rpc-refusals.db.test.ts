@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -128,6 +129,17 @@ describe("a gRPC call", () => {
     const answer = await wire.call(createPath, { ...headers(), "grpc-encoding": "snappy" }, grpcFrame(order("a"), 1));
     expect(answer).toMatchObject({ grpcStatus: 12, reason: "unsupported_encoding" });
     expect(answer.headers["grpc-accept-encoding"]).toBe("gzip,br");
+  });
+
+  it("that never ends is answered at its bound and told to stop", async () => {
+    const stream = wire.session.request({ ":method": "POST", ":path": createPath, ...headers() });
+    stream.on("error", () => {});
+    const closed = new Promise<number>((resolve) => stream.on("close", () => resolve(stream.rstCode)));
+    const answered = new Promise<Record<string, unknown>>((resolve) => stream.on("response", resolve));
+    stream.resume();
+    stream.write(grpcFrame(order("x".repeat(2 * bodyBytesMax))));
+    expect((await answered)["grpc-status"]).toBe("8");
+    expect(await closed).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
   it("is too large by gRPC's own status", async () => {
