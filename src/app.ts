@@ -26,6 +26,7 @@ import { createPublicServer } from "./edge/public-server.ts";
 import { Readiness } from "./edge/readiness.ts";
 import { createServiceAuthenticate } from "./edge/service-callers.ts";
 import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
+import { raiseWarningsOnce } from "./events/endpoint-notices.ts";
 import { listenForOutbox } from "./events/outbox-notices.ts";
 import { relayOnce } from "./events/relay.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
@@ -194,6 +195,7 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
     loop("strays", everySecondMs, (closing) => voidStraysOnce(core, closing)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
+    loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("compare", everyMinuteMs, (closing) => compareOnce(core, closing)),
     loop("audit", everyMinuteMs, async () => {
       await auditOnce(core);

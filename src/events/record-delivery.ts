@@ -64,7 +64,8 @@ const recordSuccess: Statement = {
  * The breaker opens at 5 failures in a row and then lets one probe through after 5 s, 10 s, 20 s … at most 5 minutes:
  * long enough to leave a dead host alone, short enough for one that comes back.
  * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule. Only what is posted to
- * is disabled: an endpoint with a new URL does not pay for what its old one answers.
+ * is disabled: an endpoint with a new URL does not pay for what its old one answers. The owner's notice
+ * (endpoint-notices.ts) is a part of the disabling and has the try's id.
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
@@ -91,6 +92,11 @@ const recordFailure: Statement = {
                disabled_at = CASE WHEN v.because IS NULL THEN e.disabled_at ELSE app.clock() END,
                disabled_because = coalesce(v.because, e.disabled_because)
            FROM verdict v WHERE e.id = v.id
+           RETURNING e.id, e.merchant_id, e.failing_since, v.because
+         ), noticed AS (
+           INSERT INTO endpoint_notice (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
+           SELECT $2, merchant_id, id, 'DISABLED_' || because, failing_since, $6, $7 FROM health
+           WHERE because IS NOT NULL ON CONFLICT DO NOTHING
          )
          SELECT true AS recorded, because AS "disabledBecause" FROM verdict`,
 };

@@ -13,6 +13,7 @@ import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
 import * as requestLimits from "./environment/migration-007-request-limits.ts";
 import * as workList from "./environment/migration-008-work-list.ts";
 import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
+import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -31,6 +32,7 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     requestLimits,
     workList,
     webhookEndpoints,
+    endpointNotices,
   ],
   accounts: [accounts],
   vault: [cards],

@@ -73,6 +73,8 @@ describe("migrate()", () => {
       "006-attempt-by-id",
       "007-request-limits",
       "008-work-list",
+      "009-webhook-endpoints",
+      "010-endpoint-notices",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });
