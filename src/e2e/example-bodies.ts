@@ -1,4 +1,4 @@
-/** Webhook bodies for the guide: real ones, with ids, times and durations that are the same in every run. PURE. */
+/** Webhook bodies for the guide: real ones, with ids, times and durations that are the same in every run. */
 import { encodeId, type IdPrefix } from "../platform/ids.ts";
 
 type Session = {

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from "vitest";
 import { deliverOnce } from "../events/deliver.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
@@ -19,8 +19,6 @@ import { filesOf } from "./guide-text.ts";
 const checkout = join(import.meta.dirname, "..", "..");
 // A compiler may have to run first.
 const starting = { timeout: 60_000, interval: 100 };
-// The programs find the other tools where a person's shell does; node is the one that runs the tests.
-const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
 
 let bed: EventsBed;
 let folder: string;
@@ -71,8 +69,14 @@ function tampered(secret: Secret): Record<string, ReturnType<typeof sign>> {
   };
 }
 
+/** The command that runs a tool with more variables; node is the one that runs the tests. */
+function withVariables(variables: Readonly<Record<string, string>>, tool: string): string[] {
+  const named = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return [...named, tool === "node" ? process.execPath : tool];
+}
+
 function skipWithout(tool: string, { skip }: TestContext): void {
-  const isMissing = spawnSync(tool, ["version"], { env: { PATH: path } }).error !== undefined;
+  const isMissing = tool !== "node" && spawnSync(tool, ["version"]).error !== undefined;
   if (isMissing) console.info(`not run: there is no ${tool} on this machine`);
   skip(isMissing, `there is no ${tool} on this machine`);
 }
@@ -86,9 +90,9 @@ const programs: readonly Program[] = [
   { name: "receive.go", tool: "go", run: () => ["run", "receive.go"] },
 ];
 
-function start({ tool, run }: Program, env: { PORT: string; SIGNING_SECRET: string }) {
-  const options = { cwd: folder, env: { PATH: path, HOME: homedir(), ...env }, detached: true };
-  const child: ChildProcess = spawn(tool, run(env.PORT), options);
+function start({ tool, run }: Program, variables: { PORT: string; SIGNING_SECRET: string }) {
+  const parts = [...withVariables(variables, tool), ...run(variables.PORT)];
+  const child: ChildProcess = spawn("env", parts, { cwd: folder, detached: true });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (said += chunk));
   return {
@@ -145,8 +149,9 @@ describe("the receivers of the webhook guide", () => {
     const check = async ({ headers, body }: ReturnType<typeof sign>) => {
       await writeFile(join(folder, "body.json"), body);
       const named = Object.entries(headers).map(([name, value]) => [name.replace("-", "_").toUpperCase(), value]);
-      const env = { PATH: path, SIGNING_SECRET: secret.expose(), ...Object.fromEntries(named) };
-      const { status, stdout } = spawnSync("sh", ["verify.sh", "body.json"], { cwd: folder, env });
+      const variables = { SIGNING_SECRET: secret.expose(), ...Object.fromEntries(named) };
+      const parts = [...withVariables(variables, "sh"), "verify.sh", "body.json"];
+      const { status, stdout } = spawnSync("env", parts, { cwd: folder });
       return { status, said: stdout.toString().trim() };
     };
     expect(await check(sign([secret]))).toEqual({ status: 0, said: "genuine" });
@@ -168,8 +173,8 @@ describe("the lines of the webhook guide that cut the brand off a signing secret
   ])("work in $language", ({ language, tool, args }, context) => {
     if (tool !== "sh") skipWithout(tool, context);
     const secret = newSecret().expose();
-    const env = { PATH: path, SIGNING_SECRET: secret };
-    const { stdout } = spawnSync(tool, args(lineOf(language)), { env });
+    const parts = [...withVariables({ SIGNING_SECRET: secret }, tool), ...args(lineOf(language))];
+    const { stdout } = spawnSync("env", parts);
     expect(stdout.toString().trim()).toBe(secret.replace("switchyard_test_", ""));
   });
 });
