@@ -1,8 +1,13 @@
 /** The parts of docs/webhooks.md that are made from the product: examples, the schedule of tries, the figures. */
 import { answerBytesMax, bodyStartBytes, connectTimeoutMs, postTimeoutMs, urlCharactersMax } from "../events/egress.ts";
 import { planNextTry, triesMax } from "../events/retry-schedule.ts";
+import { signWebhook } from "../events/signature.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import type { ReceivedRequest } from "../testing/receiver.ts";
 import { exampleBody } from "./example-bodies.ts";
+
+const exampleEventId = encodeId("evt", "019caddc-36c0-7a5e-9c1d-53b0f2d6e401");
 
 /** What the parts show: the first body of each type, and a webhook as it came over the wire. */
 export type GuideFacts = { readonly bodies: ReadonlyMap<string, Buffer>; readonly request: ReceivedRequest };
@@ -13,6 +18,7 @@ export function guideParts({ bodies, request }: GuideFacts): Record<string, stri
   return {
     ...Object.fromEntries(examples),
     request: fenced("http", requestLines(request)),
+    vector: vectorTable(),
     schedule: scheduleTable(),
     figures: figuresTable(),
   };
@@ -37,6 +43,21 @@ function requestLines({ method, rawHeaders, body }: ReceivedRequest): string {
     return index % 2 === 0 ? [`${name}: ${shown[name.toLowerCase()] ?? value}`] : [];
   });
   return [`${method} /webhooks HTTP/1.1`, ...lines].join("\n");
+}
+
+/** A signature that anybody can compute again, whatever the time is. */
+function vectorTable(): string {
+  const secret = `switchyard_test_whsec_${Buffer.from("32 bytes that everybody may know").toString("base64")}`;
+  const [id, sentAt, body] = [exampleEventId, new Date("2026-03-02T10:15:23Z"), '{"greeting":"Grüße, 世界"}'];
+  const headers = signWebhook({ id, sentAt, body: Buffer.from(body), secrets: [new Secret(secret)] });
+  const rows = { "signing secret": secret, ...headers, [`body, ${Buffer.byteLength(body)} bytes of UTF-8`]: body };
+  return [
+    "| what | value |",
+    "|---|---|",
+    ...Object.entries(rows).map(
+      ([what, value]) => `| ${what.startsWith("webhook") ? `\`${what}\`` : what} | \`${value}\` |`,
+    ),
+  ].join("\n");
 }
 
 function scheduleTable(): string {

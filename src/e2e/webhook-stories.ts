@@ -45,11 +45,6 @@ export const stories: readonly Story[] = [
     play: async (fixture, session) => void (await fixture.submit(session, cards.softDecline)),
   },
   {
-    name: "all gateways down",
-    events: ["payment_session.degraded", "payment_attempt.voided"],
-    play: async (fixture, session) => void (await fixture.submit(session, cards.allDown)),
-  },
-  {
     name: "answer lost",
     events: ["payment_session.succeeded", "payment_attempt.voided"],
     async play(fixture, session) {
@@ -82,6 +77,11 @@ export const stories: readonly Story[] = [
       await settle(fixture);
       await fixture.setClockAhead(0);
     },
+  },
+  {
+    name: "all gateways down",
+    events: ["payment_session.degraded", "payment_attempt.voided"],
+    play: async (fixture, session) => void (await fixture.submit(session, cards.allDown)),
   },
   {
     name: "nobody paid",
