@@ -18,6 +18,7 @@ const graceMs = 60_000;
 
 /** Describes the self-hosted vault to one session after another; signs with the environment's key. */
 export function selfHostedVault(vault: { signing: SigningKey; vaultOrigin: string }) {
+  const framePolicyOf = rememberingLast(vault.signing);
   return async (session: {
     sessionId: string;
     merchantId: string;
@@ -35,7 +36,20 @@ export function selfHostedVault(vault: { signing: SigningKey; vaultOrigin: strin
       profileId,
       sdkAuthorization: signSessionGrant(vault.signing, grant),
       sdkUrl: `${vault.vaultOrigin}/sdk.js`,
-      framePolicy: signFramePolicy(vault.signing, { origins, expiresAt }),
+      framePolicy: framePolicyOf({ origins, expiresAt }),
     };
+  };
+}
+
+/**
+ * Frame policies, of which the last is kept: sessions that a merchant creates within one second have the same pages and
+ * expiry, and Ed25519 signs the same claims in the same way.
+ */
+function rememberingLast(signing: SigningKey) {
+  let last = { claims: "", policy: "" };
+  return (policy: { origins: readonly string[]; expiresAt: Date }): string => {
+    const claims = [Math.floor(policy.expiresAt.getTime() / 1_000), ...policy.origins].join(" ");
+    if (claims !== last.claims) last = { claims, policy: signFramePolicy(signing, policy) };
+    return last.policy;
   };
 }

@@ -4,17 +4,23 @@
 export type IdPrefix = "ps" | "att" | "evt" | "we" | "gc" | "mer" | "req" | "key" | "aud" | "op" | "wi" | "cmp" | "ntc";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-// 128 bits in groups of 5: 26 digits, of which the first carries only 3 bits and so is at most 7.
-const digits = 26;
+// The first of the 26 digits carries only 3 bits and so is at most 7.
 const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /** `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
 export function encodeId(prefix: IdPrefix, uuid: string): string {
-  let rest = BigInt(`0x${uuid.replaceAll("-", "")}`);
   let suffix = "";
-  for (let index = 0; index < digits; index++) {
-    suffix = alphabet[Number(rest & 31n)] + suffix;
-    rest >>= 5n;
+  // Two zero bits before the 128 of the UUID make 26 digits of 5.
+  let bits = 0;
+  let bitsHeld = 2;
+  for (const hexDigit of uuid) {
+    if (hexDigit === "-") continue;
+    bits = (bits << 4) | Number.parseInt(hexDigit, 16);
+    bitsHeld += 4;
+    if (bitsHeld < 5) continue;
+    bitsHeld -= 5;
+    suffix += alphabet[bits >> bitsHeld];
+    bits &= (1 << bitsHeld) - 1;
   }
   return `${prefix}_${suffix}`;
 }
