@@ -7,6 +7,7 @@ import { RestClient } from "../client/merchant/rest-client.ts";
 import { readDemoFile } from "../demo/demo-file.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { runCommand as run } from "../testing/run-command.ts";
+import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 
 let demo: TestDemo;
@@ -179,6 +180,7 @@ describe("switchyard endpoint", () => {
     });
     receiver.answerWith({ status: 204 });
     expect(await ours("endpoint", "verify", endpoint.endpointId)).toMatchObject({ verified: true, statusCode: 204 });
+    expect(receiver.requests.flatMap((request) => objectionsTo(request, [signingSecret]))).toEqual([]);
     const { endpoints } = await ours("endpoint", "list");
     expect(endpoints).toEqual([{ ...endpoint, status: "ENABLED", verifiedAt: expect.any(String) }]);
   });

@@ -49,6 +49,14 @@ describe("docs/webhooks.md", () => {
     expect(sections.toSorted()).toEqual(webhookEventTypes.toSorted());
   });
 
+  it("names every reason for which there is no answer", () => {
+    const source = readFileSync(join(docs, "..", "src", "events", "egress.ts"), "utf8");
+    const [, union = ""] = /export type NoAnswer =([^;]+);/.exec(source) ?? [];
+    const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason!);
+    expect(reasons.length).toBeGreaterThan(5);
+    expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
+  });
+
   it("has no link that leads nowhere", () => {
     const links = [...guide.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
     expect(links.length).toBeGreaterThan(20);
