@@ -1,4 +1,5 @@
 /** Brings one event to a server on the developer's machine, signed as a webhook. Knows nothing of where events come from. */
+import { lookup } from "node:dns/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { EventView } from "../client/dashboard-client.ts";
 import { sendWebhook } from "../events/deliver.ts";
@@ -22,9 +23,9 @@ export type ForwardContext = {
   readonly onWait: (because: string) => void;
 };
 
-/** The way out; close it at the end. */
+/** The way out; close it at the end. Names are what the developer's machine takes them for, its hosts file included. */
 export function openForwardEgress(): Egress {
-  return new Egress(anywhere);
+  return new Egress(anywhere, { findAddresses: (hostname) => lookup(hostname, { all: true }) });
 }
 
 /**

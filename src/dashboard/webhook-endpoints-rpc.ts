@@ -54,6 +54,8 @@ function setUpMethods(): Pick<Methods, SetUp> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {
       const { merchantId, environment, visit, change } = scopedVisitOf(context);
+      // DNS must not be asked inside a transaction.
+      await environment.endpoints.egress.requirePublic(url);
       const { endpoint, signingSecret } = await change(async (tx) => {
         const registered = await registerEndpoint(
           { ...environment.endpoints, database: tx },
@@ -99,6 +101,7 @@ function changeMethods(): Omit<Methods, SetUp> {
     async updateWebhookEndpoint(request, context) {
       const { endpoints } = scopedVisitOf(context).environment;
       const { url, eventTypes, version } = request;
+      if (url !== undefined) await endpoints.egress.requirePublic(url);
       const wanted = { url, eventTypes: eventTypes?.types, version };
       const { after } = await changeEndpoint(request, context, (tx, key) => updateEndpoint(tx, endpoints, key, wanted));
       return create(UpdateWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });

@@ -39,6 +39,19 @@ const aboutAnEndpoint = [WebhookEndpointService, WebhookDeliveryService]
   .flatMap(({ methods }): DescMethod[] => methods)
   .filter(({ input }) => input.fields.some(({ name }) => name === "endpoint_id"));
 
+describe("a URL", () => {
+  it("that leads into a private network is refused when it is added and when it replaces another", async () => {
+    const before = await client.endpoints.listWebhookEndpoints(scope);
+    for (const url of ["http://10.0.0.1/hook", "http://inside.example.com/hook", "http://[::ffff:127.0.0.1]/hook"]) {
+      const refused = { code: "endpoint_not_allowed", message: expect.stringContaining("public address") };
+      await expect(client.endpoints.addWebhookEndpoint({ ...scope, url })).rejects.toMatchObject(refused);
+      const update = client.endpoints.updateWebhookEndpoint({ ...scope, endpointId, url });
+      await expect(update).rejects.toMatchObject(refused);
+    }
+    expect(await client.endpoints.listWebhookEndpoints(scope)).toEqual(before);
+  });
+});
+
 describe("the rpcs about one endpoint", () => {
   it.each(aboutAnEndpoint.map((method) => [method.name, method]))(
     "%s reaches none of another merchant",

@@ -19,6 +19,7 @@ describe("excerptAnswer()", () => {
 
   it("drops what no text column takes, and survives bytes that are no text", () => {
     expect(excerpt("a\u0000b\u001b[31mc")).toBe("ab[31mc");
+    expect(excerpt("a\u009b31mb\u202ec\u2069d")).toBe("a31mbcd");
     expect(excerptAnswer(Uint8Array.of(0x61, 0xff, 0xe2, 0x82))).toBe("a\ufffd\ufffd");
   });
 });

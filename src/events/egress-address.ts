@@ -18,6 +18,20 @@ export function isAddressAllowed(address: string, openings: readonly string[]): 
   return openings.some((opening) => contains(opening, parsed)) || isGlobal(parsed);
 }
 
+// Names that private networks give out and the Internet never does: RFC 6761, 6762 and 8375, ICANN's resolution
+// 2024.07.29.06 for `internal`, and what Linux systems call themselves.
+const privateDomains = ["localhost", "local", "internal", "home.arpa", "localdomain"];
+
+/**
+ * Whether a host's name can lead to a public address at all; where it does lead is for the look-up to say. Where the
+ * operator opened something, every name is allowed.
+ */
+export function isNameAllowed(hostname: string, openings: readonly string[]): boolean {
+  if (openings.length > 0) return true;
+  const name = hostname.toLowerCase().replace(/\.$/, "");
+  return name.includes(".") && !privateDomains.some((domain) => name === domain || name.endsWith(`.${domain}`));
+}
+
 function isGlobal(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== "unicast" || hostServices.includes(address.toString())) return false;
   return address.kind() === "ipv4" || (address as ipaddr.IPv6).match(globalUnicast);

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Receiver } from "../testing/receiver.ts";
-import { classifyNoAnswer, Egress, type EgressRule, type LookupAll, parseEndpointUrl } from "./egress.ts";
+import { classifyNoAnswer, Egress, type EgressRule, parseEndpointUrl } from "./egress.ts";
 
 const live: EgressRule = { httpsOnly: true, ports: [443, 8443], openings: [] };
 const test: EgressRule = { httpsOnly: false, ports: undefined, openings: [] };
@@ -17,44 +17,18 @@ afterEach(async () => {
   await Promise.all([receiver.close(), ...egresses.splice(0).map((egress) => egress.close())]);
 });
 
-const post = (rule: EgressRule, url: string, lookupAll?: LookupAll) => {
-  const egress = new Egress(rule, lookupAll);
+const post = (rule: EgressRule, url: string) => {
+  const egress = new Egress(rule);
   egresses.push(egress);
   return egress.post(url, {}, Buffer.from("{}"));
 };
-const noAnswer = (rule: EgressRule, url: string, lookupAll?: LookupAll) =>
-  post(rule, url, lookupAll).then(
+const noAnswer = (rule: EgressRule, url: string) =>
+  post(rule, url).then(
     (answer) => `answered ${answer.statusCode}`,
     (error: unknown) => classifyNoAnswer(error),
   );
 
 describe("parseEndpointUrl()", () => {
-  it.each([
-    ["http://example.com/hook", "must begin with https://"],
-    ["ftp://example.com/hook", "must begin with https://"],
-    ["https://user@example.com/", "must not hold a user name or password"],
-    ["https://:word@example.com/", "must not hold a user name or password"],
-    ["https://example.com/#part", "must not have a fragment"],
-    ["https://example.com:22/", "must use port 443 or 8443"],
-    ["https://127.0.0.1/", "must lead to a public address"],
-    ["https://[::1]/", "must lead to a public address"],
-    ["https://0x7f.1/", "must lead to a public address"],
-    ["https://2130706433/", "must lead to a public address"],
-    ["https://0177.0.0.1/", "must lead to a public address"],
-    ["https://127.1/", "must lead to a public address"],
-    ["https://①②⑦.0.0.1/", "must lead to a public address"],
-    ["https://127。0。0。1/", "must lead to a public address"],
-    ["https://169.254.169.254/latest/meta-data", "must lead to a public address"],
-    ["https://[fd00:ec2::254]/", "must lead to a public address"],
-    ["https://[::ffff:7f00:1]/", "must lead to a public address"],
-    ["https://[64:ff9b::a9fe:a9fe]/", "must lead to a public address"],
-    ["https://0/", "must lead to a public address"],
-    ["/hook", "is not a URL"],
-    [`https://example.com/${"x".repeat(2_048)}`, "is not a URL of at most 2048 characters"],
-  ])("refuses %s in live", (url, message) => {
-    expect(() => parseEndpointUrl(url, live)).toThrow(message);
-  });
-
   it("allows names and public addresses on the ports of the rule", () => {
     expect(parseEndpointUrl("https://example.com/hook?a=1", live).href).toBe("https://example.com/hook?a=1");
     expect(parseEndpointUrl("https://8.8.8.8:8443/", live).port).toBe("8443");
@@ -76,26 +50,6 @@ describe("Egress.post()", () => {
       retryAfter: "7",
       bodyStart: "busy",
     });
-  });
-
-  it("refuses a literal that is not public, for which no look-up is made", async () => {
-    expect(await noAnswer(test, receiver.url)).toBe("address_not_allowed");
-    expect(receiver.requests).toEqual([]);
-  });
-
-  it("refuses a name that leads to an address of our own", async () => {
-    expect(await noAnswer(test, receiver.url.replace("127.0.0.1", "localhost"))).toBe("address_not_allowed");
-    expect(receiver.requests).toEqual([]);
-  });
-
-  it("refuses a name of which one address is not public", async () => {
-    const mixed: LookupAll = (_hostname, _options, callback) =>
-      callback(null, [
-        { address: "8.8.8.8", family: 4 },
-        { address: "127.0.0.1", family: 4 },
-      ]);
-    expect(await noAnswer(test, receiver.url.replace("127.0.0.1", "mixed.example"), mixed)).toBe("address_not_allowed");
-    expect(receiver.requests).toEqual([]);
   });
 
   it("follows no redirect, not even to an address that is allowed", async () => {

@@ -1,10 +1,11 @@
 /** The only way to a merchant's URL: POST with every bound, to public addresses only. Signs nothing and retries nothing. */
-import { type LookupAddress, type LookupAllOptions, lookup } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import type { Readable } from "node:stream";
-import { Agent, buildConnector, request } from "undici";
+import { Agent, request } from "undici";
 import { DomainError } from "../platform/errors.ts";
-import { isAddressAllowed } from "./egress-address.ts";
+import { isAddressAllowed, isNameAllowed } from "./egress-address.ts";
+import { AddressNotAllowed, findAllowed, type Guard, guardedConnector, withoutBrackets } from "./egress-connect.ts";
+import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
 
 /** What the operator allows; live is strict, tests and the demo open loopback. */
 export type EgressRule = {
@@ -29,6 +30,7 @@ export type NoAnswer =
   | "address_not_allowed"
   | "connection_refused"
   | "tls_failed"
+  | "answer_unreadable"
   | "connection_lost";
 
 /** The longest that browsers and proxies agree on. */
@@ -41,14 +43,18 @@ export const postTimeoutMs = 15_000;
 export const answerBytesMax = 64 * 1024;
 /** What the delivery log keeps of an answer: enough to recognize an error page. */
 export const bodyStartBytes = 1024;
-// As many as one endpoint may have under way.
-const connectionsPerOrigin = 64;
+// Honest servers send one or two before an answer; a flood of them would keep a worker busy with reading.
+const interimAnswersMax = 16;
+// A server may ask to be kept connected for longer than undici's 4 s, not for as long as it likes: sockets are ours, too.
+const idleLongestMs = 30_000;
+// A busy connection is replaced after this, so that a name that has moved to another address is followed.
+const connectionLifetimeMs = 60_000;
 
-class AddressNotAllowed extends Error {
-  override readonly name = "AddressNotAllowed";
+class TooManyInterimAnswers extends Error {
+  override readonly name = "TooManyInterimAnswers";
 }
 
-/** Reads a merchant's URL, or throws `endpoint_not_allowed` with what to change. Names are resolved only on connecting. */
+/** Reads a merchant's URL, or throws `endpoint_not_allowed` with what to change. Asks nobody where a name leads. */
 export function parseEndpointUrl(text: string, rule: EgressRule): URL {
   const url = text.length <= urlCharactersMax ? URL.parse(text) : null;
   if (url === null) throw refusal("is not a URL of at most 2048 characters");
@@ -58,52 +64,81 @@ export function parseEndpointUrl(text: string, rule: EgressRule): URL {
   if (url.hash !== "") throw refusal("must not have a fragment");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (rule.ports !== undefined && !rule.ports.includes(port)) throw refusal(`must use port ${rule.ports.join(" or ")}`);
-  const literal = withoutBrackets(url.hostname);
-  if (isIP(literal) !== 0 && !isAddressAllowed(literal, rule.openings)) throw refusal("must lead to a public address");
+  const host = withoutBrackets(url.hostname);
+  const isAllowed = isIP(host) === 0 ? isNameAllowed(host, rule.openings) : isAddressAllowed(host, rule.openings);
+  if (!isAllowed) throw refusal(notPublic);
   return url;
 }
+
+const notPublic = "must lead to a public address";
 
 function refusal(because: string): DomainError {
   return new DomainError("endpoint_not_allowed", `The endpoint's URL ${because}.`, { field: "url" });
 }
 
-/** Every address of a name, as `dns.lookup` with `all` gives them. */
-export type LookupAll = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 /** A pool of connections under one rule. */
 export class Egress {
   readonly rule: EgressRule;
+  readonly #guard: Guard;
+  readonly #postTimeoutMs: number;
   readonly #agent: Agent;
 
-  constructor(rule: EgressRule, lookupAll: LookupAll = lookup) {
+  /** DNS and the usual time, unless a test or a developer's machine has others. */
+  constructor(rule: EgressRule, parts: { findAddresses?: FindAddresses; postTimeoutMs?: number } = {}) {
     this.rule = rule;
+    this.#guard = { openings: rule.openings, findAddresses: parts.findAddresses ?? createFindAddresses() };
+    this.#postTimeoutMs = parts.postTimeoutMs ?? postTimeoutMs;
+    // As many connections to a host as there are posts: who shares a host with one that hangs must not wait for it.
     this.#agent = new Agent({
-      connect: guardedConnector(rule.openings, guardedLookup(rule.openings, lookupAll)),
-      connections: connectionsPerOrigin,
+      connect: guardedConnector({ ...this.#guard, timeoutMs: connectTimeoutMs }),
       pipelining: 1,
       allowH2: false,
+      keepAliveMaxTimeout: idleLongestMs,
+      clientTtl: connectionLifetimeMs,
     });
+  }
+
+  /**
+   * Throws `endpoint_not_allowed` when the URL's name leads to an address of our own now. A name without any address
+   * passes: DNS can be set up later, and each connection is checked again.
+   */
+  async requirePublic(text: string): Promise<void> {
+    const host = withoutBrackets(parseEndpointUrl(text, this.rule).hostname);
+    if (isIP(host) !== 0) return;
+    try {
+      await findAllowed(host, this.#guard);
+    } catch (error) {
+      if (error instanceof AddressNotAllowed) throw refusal(notPublic);
+      if (!(error instanceof NameNotFound)) throw error;
+    }
   }
 
   /** Posts once; redirects are an answer like any other. Rejects when no status arrived: `classifyNoAnswer` says why. */
   async post(url: string, headers: Record<string, string>, body: Uint8Array): Promise<EgressAnswer> {
-    const answer = await request(parseEndpointUrl(url, this.rule), {
-      method: "POST",
-      headers,
-      body,
-      dispatcher: this.#agent,
-      signal: AbortSignal.timeout(postTimeoutMs),
-    });
-    const retryAfter = answer.headers["retry-after"];
-    return {
-      statusCode: answer.statusCode,
-      retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
-      bodyStart: await readStart(answer.body),
-    };
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(new DOMException("", "TimeoutError")), this.#postTimeoutMs);
+    let interimAnswers = 0;
+    try {
+      const answer = await request(parseEndpointUrl(url, this.rule), {
+        method: "POST",
+        headers,
+        body,
+        dispatcher: this.#agent,
+        signal: abort.signal,
+        onInfo: () => {
+          interimAnswers += 1;
+          if (interimAnswers > interimAnswersMax) abort.abort(new TooManyInterimAnswers());
+        },
+      });
+      const retryAfter = answer.headers["retry-after"];
+      return {
+        statusCode: answer.statusCode,
+        retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+        bodyStart: await readStart(answer.body),
+      };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Ends the pool; posts under way are cut. */
@@ -127,61 +162,18 @@ function readStart(body: Readable): Promise<Buffer> {
   });
 }
 
-/**
- * Checks the address at every place where one is decided: a literal in the URL (no look-up happens for it), each result
- * of a look-up, and the peer of the socket.
- */
-function guardedConnector(openings: readonly string[], lookupAllowed: LookupFunction): buildConnector.connector {
-  const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false, lookup: lookupAllowed });
-  return (options, callback) => {
-    const literal = withoutBrackets(options.hostname);
-    if (isIP(literal) !== 0 && !isAddressAllowed(literal, openings)) {
-      callback(new AddressNotAllowed(), null);
-      return;
-    }
-    connect(options, (...[error, socket]) => {
-      if (error !== null) {
-        callback(error, null);
-      } else if (isAddressAllowed(socket.remoteAddress ?? "", openings)) {
-        callback(null, socket);
-      } else {
-        socket.destroy();
-        callback(new AddressNotAllowed(), null);
-      }
-    });
-  };
-}
-
-function guardedLookup(openings: readonly string[], lookupAll: LookupAll): LookupFunction {
-  return (hostname, options, callback) => {
-    lookupAll(hostname, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (error !== null || first === undefined) {
-        callback(error, "");
-        // One address of our own among public ones is an attack, not a choice.
-      } else if (!addresses.every(({ address }) => isAddressAllowed(address, openings))) {
-        callback(new AddressNotAllowed(), "");
-      } else if (options.all) {
-        callback(null, addresses);
-      } else {
-        callback(null, first.address, first.family);
-      }
-    });
-  };
-}
-
-function withoutBrackets(hostname: string): string {
-  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-}
-
 /** Names what a rejected `post` died of. A URL that the rule has come to refuse counts as its address. */
 export function classifyNoAnswer(error: unknown): NoAnswer {
   if (error instanceof AddressNotAllowed || error instanceof DomainError) return "address_not_allowed";
   const { name, code = "" } = error as { name?: string; code?: unknown };
   const text = String(code);
+  if (error instanceof NameNotFound) return "dns_failed";
+  if (error instanceof TooManyInterimAnswers) return "answer_unreadable";
   if (name === "TimeoutError" || text.endsWith("TIMEOUT") || text === "ETIMEDOUT") return "timeout";
-  if (text === "ENOTFOUND" || text === "EAI_AGAIN") return "dns_failed";
+  // Only `dns.lookup` says so, which a developer's machine uses.
+  if (text === "ENOTFOUND" || text.startsWith("EAI_")) return "dns_failed";
   if (text === "ECONNREFUSED") return "connection_refused";
-  if (/^(ERR_SSL|ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(text)) return "tls_failed";
+  if (/^(EPROTO|ERR_SSL|ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(text)) return "tls_failed";
+  if (/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_CONTENT_LENGTH)/.test(text)) return "answer_unreadable";
   return "connection_lost";
 }

@@ -9,6 +9,7 @@ import type { ReceivedRequest } from "../../testing/receiver.ts";
 import { witnessWebhooks } from "../../testing/webhook-witness.ts";
 import { Egress } from "../egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../endpoints.ts";
+import { NameNotFound } from "../find-addresses.ts";
 import { type EventType, type NewEvent, type OutboxContext, recordEvent, writeEventBody } from "../outbox.ts";
 import { openSigningSecrets } from "../signing-secrets.ts";
 
@@ -30,6 +31,13 @@ export type EventsBed = Awaited<ReturnType<typeof openEventsBed>>;
 /** A post to loopback is allowed, over any port and without TLS. */
 export const loopback = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32", "::1/128"] };
 
+/** Names of this machine, and one that leads into a private network; no others, and nobody is asked. */
+async function findTestAddresses(hostname: string) {
+  if (hostname === "inside.example.com") return [{ address: "10.0.0.1", family: 4 }];
+  if (hostname === "localhost") return [{ address: "127.0.0.1", family: 4 }];
+  throw new NameNotFound();
+}
+
 function newEvent({ sessionId, merchantId, type }: Pick<NewEvent, "sessionId" | "merchantId"> & { type?: EventType }) {
   const body: NewEvent["body"] = (envelope, sequence) => writeEventBody(envelope, { sequence, orderRef: "order-1042" });
   return { sessionId, merchantId, type: type ?? "payment_session.succeeded", body } as const;
@@ -45,7 +53,7 @@ export async function openEventsBed() {
   const context: EndpointContext & Omit<OutboxContext, "hintRelay"> = {
     database: new Database(pool),
     entropy: systemEntropy,
-    egress: new Egress(loopback),
+    egress: new Egress(loopback, { findAddresses: findTestAddresses }),
     log: createLogger({ name: "test", level: "silent" }),
     sealing: { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } },
     environmentName: "test",

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
+import { NameServer } from "./testing/name-server.ts";
+
+let server: NameServer;
+let find: FindAddresses;
+beforeAll(async () => {
+  server = await NameServer.start();
+  server.answerWith(({ name, type }) => {
+    if (name.startsWith("silent") || (name === "half.example" && type === "AAAA")) return "silence";
+    if (name === "chain.example") return { alias: "end.example", A: ["192.0.2.7"] };
+    return name === "full.example" || name === "half.example"
+      ? { A: ["192.0.2.1", "192.0.2.2"], AAAA: ["2001:db8::1"] }
+      : {};
+  });
+  find = createFindAddresses([server.address]);
+});
+afterAll(() => server.close());
+
+describe("createFindAddresses()", () => {
+  it("finds every address of both kinds, and those behind an alias", async () => {
+    expect(await find("full.example")).toEqual([
+      { address: "192.0.2.1", family: 4 },
+      { address: "192.0.2.2", family: 4 },
+      { address: "2001:db8::1", family: 6 },
+    ]);
+    expect(await find("chain.example")).toEqual([{ address: "192.0.2.7", family: 4 }]);
+  });
+
+  it("asks for the name as it stands, without the system's search list", async () => {
+    await expect(find("one-label")).rejects.toThrow(NameNotFound);
+    await expect(find("full.example.")).resolves.toHaveLength(3);
+    expect(new Set(server.questions.map(({ name }) => name))).toContain("one-label");
+    expect(server.questions.filter(({ name }) => name.startsWith("one-label."))).toEqual([]);
+  });
+
+  it("takes localhost for this machine, whatever DNS says", async () => {
+    const asked = server.questions.length;
+    for (const name of ["localhost", "localhost.", "shop.localhost"]) {
+      expect((await find(name)).map(({ address }) => address)).toEqual(["127.0.0.1", "::1"]);
+    }
+    expect(server.questions).toHaveLength(asked);
+  });
+
+  it.concurrent("gives up on a silent name server before the connect timeout", async ({ expect }) => {
+    const started = performance.now();
+    await expect(find("silent.example")).rejects.toThrow(NameNotFound);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it.concurrent("uses what it has when the other kind is never answered", async ({ expect }) => {
+    expect(await find("half.example")).toHaveLength(2);
+  });
+
+  it.concurrent("finds a name while hundreds of others wait for silent name servers", async ({ expect }) => {
+    let waiting = 0;
+    const silent = Array.from({ length: 300 }, (_, index) => {
+      waiting += 1;
+      return find(`silent-${index}.example`).catch(() => {
+        waiting -= 1;
+      });
+    });
+    expect(await find("full.example")).toHaveLength(3);
+    expect(waiting).toBe(300);
+    await Promise.all(silent);
+  });
+});
