@@ -66,6 +66,7 @@ describe("createProgram()", () => {
       "routing set",
       "routing show",
       "serve",
+      "server-keys add-service",
       "server-keys generate",
       "session create",
       "session show",
