@@ -75,8 +75,8 @@ export async function startPrivateNats(options: {
   };
 }
 
-/** The nats-server to run: the one of the PATH, else the one that set-up fetched. */
-async function findNatsServer(): Promise<string> {
+/** The nats-server to run: the one of the PATH, else the one that set-up fetched. Throws CannotStart when there is none. */
+export async function findNatsServer(): Promise<string> {
   const fetched = join(import.meta.dirname, "..", "..", ".switchyard", "bin", "nats-server");
   for (const command of ["nats-server", fetched]) {
     const isThere = await run(command, ["--version"]).catch(() => undefined);
@@ -110,7 +110,8 @@ ${account("LIVE", "live")}
 `;
 }
 
-async function answersJetStream(login: NatsLogin): Promise<void> {
+/** Rejects while the server, or the cluster that it belongs to, does not answer for JetStream. */
+export async function answersJetStream(login: NatsLogin): Promise<void> {
   const connection = await connect({ ...login, reconnect: false, timeout: 1_000 });
   try {
     await connection.jetstreamManager();

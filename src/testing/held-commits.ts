@@ -1,24 +1,35 @@
-/** Holds sessions that are just being created at their commit, by a real lock in PostgreSQL, so that a test can act in between. */
+/** Holds transactions that change certain rows at their commit, by a real lock in PostgreSQL, so that a test can act in between. */
 import { randomInt } from "node:crypto";
 import { escapeLiteral, type Pool, type PoolClient } from "pg";
 
 // Of PostgreSQL's two-number advisory locks: nothing of the product takes one.
 const lockClass = 4242;
 
-/** Everything about a session is written and nothing of it is durable; what else its request does waits behind it. */
+/** Which changes are held: of a table's rows those for which the SQL condition on `NEW` is true. */
+export type HeldChange = { readonly table: string; readonly change: "INSERT" | "UPDATE"; readonly when: string };
+
+/** Everything is written and nothing of it is durable; what else the transaction's process does waits behind it. */
 export class HeldCommits {
   readonly #asOwner: Pool;
   readonly #holder: PoolClient;
   readonly #lock: number;
+  readonly #table: string;
 
-  private constructor(asOwner: Pool, holder: PoolClient, lock: number) {
+  private constructor(asOwner: Pool, holder: PoolClient, place: { lock: number; table: string }) {
     this.#asOwner = asOwner;
     this.#holder = holder;
-    this.#lock = lock;
+    this.#lock = place.lock;
+    this.#table = place.table;
   }
 
-  /** From now on sessions with this order reference are held. Takes one connection of the tables' owner. */
-  static async start(asOwner: Pool, orderRef: string): Promise<HeldCommits> {
+  /** From now on the creation of sessions with this order reference is held. */
+  static start(asOwner: Pool, orderRef: string): Promise<HeldCommits> {
+    const when = `NEW.order_ref = ${escapeLiteral(orderRef)}`;
+    return HeldCommits.startAt(asOwner, { table: "payment_session", change: "INSERT", when });
+  }
+
+  /** From now on such changes are held. Takes one connection of the tables' owner. */
+  static async startAt(asOwner: Pool, { table, change, when }: HeldChange): Promise<HeldCommits> {
     const lock = randomInt(2 ** 31);
     const holder = await asOwner.connect();
     await holder.query(`SELECT pg_advisory_lock(${lockClass}, ${lock})`);
@@ -26,9 +37,9 @@ export class HeldCommits {
     await holder.query(`
       CREATE FUNCTION app.hold_${lock}() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$ BEGIN
         PERFORM pg_advisory_xact_lock(${lockClass}, ${lock}); RETURN NULL; END $$;
-      CREATE CONSTRAINT TRIGGER hold_${lock} AFTER INSERT ON payment_session DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW WHEN (NEW.order_ref = ${escapeLiteral(orderRef)}) EXECUTE FUNCTION app.hold_${lock}()`);
-    return new HeldCommits(asOwner, holder, lock);
+      CREATE CONSTRAINT TRIGGER hold_${lock} AFTER ${change} ON ${table} DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION app.hold_${lock}()`);
+    return new HeldCommits(asOwner, holder, { lock, table });
   }
 
   /** Resolves with the server processes that stand at their commit, once there are so many. */
@@ -59,7 +70,7 @@ export class HeldCommits {
   /** Lets those held commit, and holds nobody any more. */
   async release(): Promise<void> {
     await this.#holder.query(`SELECT pg_advisory_unlock(${lockClass}, ${this.#lock})`);
-    await this.#holder.query(`DROP TRIGGER hold_${this.#lock} ON payment_session`);
+    await this.#holder.query(`DROP TRIGGER hold_${this.#lock} ON ${this.#table}`);
     this.#holder.release();
   }
 }

@@ -47,13 +47,23 @@ function tellServersToStop(runName: string): void {
   }
 }
 
-/** Records of servers, beside the run's folder or in the state folder of a demo that a test started. */
+// Other files of a demo end alike, such as its keys.
+function isRecord(file: string): boolean {
+  return /^nats(-\d)?\.json$/.test(file);
+}
+
+/** Records of servers, beside the run's folder or in the state folder of an installation that a test started. */
 function recordsOf(runName: string): string[] {
   const entries = readdirSync(testStateFolder, { withFileTypes: true });
   const ours = entries.filter(({ name }) => name.startsWith(`${runName}-`));
   const files = ours.filter((entry) => entry.isFile() && entry.name.endsWith(".json")).map(({ name }) => name);
-  const ofDemos = ours.filter((entry) => entry.isDirectory()).map(({ name }) => join(name, "nats.json"));
-  return [...files, ...ofDemos].map((name) => join(testStateFolder, name));
+  const folders = ours.filter((entry) => entry.isDirectory());
+  const inFolders = folders.flatMap(({ name }) =>
+    readdirSync(join(testStateFolder, name))
+      .filter(isRecord)
+      .map((file) => join(name, file)),
+  );
+  return [...files, ...inFolders].map((name) => join(testStateFolder, name));
 }
 
 function ownerFileOf(runName: string): string {

@@ -8,7 +8,13 @@ import { type PrivatePostgres, startPrivatePostgres } from "../../demo/private-p
 import { markOf } from "../../demo/process-mark.ts";
 import type { Tally } from "./tally.ts";
 
-type Place = { readonly stateFolder: string; readonly port: number; readonly tally: Tally };
+type Place = {
+  readonly stateFolder: string;
+  readonly port: number;
+  readonly tally: Tally;
+  /** What PostgreSQL's data is called in the state folder. */
+  readonly dataName?: string;
+};
 
 /** PostgreSQL's ways to go down: sessions are ended first, its processes quit at once, or its first process is killed. */
 const postgresSignals = { fast: "SIGINT", immediate: "SIGQUIT", killed: "SIGKILL" } as const;
@@ -21,7 +27,9 @@ const startAgainMs = 200;
 const startTriesMax = 100;
 
 /** A server that can be restarted in the middle of everything. One restart at a time. */
-abstract class ServerKeeper<Server extends { readonly pid: number; stop(): Promise<void> }> {
+abstract class ServerKeeper<
+  Server extends { readonly pid: number; stop(options?: { removeData?: boolean }): Promise<void> },
+> {
   protected readonly place: Place;
   protected server!: Server;
   #restarting = Promise.resolve();
@@ -48,6 +56,12 @@ abstract class ServerKeeper<Server extends { readonly pid: number; stop(): Promi
   async end(): Promise<void> {
     await this.#restarting;
     await this.server?.stop();
+  }
+
+  /** Ends it, and nothing of its data stays. */
+  async discard(): Promise<void> {
+    await this.#restarting;
+    await this.server?.stop({ removeData: true });
   }
 
   protected abstract launch(): Promise<Server>;
@@ -85,8 +99,8 @@ export class PostgresKeeper extends ServerKeeper<PrivatePostgres> {
   }
 
   protected override launch(): Promise<PrivatePostgres> {
-    const { stateFolder, port } = this.place;
-    return startPrivatePostgres({ stateFolder, dataName: "postgres", port });
+    const { stateFolder, port, dataName = "postgres" } = this.place;
+    return startPrivatePostgres({ stateFolder, dataName, port });
   }
 }
 
