@@ -87,6 +87,24 @@ describe("readConfig()", () => {
     expect(() => limited("100", "1000001")).toThrow("SWITCHYARD_RATE_LIMIT_BURST must be requests from 1 to 1000000");
   });
 
+  it("opens loopback to webhooks of live only where its gateways are pretend ones", () => {
+    writeFileSync(join(folder, "live-keys.json"), generateKeyFile("live"));
+    const both = {
+      ...variables,
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+      SWITCHYARD_LIVE_KEYS_FILE: join(folder, "live-keys.json"),
+      SWITCHYARD_ENVIRONMENTS: "test,live",
+    };
+    const open = { SWITCHYARD_LOOPBACK_WEBHOOKS: "yes" };
+    const pretend = { SWITCHYARD_SANDBOX_ORIGIN: "http://127.0.0.1:4404" };
+    expect(readConfig(["worker"], both).service?.loopbackWebhooks).toBe(false);
+    expect(readConfig(["worker"], { ...variables, ...open }).service?.loopbackWebhooks).toBe(true);
+    expect(readConfig(["worker"], { ...both, ...open, ...pretend }).service?.loopbackWebhooks).toBe(true);
+    expect(() => readConfig(["worker"], { ...both, ...open })).toThrow(
+      "SWITCHYARD_LOOPBACK_WEBHOOKS must not be yes where live has real gateways",
+    );
+  });
+
   it("lists every problem at once and repeats no value", () => {
     const broken = {
       ...variables,

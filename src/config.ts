@@ -142,7 +142,7 @@ function readService(reader: Reader): ServiceConfig {
       "host:port of the vault's gRPC",
     ),
     sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
-    loopbackWebhooks: reader.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes",
+    loopbackWebhooks: reader.loopbackWebhooks(sandboxOrigin !== "http://none"),
     timing: reader.timing(),
     requestLimit: reader.requestLimit(),
     streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
@@ -211,6 +211,14 @@ class Reader {
     const value = Number(this.text(name, /^\d{1,9}$/, rule, String(bounds.usual)));
     if (value < bounds.least || value > bounds.most) this.#problems.push(`- ${name} must be ${rule}`);
     return value;
+  }
+
+  loopbackWebhooks(gatewaysArePretend: boolean): boolean {
+    const isOpen = this.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes";
+    const isLive = this.#variables.SWITCHYARD_ENVIRONMENTS?.includes("live");
+    if (isOpen && isLive && !gatewaysArePretend)
+      this.#problems.push("- SWITCHYARD_LOOPBACK_WEBHOOKS must not be yes where live has real gateways");
+    return isOpen;
   }
 
   tls(prefix: string): TlsPaths | undefined {
