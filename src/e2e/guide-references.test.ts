@@ -1,9 +1,11 @@
 /** What docs/webhooks.md refers to is there: commands with their options, types of events, files and sections of pages. */
 import { existsSync, readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { webhookEventTypes } from "../client/merchant/webhook-event.ts";
 import { createProgram } from "../command-line/program.ts";
+import { parseEndpointUrl } from "../events/egress.ts";
 
 const docs = join(import.meta.dirname, "..", "..", "docs");
 const guide = readFileSync(join(docs, "webhooks.md"), "utf8");
@@ -47,6 +49,22 @@ describe("docs/webhooks.md", () => {
   it("has a section for each type of event", () => {
     const sections = [...guide.matchAll(/^### (\w+\.\w+)$/gm)].map(([, type]) => type);
     expect(sections.toSorted()).toEqual(webhookEventTypes.toSorted());
+  });
+
+  it("lists addresses and names that are refused, as they are", () => {
+    const [, table = ""] = /^\| refused \| such as \|\n(?:.*\n)((?:\|.*\n)+)/m.exec(guide) ?? [];
+    const hosts = [...table.matchAll(/`([^`]+)`/g)].map(([, host]) => host!);
+    const live = { httpsOnly: true, ports: [443, 8443], openings: [] };
+    const isTaken = (host: string) => {
+      try {
+        return parseEndpointUrl(`https://${isIPv6(host) ? `[${host}]` : host}/webhooks`, live) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    expect(hosts.length).toBeGreaterThan(20);
+    expect(hosts.filter(isTaken)).toEqual([]);
+    expect(["8.8.8.8", "2606:4700::1111", "shop.example.com"].filter(isTaken)).toHaveLength(3);
   });
 
   it("names every reason for which there is no answer", () => {
