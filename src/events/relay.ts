@@ -4,7 +4,8 @@ import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import { encodeEvent } from "./outbox.ts";
-import { type EventStream, ensureEventStream, isStreamMissing } from "./streams.ts";
+import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
+import { type EventStream, ensureEventStream } from "./streams.ts";
 
 /** What the relay works with. */
 export type RelayContext = {
@@ -60,7 +61,8 @@ const markPublished: Statement = {
 /**
  * Publishes the rows that wait and marks those that JetStream has taken; true when there may be more.
  * Whatever dies in between leaves a row that is published again, under another message id and with the same event id.
- * Throws the first refusal after marking the rest; a missing stream is made again first.
+ * Throws the first refusal after marking the rest; a missing stream is made again first, and one
+ * that refuses is brought back to its settings.
  */
 export async function relayOnce(context: RelayContext): Promise<boolean> {
   const connection = context.nats.connection();
@@ -87,8 +89,9 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
   }
   const refusal = results.find((result) => result.status === "rejected");
   if (refusal !== undefined) {
-    if (isStreamMissing(refusal.reason)) await ensureEventStream(connection, context.stream);
-    throw refusal.reason;
+    const { reason } = refusal;
+    if (isStreamMissing(reason) || isMessageRefused(reason)) await ensureEventStream(connection, context.stream);
+    throw explainPublish(reason, context.stream.name);
   }
   return claimed.length === batchRows;
 }

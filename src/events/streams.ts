@@ -7,9 +7,12 @@ import {
   type NatsConnection,
   NatsError,
   nanos,
+  ReplayPolicy,
   RetentionPolicy,
   StorageType,
+  type StreamConfig,
 } from "nats";
+import { explainRefusal, removeStream, StreamRefused, tooFewServers } from "./stream-refused.ts";
 
 /** What one environment's events are called in JetStream. */
 export type EventStream = {
@@ -49,6 +52,11 @@ function streamConfig(stream: EventStream) {
     discard: DiscardPolicy.Old,
     num_replicas: stream.replicas,
     duplicate_window: nanos(2 * minute),
+    // Unset: each of these would lose events, or leave the relay without an answer.
+    max_msgs: -1,
+    max_msgs_per_subject: -1,
+    max_msg_size: -1,
+    no_ack: false,
   };
 }
 
@@ -61,66 +69,117 @@ function consumerConfig(stream: EventStream) {
     ack_wait: nanos(30_000),
     // Ten batches among all workers; retries wait in PostgreSQL, so nothing stays unacknowledged for long.
     max_ack_pending: 1_000,
+    // One fetch of each worker waits at a time.
+    max_waiting: 512,
+    replay_policy: ReplayPolicy.Instant,
+    // As often as it takes: an event is acknowledged when it is in PostgreSQL.
+    max_deliver: -1,
   };
 }
 
-/** Makes the stream and the worker's consumer, or brings their settings back. Throws when that would lose messages. */
-export async function ensureEventStream(connection: NatsConnection, stream: EventStream): Promise<void> {
-  const manager = await connection.jetstreamManager();
-  await ensureStream(manager, stream);
-  await ensureConsumer(manager, stream);
+// With one of these set, the worker would miss events or could not fetch them.
+const unsetInConsumer = [
+  "filter_subject",
+  "filter_subjects",
+  "deliver_subject",
+  "backoff",
+  "headers_only",
+  "inactive_threshold",
+  "max_batch",
+  "max_bytes",
+  "max_expires",
+  "rate_limit_bps",
+];
+
+/**
+ * Makes the stream and the worker's consumer, or brings their settings back; returns what it made or changed, in words.
+ * A consumer that cannot be changed is made again: it then brings the stream's events once more, which changes nothing.
+ * Throws StreamRefused when a person has to decide; nothing is ever taken out of the stream.
+ */
+export async function ensureEventStream(connection: NatsConnection, stream: EventStream): Promise<readonly string[]> {
+  try {
+    const manager = await connection.jetstreamManager();
+    return [...(await ensureStream(manager, stream)), ...(await ensureConsumer(manager, stream))];
+  } catch (error) {
+    const { name, replicas } = stream;
+    throw explainRefusal(error, { name, subjects: stream.subjectOf(">"), bytesMax: gibibyte, replicas });
+  }
 }
 
-async function ensureStream(manager: JetStreamManager, stream: EventStream): Promise<void> {
+async function ensureStream(manager: JetStreamManager, stream: EventStream): Promise<string[]> {
   const wanted = streamConfig(stream);
   const found = await manager.streams.info(stream.name).catch(undefinedIf(errStreamNotFound));
   if (found === undefined) {
     await manager.streams.add(wanted);
-    return;
+    return [`made the stream ${stream.name}`];
   }
+  requireChangeable(found.config, wanted);
+  // A server of its own takes the number and makes no copies (2.9.10).
+  if (stream.replicas > 1 && found.cluster === undefined) {
+    throw new StreamRefused(`NATS refuses the stream ${stream.name}: ${tooFewServers(stream.replicas)}`);
+  }
+  const changed = differences(found.config, wanted);
+  if (changed.length > 0) await manager.streams.update(stream.name, { ...found.config, ...wanted });
+  return changed.map((setting) => `set ${setting} of the stream ${stream.name} back`);
+}
+
+function requireChangeable(found: StreamConfig, wanted: ReturnType<typeof streamConfig>): void {
+  const { name } = wanted;
   for (const fixed of ["retention", "storage"] as const) {
-    if (found.config[fixed] !== wanted[fixed]) {
-      throw new Error(
-        `stream ${stream.name} has ${fixed} "${found.config[fixed]}" instead of "${wanted[fixed]}", which cannot be ` +
-          "changed; remove the stream when no service needs what is in it",
-      );
-    }
+    if (found[fixed] === wanted[fixed]) continue;
+    throw new StreamRefused(
+      `the stream ${name} has ${fixed} "${found[fixed]}" instead of "${wanted[fixed]}", which cannot be changed; ${removeStream(name)}`,
+    );
   }
-  if (differs(found.config, wanted)) await manager.streams.update(stream.name, { ...found.config, ...wanted });
+  if (found.sealed)
+    throw new StreamRefused(`the stream ${name} is sealed, which cannot be undone; ${removeStream(name)}`);
+  if (found.mirror)
+    throw new StreamRefused(`the stream ${name} is a mirror, which takes no events; ${removeStream(name)}`);
 }
 
-async function ensureConsumer(manager: JetStreamManager, stream: EventStream): Promise<void> {
+async function ensureConsumer(manager: JetStreamManager, stream: EventStream): Promise<string[]> {
+  const { name, workerConsumer } = stream;
   const wanted = consumerConfig(stream);
-  const found = await manager.consumers
-    .info(stream.name, stream.workerConsumer)
-    .catch(undefinedIf(errConsumerNotFound));
+  const found = await manager.consumers.info(name, workerConsumer).catch(undefinedIf(errConsumerNotFound));
   if (found === undefined) {
-    await manager.consumers.add(stream.name, wanted);
-  } else if (differs(found.config, wanted)) {
-    await manager.consumers.update(stream.name, stream.workerConsumer, { ...found.config, ...wanted });
+    await manager.consumers.add(name, wanted);
+    return [`made the consumer ${workerConsumer}`];
+  }
+  const unset = Object.fromEntries(unsetInConsumer.map((setting) => [setting, undefined]));
+  const changed = differences(found.config, { ...wanted, ...unset });
+  if (changed.length === 0) return [];
+  try {
+    await manager.consumers.update(name, workerConsumer, { ...found.config, ...wanted, ...unset });
+    return changed.map((setting) => `set ${setting} of the consumer ${workerConsumer} back`);
+  } catch (error) {
+    if (!isApiError(error, errConsumerUpdate)) throw error;
+    await manager.consumers.delete(name, workerConsumer).catch(undefinedIf(errConsumerNotFound));
+    await manager.consumers.add(name, wanted);
+    return [`made the consumer ${workerConsumer} again, for its ${changed.join(" and ")}`];
   }
 }
 
-function differs(found: object, wanted: object): boolean {
+/** The settings that are not as wanted. The server leaves out what is not set, or writes 0, -1 or false for it. */
+function differences(found: object, wanted: object): string[] {
   const settings = new Map(Object.entries(found));
-  return Object.entries(wanted).some(([key, value]) => JSON.stringify(settings.get(key)) !== JSON.stringify(value));
+  const textOf = (value: unknown) => (!value || value === -1 ? "unset" : JSON.stringify(value));
+  return Object.entries(wanted)
+    .filter(([setting, value]) => textOf(settings.get(setting)) !== textOf(value))
+    .map(([setting]) => setting);
 }
 
 // https://github.com/nats-io/nats-server/blob/v2.9.10/server/errors.json
 const errStreamNotFound = 10059;
 const errConsumerNotFound = 10014;
+const errConsumerUpdate = 10012;
+
+function isApiError(error: unknown, errCode: number): boolean {
+  return error instanceof NatsError && error.api_error?.err_code === errCode;
+}
 
 function undefinedIf(errCode: number): (error: unknown) => undefined {
   return (error) => {
-    if (error instanceof NatsError && error.api_error?.err_code === errCode) return undefined;
+    if (isApiError(error, errCode)) return undefined;
     throw error;
   };
-}
-
-/**
- * Whether a publish failed because no stream takes its subject. A full or failing stream answers 503 as well, but with
- * an error of its own from JetStream.
- */
-export function isStreamMissing(error: unknown): boolean {
-  return error instanceof NatsError && error.code === "503" && error.api_error === undefined;
 }
