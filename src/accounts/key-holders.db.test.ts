@@ -2,6 +2,7 @@ import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Database, type Statement } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
+import { sha256 } from "../platform/secrets.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
 import { issueKey, openEnvironmentTo } from "./issue-keys.ts";
 import { KeyHolders } from "./key-holders.ts";
@@ -41,7 +42,7 @@ describe("KeyHolders", () => {
     const [first, second] = [await newMerchant(), await newMerchant()];
     database.asked.length = 0;
     const keys = [first.secret, second.publishable, "switchyard_test_sk_unknown", second.secret, first.secret];
-    const found = await Promise.all(keys.map((key) => holders.find(key)));
+    const found = await Promise.all(keys.map((key) => holders.find(sha256(key))));
     expect(found.map((holder) => holder && [holder.merchantId, holder.kind])).toEqual([
       [first.merchantId, "secret"],
       [second.merchantId, "publishable"],
@@ -56,16 +57,16 @@ describe("KeyHolders", () => {
 
   it("refuses a revoked key from the commit on", async () => {
     const { merchantId, secret } = await newMerchant();
-    expect(await holders.find(secret)).toMatchObject({ merchantId });
+    expect(await holders.find(sha256(secret))).toMatchObject({ merchantId });
     const renewed = await database.transaction((tx) => issueKey(tx, maker, { merchantId, kind: "secret" }));
-    expect(await holders.find(secret)).toBeUndefined();
-    expect(await holders.find(renewed.expose())).toMatchObject({ merchantId });
+    expect(await holders.find(sha256(secret))).toBeUndefined();
+    expect(await holders.find(sha256(renewed.expose()))).toMatchObject({ merchantId });
   });
 
   it("tells every request of the moment when the database does not answer", async () => {
     const pool = new Pool({ connectionString: "postgres://nobody@127.0.0.1:1/none" });
     const unreachable = new KeyHolders(new Database(pool));
-    const failures = await Promise.allSettled([unreachable.find("a"), unreachable.find("b")]);
+    const failures = await Promise.allSettled([unreachable.find(sha256("a")), unreachable.find(sha256("b"))]);
     expect(failures.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     await pool.end();
   });

@@ -1,6 +1,5 @@
 /** Whom the keys of arriving requests stand for: read from the database each time, in one statement for all of one moment. */
 import type { Database } from "../platform/database.ts";
-import { sha256 } from "../platform/secrets.ts";
 import { findKeyHolders, type KeyHolder } from "./api-keys.ts";
 
 type Question = {
@@ -19,12 +18,12 @@ export class KeyHolders {
   }
 
   /**
-   * The merchant a key stands for at this moment. The statement is sent after the call and nothing is kept of its
+   * The merchant for whom a key with this SHA-256 stands at this moment. The statement is sent after the call and nothing is kept of its
    * answer, so a revoked key stops at once.
    */
-  find(key: string): Promise<KeyHolder | undefined> {
+  find(hash: Buffer): Promise<KeyHolder | undefined> {
     return new Promise((resolve, reject) => {
-      this.#questions.push({ hash: sha256(key), resolve, reject });
+      this.#questions.push({ hash, resolve, reject });
       // At the end of this turn of the event loop: requests that have arrived with this one are in it, none waits for more.
       if (this.#questions.length === 1) setImmediate(() => this.#answer());
     });

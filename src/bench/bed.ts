@@ -12,6 +12,7 @@ import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { generateKeyFile } from "../server-keys.ts";
 
+/** Begins the keys of the bed. */
 export const brand = "switchyard";
 
 /** Close it at the run's end; nothing of it stays. */

@@ -1,5 +1,5 @@
 /** Who takes part in a benchmark, and what one round of it has measured. */
-import type { Child, Usage } from "./child-process.ts";
+import type { Child, Usage } from "../testing/child-process.ts";
 import type { Load, LoadOrder } from "./load.ts";
 
 /** One round of one contestant. `cpuMsPerRequest` is the server process's own; the database is not in it. */
@@ -13,6 +13,7 @@ export type Round = {
   readonly answer?: string;
 };
 
+/** Somebody who can be measured. */
 export type Contestant = {
   readonly name: string;
   /** Puts it under load for so many seconds. */

@@ -2,13 +2,14 @@
 import { join } from "node:path";
 import { freePort } from "../demo/free-port.ts";
 import { requestLimitBounds } from "../limits.ts";
+import { Child } from "../testing/child-process.ts";
 import { type BenchBed, startBed } from "./bed.ts";
 import { requireAnswer } from "./check-answer.ts";
-import { Child } from "./child-process.ts";
 import { type Contestant, serverUnderLoad } from "./contestant.ts";
 import { databaseLimit } from "./database-limit.ts";
 import { playRounds, type Turn } from "./rounds.ts";
 
+/** How long and how hard. */
 export type EdgeBenchOptions = {
   /** Rounds of each contestant that count. */
   readonly rounds: number;

@@ -17,6 +17,7 @@ type Options = {
 // A terminal sees a bar; anything else a line so often.
 const lineEveryMs = 10_000;
 
+/** The command, for `npm run bench`. */
 export function edgeCommand(): Command {
   return new Command("edge")
     .description(

@@ -14,6 +14,7 @@ type Result = {
   readonly goal: number;
 };
 
+/** Everything that was measured, and where; as `--json` writes it. */
 export type EdgeReport = {
   readonly at: string;
   readonly machine: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { toJsonString } from "@bufbuild/protobuf";
 import { CreatePaymentSessionResponseSchema, PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { createGrpcClient } from "../client/grpc-client.ts";
-import { answerParent } from "./child-process.ts";
+import { answerParent } from "../testing/child-process.ts";
 import { generateLoad, type LoadOrder, order } from "./load.ts";
 
 const timeoutMs = 10_000;

@@ -1,7 +1,7 @@
 /** Creates sessions over REST, in a process of its own, with an Idempotency-Key of its own each. */
 import { randomUUID } from "node:crypto";
 import { Pool } from "undici";
-import { answerParent } from "./child-process.ts";
+import { answerParent } from "../testing/child-process.ts";
 import { generateLoad, type LoadOrder, order } from "./load.ts";
 
 async function load(wanted: LoadOrder) {

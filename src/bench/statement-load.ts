@@ -3,7 +3,7 @@ import { Pool } from "pg";
 import { v7 } from "uuid";
 import { idempotencyLifetimeMs, sessionLifetimeMs } from "../limits.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { answerParent } from "./child-process.ts";
+import { answerParent } from "../testing/child-process.ts";
 import { generateLoad, order } from "./load.ts";
 import { insertSession, selectKey } from "./peers/statements.ts";
 

@@ -47,11 +47,12 @@ async function authenticateMerchant(
   const key = bearerToken(authorization);
   const parsed = key === undefined ? undefined : parseKey(brand, key);
   const environment = parsed && environmentNamed(environments, parsed.environment);
-  const credential =
-    key === undefined || environment?.requestLimits === undefined ? "" : sha256(key).toString("base64");
-  environment?.requestLimits?.refuseEarly(credential, tell);
-  const holder = key && environment && (await holdersOf.get(environment)?.find(key));
-  if (!holder || !environment) throw new DomainError("invalid_key", invalidKeyDetail);
+  if (key === undefined || environment === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+  const hash = sha256(key);
+  const credential = hash.toString("base64");
+  environment.requestLimits?.refuseEarly(credential, tell);
+  const holder = await holdersOf.get(environment)?.find(hash);
+  if (holder === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   if (holder.kind !== "secret") {
     throw new DomainError(
       "key_type_not_allowed",

@@ -2,8 +2,8 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
+  hash,
   hkdfSync,
   randomBytes,
   timingSafeEqual,
@@ -40,7 +40,7 @@ export class Secret {
 
 /** SHA-256 of UTF-8 text. */
 export function sha256(text: string | Uint8Array): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
 
 /** HMAC-SHA-256 of UTF-8 text. */

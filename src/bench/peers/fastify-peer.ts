@@ -4,7 +4,7 @@ import { v7 } from "uuid";
 import { bodyBytesMax } from "../../limits.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { isCurrency } from "../../platform/money.ts";
-import { answerParent, readUsage } from "../child-process.ts";
+import { answerParent, readUsage } from "../../testing/child-process.ts";
 import { HandWrittenSessions, type Merchant, type Order, type PeerOptions } from "./hand-written-sessions.ts";
 
 // The rules of payment_session.proto in Fastify's own words.

@@ -18,7 +18,7 @@ import {
   PaymentSessionService,
 } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { isCurrency } from "../../platform/money.ts";
-import { answerParent, readUsage } from "../child-process.ts";
+import { answerParent, readUsage } from "../../testing/child-process.ts";
 import { HandWrittenSessions, type PeerOptions } from "./hand-written-sessions.ts";
 
 type CreateCall = ServerUnaryCall<CreatePaymentSessionRequest, CreatePaymentSessionResponse>;

@@ -12,8 +12,10 @@ import { encodeId } from "../../platform/ids.ts";
 import { hmacSha256, type KeyRing, seal, sha256, unseal } from "../../platform/secrets.ts";
 import { insertSession, type SessionRow, selectKey, selectSession } from "./statements.ts";
 
+/** What a peer is started with. */
 export type PeerOptions = { readonly databaseUrl: string; readonly keysFile: string; readonly vaultOrigin: string };
 
+/** Whose key came with a request. */
 export type Merchant = {
   readonly kind: string;
   readonly merchantId: string;
@@ -22,6 +24,7 @@ export type Merchant = {
   readonly publishableKey: string;
 };
 
+/** A valid order. */
 export type Order = {
   readonly amountMinor: number;
   readonly currency: string;
@@ -43,6 +46,7 @@ export type PeerSession = {
 const graceMs = 60_000;
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/** Sessions in one database, under the keys of one installation. */
 export class HandWrittenSessions {
   readonly #pool: Pool;
   readonly #vaultOrigin: string;

@@ -3,6 +3,7 @@
 /** The columns that an answer is made from. */
 export type SessionRow = { readonly id: string; readonly secret_version: number; readonly expires_at: Date };
 
+/** Whose key it is: by its hash. */
 export const selectKey = {
   name: "peer_select_key",
   text: `
@@ -12,6 +13,7 @@ export const selectKey = {
     WHERE k.hash = $1 AND k.revoked_at IS NULL`,
 };
 
+/** Session and Idempotency-Key together; no row when the key is taken. */
 export const insertSession = {
   name: "peer_insert_session",
   text: `
@@ -30,6 +32,7 @@ export const insertSession = {
     RETURNING id, secret_version, expires_at`,
 };
 
+/** The session that took the key. */
 export const selectSession = {
   name: "peer_select_session",
   text: `
