@@ -67,12 +67,16 @@ export class Act {
   /**
    * Waits until every delivery is taken and recorded, after which nothing can come any more. Then every event of every
    * session has come, genuine, with its own bytes and without a gap; and again only those that `mayRepeat` names.
+   * `arrivals` are those of a receiver of the test's own. Gives what came again.
    */
-  async expectAllCame(mayRepeat: (eventId: string) => boolean = () => false): Promise<readonly string[]> {
+  async expectAllCame(
+    mayRepeat: (eventId: string) => boolean = () => false,
+    arrivals?: readonly Arrival[],
+  ): Promise<readonly string[]> {
     await expect.poll(() => this.#open(), patience).toEqual([]);
     const told = await this.#scene.site.readTold(this.merchantId);
     expect(told.length).toBeGreaterThan(0);
-    const { violations, repeated } = checkArrivals(told, [...this.arrivals(), ...this.#scene.lostArrivals], mayRepeat);
+    const { violations, repeated } = checkArrivals(told, arrivals ?? this.arrivals(), mayRepeat);
     expect(violations).toEqual([]);
     return repeated;
   }
@@ -98,8 +102,6 @@ export class WebhookScene {
   /** Between every worker and NATS; absent where there is a cluster. */
   readonly natsGate: TcpGate | undefined;
   readonly asOwner: Pool;
-  /** What a receiver got before it died, where a test knows it. */
-  readonly lostArrivals: Arrival[] = [];
   #acts = 0;
 
   private constructor(parts: { site: WebhookSite; receiver: Receiver; natsGate: TcpGate | undefined }) {
