@@ -1,0 +1,121 @@
+/** Three nats-servers with three copies of the stream: leaders are killed under load, and workers lose nothing. */
+import { connect, type JetStreamManager, type NatsConnection } from "nats";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Act, WebhookScene } from "./webhook-scene.ts";
+
+const streamName = "PAYMENTS_TEST_V1";
+const consumerName = "webhook-worker";
+// Past the age at which the sweep brings what NATS did not (fan-out.ts).
+const pastSweepS = 11;
+// An election takes seconds, and two processes connect anew.
+const patience = { timeout: 30_000, interval: 100 };
+
+let scene: WebhookScene;
+let connection: NatsConnection;
+let manager: JetStreamManager;
+let act: Act;
+beforeAll(async () => {
+  scene = await WebhookScene.open({ natsServers: 3 });
+  await Promise.all([scene.startWorker(), scene.startWorker()]);
+  const { servers, user, pass } = scene.site.cluster.urls.test;
+  connection = await connect({ servers: servers.split(","), user, pass, maxReconnectAttempts: -1 });
+  manager = await connection.jetstreamManager();
+});
+afterAll(async () => {
+  await connection?.close();
+  await scene?.close();
+});
+beforeEach(async () => {
+  act = await scene.begin();
+});
+
+/** Who leads the stream or the workers' consumer; waits until somebody of those that run does. */
+async function leaderOf(what: "stream" | "consumer", but?: string): Promise<string> {
+  let leader = "";
+  const ask = async () => {
+    const info =
+      what === "stream" ? manager.streams.info(streamName) : manager.consumers.info(streamName, consumerName);
+    leader = (await info.catch(() => undefined))?.cluster?.leader ?? "";
+    return leader !== "" && leader !== but;
+  };
+  await expect.poll(ask, patience).toBe(true);
+  return leader;
+}
+
+/** Copies of the stream that are not behind, its leader's included. */
+async function wholeCopies(): Promise<number> {
+  const { cluster } = await manager.streams.info(streamName);
+  return 1 + (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length;
+}
+
+/** Sessions that settle one after another until it is told to stop; gives how many there were. */
+function settleUntilStopped(): { stop(): Promise<number> } {
+  let isStopped = false;
+  const done = (async () => {
+    let sessions = 0;
+    for (; !isStopped; sessions++) await act.settle();
+    return sessions;
+  })();
+  return {
+    stop: () => {
+      isStopped = true;
+      return done;
+    },
+  };
+}
+
+const arrived = (count: number) => scene.receiver.waitForCount(count, (request) => act.isHere(request), 30_000);
+const unpublished = () => scene.site.query("SELECT id FROM outbox_event WHERE published_at IS NULL");
+
+describe("a cluster of three with three copies", { timeout: 120_000 }, () => {
+  it("has them by configuration", async () => {
+    await act.settle();
+    await act.expectAllCame();
+    expect((await manager.streams.info(streamName)).config.num_replicas).toBe(3);
+    await expect.poll(wholeCopies, patience).toBe(3);
+  });
+
+  it("loses nothing when the stream's leader is killed under load, and the next one after it", async () => {
+    const { cluster } = scene.site;
+    const load = settleUntilStopped();
+    await arrived(20);
+    const first = await leaderOf("stream");
+    await cluster.kill(first);
+    const second = await leaderOf("stream", first);
+    await arrived(act.arrivals().length + 20);
+    await cluster.restart(first);
+    await expect.poll(wholeCopies, patience).toBe(3);
+    await cluster.kill(second);
+    const third = await leaderOf("stream", second);
+    await arrived(act.arrivals().length + 20);
+    await cluster.restart(second);
+    const sessions = await load.stop();
+    console.info(`${sessions} sessions, stream led by ${first}, ${second}, ${third}`);
+    await scene.site.passSeconds(pastSweepS);
+    await act.expectAllCame();
+    await expect.poll(unpublished, patience).toEqual([]);
+  });
+
+  it("loses nothing when the consumer's leader is killed under load", async () => {
+    const { cluster } = scene.site;
+    await expect.poll(wholeCopies, patience).toBe(3);
+    const load = settleUntilStopped();
+    await arrived(20);
+    const leader = await leaderOf("consumer");
+    await cluster.kill(leader);
+    await leaderOf("consumer", leader);
+    await arrived(act.arrivals().length + 20);
+    await cluster.restart(leader);
+    await load.stop();
+    await scene.site.passSeconds(pastSweepS);
+    await act.expectAllCame();
+  });
+
+  it("brings events by its messages again afterwards, not by the sweep", async () => {
+    await expect.poll(unpublished, patience).toEqual([]);
+    await act.settle();
+    // The sweep would take ten seconds.
+    await scene.receiver.waitForCount(2, (request) => act.isHere(request), 5_000);
+    await act.expectAllCame();
+  });
+});
