@@ -62,7 +62,7 @@ export async function buildEnvironment(
   const connectors = buildConnectors(config, shared, { http, vault });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
-  if (shared.loopbackWebhooks) shared.log.warn({ environment: config.name }, "webhooks may lead to this machine");
+  if (shared.loopbackWebhooks) log.warn("webhooks may lead to this machine");
   const core: Core = {
     database,
     entropy: systemEntropy,

@@ -174,6 +174,6 @@ export function classifyNoAnswer(error: unknown): NoAnswer {
   if (text === "ENOTFOUND" || text.startsWith("EAI_")) return "dns_failed";
   if (text === "ECONNREFUSED") return "connection_refused";
   if (/^(EPROTO|ERR_SSL|ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(text)) return "tls_failed";
-  if (/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_CONTENT_LENGTH)/.test(text)) return "answer_unreadable";
+  if (name === "HTTPParserError" || text === "UND_ERR_HEADERS_OVERFLOW") return "answer_unreadable";
   return "connection_lost";
 }

@@ -36,9 +36,9 @@ export class TestAuthority {
   }
 
   /** A certificate for a server on loopback or a client; a later one of the same name takes the place of its files. */
-  issue(name: string): IssuedCertificate {
+  issue(name: string, { isOver = false } = {}): IssuedCertificate {
     const keys = forge.pki.rsa.generateKeyPair(keyBits);
-    const cert = this.#sign(name, keys, [
+    const extensions = [
       { name: "extKeyUsage", serverAuth: true, clientAuth: true },
       {
         name: "subjectAltName",
@@ -47,7 +47,9 @@ export class TestAuthority {
           { type: 2, value: "localhost" },
         ],
       },
-    ]);
+    ];
+    const endsAt = new Date(Date.now() + (isOver ? -dayMs / 2 : dayMs));
+    const cert = this.#sign(name, keys, extensions, endsAt);
     const key = forge.pki.privateKeyToPem(keys.privateKey);
     return { cert, key, certFile: this.#write(`${name}.pem`, cert), keyFile: this.#write(`${name}.key`, key) };
   }
@@ -56,12 +58,12 @@ export class TestAuthority {
     rmSync(this.#folder, { recursive: true });
   }
 
-  #sign(subject: string, keys: Keys, extensions: object[]): string {
+  #sign(subject: string, keys: Keys, extensions: object[], endsAt = new Date(Date.now() + dayMs)): string {
     const certificate = forge.pki.createCertificate();
     certificate.publicKey = keys.publicKey;
     certificate.serialNumber = String(this.#serial++).padStart(2, "0");
     certificate.validity.notBefore = new Date(Date.now() - dayMs);
-    certificate.validity.notAfter = new Date(Date.now() + dayMs);
+    certificate.validity.notAfter = endsAt;
     certificate.setSubject([{ name: "commonName", value: subject }]);
     certificate.setIssuer([{ name: "commonName", value: this.#name }]);
     certificate.setExtensions(extensions);
