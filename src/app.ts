@@ -29,9 +29,13 @@ import { buildEnvironment, type Environment, openDatabase } from "./environment.
 import { raiseWarningsOnce } from "./events/endpoint-notices.ts";
 import { listenForOutbox } from "./events/outbox-notices.ts";
 import { relayOnce } from "./events/relay.ts";
+import type { SeenTry } from "./events/seen-try.ts";
+import { StreamWatch } from "./events/stream-watch.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
 import { createMetricsServer } from "./metrics/metrics-server.ts";
 import { createRecoveryMetrics } from "./metrics/recovery-metrics.ts";
+import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
+import { createWebhookMetrics, type WebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
 import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
@@ -166,9 +170,11 @@ const natsPatienceMs = 3_000;
 
 /** Runs relay, webhook worker, recovery, expiry and the processing of notices, for every environment; and serves metrics. */
 export async function startWorker(installation: Installation): Promise<Running> {
-  const starting = installation.environments.map((environment) => startLoops(environment, installation.log));
-  const running = await Promise.all(starting);
-  running.push(...(await startMetrics(installation)));
+  const { environments, config, log } = installation;
+  const registry = new Registry();
+  const metrics = createWebhookMetrics(registry, config.brand);
+  const workers = await Promise.all(environments.map((environment) => startLoops(environment, { log, metrics })));
+  const running: Running[] = [...workers, ...(await startMetrics(installation, { registry, workers }))];
   return {
     async close() {
       await Promise.all(running.map((loops) => loops.close()));
@@ -176,11 +182,20 @@ export async function startWorker(installation: Installation): Promise<Running> 
   };
 }
 
-async function startLoops(environment: Environment, log: Logger): Promise<Running> {
+/** One environment's work, and how its stream stands. */
+type EnvironmentWorker = Running & { readonly name: string; readonly watch: StreamWatch };
+
+async function startLoops(
+  environment: Environment,
+  { log, metrics }: { log: Logger; metrics: WebhookMetrics },
+): Promise<EnvironmentWorker> {
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
   const relay = { database, nats, stream, environmentName: name };
+  const watch = new StreamWatch({ nats, stream, log });
+  const sampled = { database, nats, stream, environmentName: name, watch, metrics };
+  metrics.begin(name);
   const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
     runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn });
   const relayLoop = loop("relay", relayEveryMs, () => relayOnce(relay));
@@ -197,13 +212,15 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("compare", everyMinuteMs, (closing) => compareOnce(core, closing)),
-    loop("audit", everyMinuteMs, async () => {
-      await auditOnce(core);
-      return false;
-    }),
+    loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
+    loop("stream-watch", everyMinuteMs, () => watch.checkOnce().then(() => false)),
+    loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
-  const webhooks = startWebhookWorker({ ...endpoints, nats, stream });
+  const onTry = (seen: SeenTry) => metrics.countTry(name, seen);
+  const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry });
   return {
+    name,
+    watch,
     async close() {
       await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);
       await nats.close();
@@ -212,15 +229,22 @@ async function startLoops(environment: Environment, log: Logger): Promise<Runnin
 }
 
 /** One server, or none where no port is configured. */
-async function startMetrics({ config, environments, log }: Installation): Promise<Running[]> {
+async function startMetrics(
+  { config, environments, log }: Installation,
+  { registry, workers }: { registry: Registry; workers: readonly EnvironmentWorker[] },
+): Promise<Running[]> {
   const { metricsPort, host } = config.service;
   if (metricsPort === undefined) return [];
-  const registry = new Registry();
   const setRecovery = createRecoveryMetrics(registry, config.brand);
   const refreshOne = async ({ name, database }: Environment) => setRecovery(name, await loadRecoveryFigures(database));
   const server = createMetricsServer({
     registry,
     refresh: async () => void (await Promise.all(environments.map(refreshOne))),
+    // Without NATS all work goes on; what a person has to put right should stop a rollout.
+    readiness: () => ({
+      isReady: workers.every(({ watch }) => watch.state === "in_order" || watch.state === "unreachable"),
+      lines: workers.map(({ name, watch }) => `${name}: event stream ${watch.problem ?? watch.state}`),
+    }),
     reportBug: (error) => log.error({ err: error }, "metrics could not be read"),
   });
   await listen(server, metricsPort, host);

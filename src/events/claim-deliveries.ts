@@ -12,6 +12,13 @@ export type ClaimedDelivery = {
   readonly previous_sealed: string | null;
   readonly body: Buffer;
   readonly lease_token: string;
+  readonly merchant_id: string;
+  /** Its endpoint's last try failed. */
+  readonly is_failing: boolean;
+  /** Its endpoint's breaker is open: this is the probe. */
+  readonly is_probe: boolean;
+  /** When the event was written. */
+  readonly told_at: Date;
 };
 
 /**
@@ -23,7 +30,7 @@ const lockReadyEndpoints: Statement = {
   name: "lock_ready_endpoints",
   text: `SELECT e.id FROM endpoint e
          WHERE e.status = 'ENABLED'
-           AND ($1::uuid[] IS NULL OR e.id = ANY ($1))
+           AND ($1::uuid[] IS NULL OR e.id = ANY ($1) OR e.merchant_id = ANY ($2))
            AND (e.probe_at IS NULL OR e.probe_at <= (SELECT app.clock()))
            AND EXISTS (SELECT FROM delivery d WHERE d.endpoint_id = e.id AND d.status = 'PENDING'
                                                 AND d.next_at <= (SELECT app.clock()))
@@ -31,45 +38,86 @@ const lockReadyEndpoints: Statement = {
 };
 
 /**
- * `free`: the window less what is under way; with an open breaker one probe in all.
+ * `free`: the window less what is under way; with an open breaker one probe in all. No more rows are read of an endpoint
+ * than it could get among so many, so that the cost follows the limit and not what waits.
  * A first try waits for the first tries of the session's earlier events, and for nothing after those.
+ * Endpoints of a merchant take turns, and so do merchants, beginning with who has the least under way here: neither a
+ * backlog nor many endpoints put one before another.
  * The lease of 35 s is longer than any try (15 s) and its recording, so only a dead worker's deliveries are taken over.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
   text: `WITH room AS (
-           SELECT e.id, CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
-             (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
-                                                AND u.next_at > (SELECT app.clock())) AS free
+           SELECT e.id, e.merchant_id, e.failures_in_row > 0 AS is_failing,
+             least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
+               (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
+                                                  AND u.next_at > (SELECT app.clock())),
+               greatest(4, 2 * $2 / cardinality($1))) AS free
            FROM endpoint e WHERE e.id = ANY ($1::uuid[])
-         ), due AS (
-           SELECT d.event_id, d.endpoint_id FROM room CROSS JOIN LATERAL (
-             SELECT d.event_id, d.endpoint_id, d.next_at FROM delivery d
+         ), waiting AS (
+           SELECT d.*, room.merchant_id, room.is_failing,
+             row_number() OVER (PARTITION BY room.id ORDER BY d.next_at, d.sequence) AS turn
+           FROM room CROSS JOIN LATERAL (
+             SELECT d.event_id, d.endpoint_id, d.next_at, d.sequence FROM delivery d
              WHERE d.endpoint_id = room.id AND d.status = 'PENDING' AND d.next_at <= (SELECT app.clock())
                AND (d.tries > 0 OR NOT EXISTS (
                  SELECT FROM delivery p WHERE p.session_id = d.session_id AND p.endpoint_id = d.endpoint_id
                    AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0))
              ORDER BY d.next_at, d.sequence LIMIT greatest(room.free, 0) FOR UPDATE SKIP LOCKED
-           ) d ORDER BY d.next_at LIMIT $2
+           ) d
+         ), in_turn AS (
+           SELECT w.*, coalesce(under_way.count, 0) +
+               row_number() OVER (PARTITION BY w.merchant_id ORDER BY w.turn, w.next_at) AS of_merchant,
+             row_number() OVER (PARTITION BY w.is_failing ORDER BY w.turn, w.next_at) AS of_class
+           FROM waiting w LEFT JOIN unnest($4::uuid[], $5::int[]) AS under_way (merchant_id, count) USING (merchant_id)
+         ), due AS (
+           SELECT event_id, endpoint_id FROM in_turn
+           WHERE of_merchant <= $6 AND (NOT is_failing OR of_class <= $7)
+           ORDER BY of_merchant, next_at LIMIT $2
          )
          UPDATE delivery d SET lease_token = $3, next_at = app.clock() + interval '35 seconds'
          FROM due, endpoint e, outbox_event o
          WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
            AND o.session_id = d.session_id AND o.id = d.event_id
-         RETURNING d.event_id, d.endpoint_id, d.tries, d.lease_token, e.url, e.secret_sealed,
-           CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body`,
+         RETURNING d.event_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
+           CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body,
+           e.probe_at IS NOT NULL AS is_probe, o.created_at AS told_at`,
 };
 
-/**
- * Claims up to `limit` due deliveries under a lease of their own, oldest first; of the endpoints given, or of all.
- */
-export async function claimDeliveries(
-  database: Database,
-  claim: { leaseToken: string; limit: number; endpointIds?: readonly string[] | undefined },
-): Promise<ClaimedDelivery[]> {
+/** What is asked for, and what the claimer has under way already. */
+export type Claim = {
+  readonly leaseToken: string;
+  readonly limit: number;
+  /** Only endpoints that are named or belong to merchants that are; undefined for all. */
+  readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
+  /** Bounds within the limit: of one merchant with what it has under way, and of endpoints whose last try failed. */
+  readonly shares?: {
+    readonly underWay: ReadonlyMap<string, number>;
+    readonly ofMerchant: number;
+    readonly ofFailing: number;
+  };
+};
+
+/** Claims up to `limit` due deliveries under a lease of their own, merchants and their endpoints in turns. */
+export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
+  const { limit, where } = claim;
+  const { underWay, ofMerchant, ofFailing } = claim.shares ?? {
+    underWay: new Map(),
+    ofMerchant: limit,
+    ofFailing: limit,
+  };
   return database.transaction(async (tx) => {
-    const ready = await tx.query<{ id: string }>(lockReadyEndpoints, [claim.endpointIds ?? null]);
+    const places = [where?.endpointIds ?? null, where?.merchantIds ?? null];
+    const ready = await tx.query<{ id: string }>(lockReadyEndpoints, places);
     if (ready.length === 0) return [];
-    return tx.query<ClaimedDelivery>(claimDue, [ready.map((row) => row.id), claim.limit, claim.leaseToken]);
+    return tx.query<ClaimedDelivery>(claimDue, [
+      ready.map((row) => row.id),
+      limit,
+      claim.leaseToken,
+      [...underWay.keys()],
+      [...underWay.values()],
+      ofMerchant,
+      ofFailing,
+    ]);
   });
 }

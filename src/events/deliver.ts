@@ -7,8 +7,9 @@ import type { Secret } from "../platform/secrets.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
 import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
-import { recordTry, type Try, type TryVerdict } from "./record-delivery.ts";
+import { type RecordedTry, recordTry, type Try, type TryVerdict } from "./record-delivery.ts";
 import { parseRetryAfterMs, planNextTry } from "./retry-schedule.ts";
+import { outcomeOf, type SeenTry } from "./seen-try.ts";
 import { signWebhook } from "./signature.ts";
 import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
 
@@ -18,6 +19,8 @@ export type DeliverContext = SealingContext & {
   readonly entropy: Entropy;
   readonly egress: Egress;
   readonly log: Pick<Logger, "warn" | "error">;
+  /** Is told of each recorded try, for figures. Must not throw. */
+  readonly onTry?: (seen: SeenTry) => void;
 };
 
 /** What became of a claimed delivery. */
@@ -76,7 +79,23 @@ export async function deliver(context: DeliverContext, claimed: ClaimedDelivery)
   if (written.disabledBecause !== null) {
     context.log.warn({ endpoint, because: written.disabledBecause }, "a webhook endpoint was disabled");
   }
-  return written.recorded ? verdict : { kind: "lease_lost" };
+  if (!written.recorded) return { kind: "lease_lost" };
+  context.onTry?.(seenTry(claimed, { tried, verdict, written }));
+  return verdict;
+}
+
+function seenTry(
+  claimed: ClaimedDelivery,
+  { tried, verdict, written }: { tried: Try; verdict: TryVerdict; written: RecordedTry },
+): SeenTry {
+  return {
+    outcome: outcomeOf(tried),
+    endpointClass: claimed.is_probe ? "failing" : "healthy",
+    durationMs: tried.durationMs,
+    takenAfterMs: written.takenAt === null ? undefined : written.takenAt.getTime() - claimed.told_at.getTime(),
+    exhausted: verdict.kind === "failed" && verdict.next.kind === "exhausted",
+    disabledBecause: written.disabledBecause,
+  };
 }
 
 function judgeTry(entropy: Entropy, tried: Try, tries: number): TryVerdict {

@@ -20,6 +20,8 @@ export type RecordedTry = {
   readonly recorded: boolean;
   /** Set when this try disabled the endpoint. */
   readonly disabledBecause: "GONE" | "FAILING" | null;
+  /** When a 2xx answer was recorded, by the database's clock. */
+  readonly takenAt: Date | null;
 };
 
 /** Keeps one try of a delivery, with what the endpoint answered. */
@@ -50,14 +52,14 @@ const recordSuccess: Statement = {
            UPDATE delivery
            SET status = 'SUCCEEDED', tries = tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
            WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
-           RETURNING event_id, endpoint_id
+           RETURNING event_id, endpoint_id, ended_at
          ), ${logTry}, health AS (
            UPDATE endpoint e
            SET in_flight_max = CASE WHEN $10 THEN greatest(1, e.in_flight_max / 2) ELSE least(64, e.in_flight_max + 1) END,
                failures_in_row = 0, failing_since = NULL, probe_at = NULL
            FROM mine WHERE e.id = mine.endpoint_id AND ($10 OR e.in_flight_max < 64 OR e.failures_in_row > 0)
          )
-         SELECT true AS recorded, NULL AS "disabledBecause" FROM mine`,
+         SELECT true AS recorded, NULL AS "disabledBecause", ended_at AS "takenAt" FROM mine`,
 };
 
 /**
@@ -98,7 +100,7 @@ const recordFailure: Statement = {
            SELECT $2, merchant_id, id, 'DISABLED_' || because, failing_since, $6, $7 FROM health
            WHERE because IS NOT NULL ON CONFLICT DO NOTHING
          )
-         SELECT true AS recorded, because AS "disabledBecause" FROM verdict`,
+         SELECT true AS recorded, because AS "disabledBecause", NULL AS "takenAt" FROM verdict`,
 };
 
 /**
@@ -119,5 +121,5 @@ export async function recordTry(
           verdict.next.kind === "retry" ? verdict.next.pauseMs : null,
           verdict.gone,
         ]);
-  return rows[0] ?? { recorded: false, disabledBecause: null };
+  return rows[0] ?? { recorded: false, disabledBecause: null, takenAt: null };
 }

@@ -1,4 +1,4 @@
-/** Serves metrics as Prometheus reads them, on a port of its own that the public need not reach. */
+/** Serves metrics as Prometheus reads them, and whether the worker is in order, on a port that the public need not reach. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
@@ -8,10 +8,12 @@ export type MetricsParts = {
   readonly registry: Registry;
   /** Brings the registry up to date before it is shown. */
   readonly refresh: () => Promise<void>;
+  /** Whether all is as this worker needs it, and a line of text on each part. */
+  readonly readiness: () => { readonly isReady: boolean; readonly lines: readonly string[] };
   readonly reportBug: (error: unknown) => void;
 };
 
-/** Not listening yet. Answers GET /metrics, and 503 while the figures cannot be read. */
+/** Not listening yet. Answers GET /metrics, with 503 while the figures cannot be read, and GET /ready. */
 export function createMetricsServer(parts: MetricsParts): Server {
   return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
     answer(parts, request, response).catch((error: unknown) => {
@@ -21,8 +23,13 @@ export function createMetricsServer(parts: MetricsParts): Server {
   });
 }
 
-async function answer({ registry, refresh }: MetricsParts, request: IncomingMessage, response: ServerResponse) {
+async function answer(parts: MetricsParts, request: IncomingMessage, response: ServerResponse) {
+  const { registry, refresh } = parts;
   request.resume();
+  if (request.method === "GET" && request.url === "/ready") {
+    const { isReady, lines } = parts.readiness();
+    return response.writeHead(isReady ? 200 : 503, { "content-type": "text/plain" }).end(`${lines.join("\n")}\n`);
+  }
   if (request.method !== "GET" || request.url !== "/metrics") return response.writeHead(404).end();
   await refresh();
   // Before the head: once that is sent, an error could not be answered any more.

@@ -23,6 +23,7 @@ const server = createMetricsServer({
     if (isDown) throw new Error("the database is down");
     setRecovery("test", await loadRecoveryFigures(fixture.core.database));
   },
+  readiness: () => ({ isReady: true, lines: [] }),
   reportBug: (error) => bugs.push(error),
 });
 

@@ -1,0 +1,244 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type { PrivateNats } from "../demo/private-nats.ts";
+import { deliverOnce } from "../events/deliver.ts";
+import { pauseEndpoint } from "../events/endpoint-status.ts";
+import { fanOut } from "../events/fan-out.ts";
+import { relayOnce } from "../events/relay.ts";
+import { tryOutcomes } from "../events/seen-try.ts";
+import { StreamWatch } from "../events/stream-watch.ts";
+import { eventStreamOf } from "../events/streams.ts";
+import { type EventsBed, openEventsBed } from "../events/testing/events-bed.ts";
+import { endpointClasses, loadWebhookFigures } from "../events/webhook-figures.ts";
+import { Database, type Statement } from "../platform/database.ts";
+import { type NatsLink, openNats } from "../platform/nats.ts";
+import { startTestNats } from "../testing/nats.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { createMetricsServer } from "./metrics-server.ts";
+import { sampleWebhooksOnce } from "./sample-webhooks.ts";
+import { createWebhookMetrics } from "./webhook-metrics.ts";
+
+const stream = eventStreamOf("test", 1);
+let bed: EventsBed;
+let nats: PrivateNats;
+let link: NatsLink;
+let receiver: Receiver;
+let merchantId: string;
+let registry: Registry;
+let metrics: ReturnType<typeof createWebhookMetrics>;
+let watch: StreamWatch;
+
+beforeAll(async () => {
+  [bed, nats] = await Promise.all([openEventsBed(), startTestNats()]);
+  link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
+  await link.connected;
+});
+afterAll(async () => {
+  await link.close();
+  await Promise.all([bed.close(), nats.stop({ removeData: true })]);
+});
+beforeEach(async () => {
+  await bed.setClockAhead("0 seconds");
+  await bed.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
+  await bed.rows("UPDATE endpoint SET status = 'REMOVED', disabled_at = NULL, disabled_because = NULL");
+  await bed.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL, fanned_out_at = now()");
+  registry = new Registry();
+  metrics = createWebhookMetrics(registry, "switchyard");
+  metrics.begin("test");
+  watch = new StreamWatch({ nats: link, stream, log: { warn: vi.fn(), error: vi.fn() } });
+  receiver = await Receiver.start();
+  onTestFinished(() => receiver.close());
+  merchantId = bed.context.entropy.uuid();
+});
+
+/** Every sample of a fresh reading, by its name and labels as they are written. */
+async function read(): Promise<Record<string, number>> {
+  const { database } = bed.context;
+  await sampleWebhooksOnce({ environmentName: "test", database, nats: link, stream, watch, metrics });
+  const lines = (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+}
+const named = (name: string, labels = "") => `switchyard_${name}{environment="test"${labels && `,${labels}`}}`;
+const ofClass = (name: string, endpointClass: string) => named(name, `endpoint_class="${endpointClass}"`);
+
+async function tellAndFanOut(owner = merchantId) {
+  const { sessionId } = await bed.tell({ merchantId: owner });
+  await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
+}
+const deliverSeen = () => deliverOnce({ ...bed.context, onTry: (seen) => metrics.countTry("test", seen) });
+
+describe("webhook figures", () => {
+  it("have a number for every outcome and class from the first moment on, and they are 0", async () => {
+    const samples = await read();
+    for (const endpointClass of endpointClasses) {
+      for (const name of ["webhook_deliveries_due", "webhook_deliveries_due_age_seconds", "webhook_endpoints"]) {
+        expect([name, endpointClass, samples[ofClass(name, endpointClass)]]).toEqual([name, endpointClass, 0]);
+      }
+    }
+    for (const outcome of tryOutcomes) {
+      expect(samples[named("webhook_tries_total", `outcome="${outcome}",endpoint_class="healthy"`)]).toBe(0);
+    }
+    expect(samples[named("webhook_deliveries_exhausted_total")]).toBe(0);
+    expect(samples[named("webhook_figures_timestamp_seconds")]).toBeGreaterThan(1_700_000_000);
+  });
+
+  it("count what the relay and the fan-out have before them, with the age of the oldest", async () => {
+    await bed.tell({ merchantId });
+    await bed.setClockAhead("40 seconds");
+    await bed.tell({ merchantId });
+    const before = await read();
+    expect([before[named("outbox_unpublished")], before[named("events_not_fanned_out")]]).toEqual([2, 2]);
+    for (const name of ["outbox_unpublished_age_seconds", "events_not_fanned_out_age_seconds"]) {
+      expect(before[named(name)]).toBeGreaterThanOrEqual(40);
+      expect(before[named(name)]).toBeLessThan(60);
+    }
+    await watch.checkOnce();
+    await relayOnce({ ...bed.context, nats: link, stream });
+    const after = await read();
+    expect([after[named("outbox_unpublished")], after[named("outbox_unpublished_age_seconds")]]).toEqual([0, 0]);
+    expect(after[named("events_not_fanned_out")]).toBe(2);
+  });
+
+  it("keep apart what waits at a dead endpoint, at a stopped one and at a good one", async () => {
+    const [dead, good] = [await Receiver.start(), receiver];
+    onTestFinished(() => dead.close());
+    const other = bed.context.entropy.uuid();
+    const deadKey = await bed.addEndpoint({ merchantId, url: dead.url });
+    dead.answerWith({ status: 500 });
+    for (let count = 0; count < 5; count++) await tellAndFanOut();
+    for (let count = 0; count < 3; count++) await deliverSeen();
+    await bed.setClockAhead("2 hours");
+    await bed.addEndpoint({ merchantId: other, url: good.url });
+    await tellAndFanOut(other);
+    const samples = await read();
+    expect(samples[ofClass("webhook_endpoints", "failing")]).toBe(1);
+    expect(samples[ofClass("webhook_endpoints", "healthy")]).toBe(1);
+    expect(samples[ofClass("webhook_deliveries_due", "failing")]).toBe(5);
+    expect(samples[ofClass("webhook_deliveries_due_age_seconds", "failing")]).toBeGreaterThan(6_000);
+    expect(samples[ofClass("webhook_deliveries_due", "healthy")]).toBe(1);
+    expect(samples[ofClass("webhook_deliveries_due_age_seconds", "healthy")]).toBeLessThan(30);
+    await bed.change((tx) => pauseEndpoint(tx, deadKey));
+    const paused = await read();
+    expect(paused[ofClass("webhook_deliveries_due", "failing")]).toBe(0);
+    expect(paused[ofClass("webhook_deliveries_due", "paused")]).toBe(5);
+  });
+
+  it("read no table as a whole, and never more than a bounded part of an index", async () => {
+    const statements: string[] = [];
+    class Watched extends Database {
+      override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+        statements.push(statement.text);
+        return super.query<Row>(statement, values);
+      }
+    }
+    await loadWebhookFigures(new Watched(bed.context.database.pool));
+    // As with many rows: in a small table it is as good to read and sort them all.
+    for (const way of ["seqscan", "bitmapscan", "sort"]) await bed.rows(`SET enable_${way} = off`);
+    const plans = [];
+    for (const text of statements) {
+      const rows = await bed.rows<{ "QUERY PLAN": string }>(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
+      plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+    }
+    await bed.rows("RESET ALL");
+    expect(plans).toEqual([
+      expect.stringMatching(/Limit\n *-> {2}Index Scan using outbox_event_to_publish on outbox_event/),
+      expect.stringMatching(/Limit\n *-> {2}Index (Only )?Scan using outbox_event_to_fan_out on outbox_event/),
+      expect.stringMatching(
+        /Limit(.|\n)*Index Only Scan using delivery_due on delivery\n *Index Cond: \(\(endpoint_id = /,
+      ),
+    ]);
+  });
+});
+
+describe("tries", () => {
+  it("are counted by outcome and by the breaker before them, with their time and that of the delivery", async () => {
+    await bed.addEndpoint({ merchantId, url: receiver.url });
+    const answers = [
+      { status: 500 },
+      { status: 429 },
+      "reset",
+      { status: 404 },
+      { status: 302 },
+      { status: 200 },
+    ] as const;
+    for (const answer of answers) {
+      await bed.rows("UPDATE endpoint SET probe_at = now() WHERE probe_at IS NOT NULL");
+      receiver.answerWith(answer);
+      await tellAndFanOut();
+      expect(await deliverSeen()).toHaveLength(1);
+    }
+    const samples = await read();
+    const tries = (outcome: string, endpointClass = "healthy") =>
+      samples[named("webhook_tries_total", `outcome="${outcome}",endpoint_class="${endpointClass}"`)];
+    expect(["5xx", "429", "connection_lost", "4xx", "3xx"].map((outcome) => tries(outcome))).toEqual([1, 1, 1, 1, 1]);
+    expect([tries("2xx"), tries("2xx", "failing")]).toEqual([0, 1]);
+    expect(samples[named("webhook_try_duration_seconds_count")]).toBe(6);
+    expect(samples[ofClass("webhook_delivery_seconds_count", "failing")]).toBe(1);
+    expect(samples[ofClass("webhook_delivery_seconds_count", "healthy")]).toBeUndefined();
+  });
+
+  it("take the latency from the event to its first 2xx answer, retries included", async () => {
+    await bed.addEndpoint({ merchantId, url: receiver.url });
+    receiver.answerWith({ status: 503 });
+    await tellAndFanOut();
+    await deliverSeen();
+    await bed.setClockAhead("20 seconds");
+    receiver.answerWith({ status: 204 });
+    await deliverSeen();
+    const samples = await read();
+    expect(samples[ofClass("webhook_delivery_seconds_sum", "healthy")]).toBeGreaterThanOrEqual(20);
+    expect(samples[ofClass("webhook_delivery_seconds_sum", "healthy")]).toBeLessThan(40);
+  });
+
+  it("count the deliveries that are given up and the endpoints that are disabled", async () => {
+    await bed.addEndpoint({ merchantId, url: receiver.url });
+    await tellAndFanOut();
+    await bed.rows("UPDATE delivery SET tries = 9 WHERE status = 'PENDING'");
+    receiver.answerWith({ status: 410 });
+    await deliverSeen();
+    const samples = await read();
+    expect(samples[named("webhook_deliveries_exhausted_total")]).toBe(1);
+    expect(samples[named("webhook_endpoints_disabled_total", 'because="GONE"')]).toBe(1);
+    expect(samples[named("webhook_tries_total", 'outcome="410",endpoint_class="healthy"')]).toBe(1);
+    expect(samples[ofClass("webhook_endpoints", "disabled")]).toBe(1);
+  });
+});
+
+describe("the stream", () => {
+  it("shows its state and what the workers have not fetched, and no lag that nobody can know", async () => {
+    await watch.checkOnce();
+    await (await link.connection().jetstreamManager()).streams.purge(stream.name);
+    await link.connection().jetstream().publish("payments.test.v1.x.y", "waits");
+    const samples = await read();
+    expect(samples[named("event_stream_state", 'state="in_order"')]).toBe(1);
+    expect(samples[named("event_stream_state", 'state="refused"')]).toBe(0);
+    expect(samples[named("nats_connected")]).toBe(1);
+    expect(samples[named("event_consumer_pending")]).toBe(1);
+    expect(samples[named("event_consumer_unacknowledged")]).toBe(0);
+    await (await link.connection().jetstreamManager()).streams.delete(stream.name);
+    const gone = await read();
+    expect(gone[named("event_consumer_pending")]).toBeUndefined();
+    expect(gone[named("nats_connected")]).toBe(1);
+  });
+});
+
+describe("GET /ready", () => {
+  it("is 503 with what to do while something is out of order", async () => {
+    const readiness = vi.fn(() => ({ isReady: true, lines: ["test: event stream in_order"] }));
+    const server = createMetricsServer({ registry, refresh: async () => {}, readiness, reportBug: () => {} });
+    onTestFinished(() => void server.close());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const get = async () => {
+      const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ready`);
+      return [response.status, await response.text()];
+    };
+    expect(await get()).toEqual([200, "test: event stream in_order\n"]);
+    readiness.mockReturnValue({ isReady: false, lines: ["test: event stream PAYMENTS_TEST_V1 is sealed"] });
+    expect(await get()).toEqual([503, "test: event stream PAYMENTS_TEST_V1 is sealed\n"]);
+  });
+});
