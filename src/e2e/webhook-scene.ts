@@ -5,6 +5,7 @@ import { expect, inject } from "vitest";
 import type { RoleProcess } from "../demo/roles.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type Arrival, checkArrivals } from "../simulation/webhooks/check-arrivals.ts";
+import { readToldEvents } from "../simulation/webhooks/told-events.ts";
 import { type SiteEndpoint, WebhookSite, webhookSitePorts } from "../simulation/webhooks/webhook-site.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
@@ -74,7 +75,7 @@ export class Act {
     arrivals?: readonly Arrival[],
   ): Promise<readonly string[]> {
     await expect.poll(() => this.#open(), patience).toEqual([]);
-    const told = await this.#scene.site.readTold(this.merchantId);
+    const told = await readToldEvents((sql, values) => this.#scene.site.query(sql, values), this.merchantId);
     expect(told.length).toBeGreaterThan(0);
     const { violations, repeated } = checkArrivals(told, arrivals ?? this.arrivals(), mayRepeat);
     expect(violations).toEqual([]);

@@ -21,7 +21,6 @@ import { createLogger } from "../../platform/log.ts";
 import { NatsCluster } from "../../testing/nats-cluster.ts";
 import { PostgresKeeper } from "../chaos/server-keeper.ts";
 import { Tally } from "../chaos/tally.ts";
-import type { ToldEvent } from "./check-arrivals.ts";
 
 /** Where a site is, and on how many nats-servers it runs. */
 export type WebhookSiteOptions = {
@@ -127,24 +126,6 @@ export class WebhookSite {
     await core.database.query(endSession, [sessionId]);
     await expireSession(core, sessionId);
     return encodeId("ps", sessionId);
-  }
-
-  /** Every event of a merchant, with the endpoints that it was to go to. */
-  async readTold(merchantId: string): Promise<ToldEvent[]> {
-    type Row = { id: string; session_id: string; sequence: number; hash: string; endpoints: string[] };
-    const rows = await this.query<Row>(
-      `SELECT o.id, o.session_id, o.sequence, encode(sha256(o.body), 'hex') AS hash,
-         ARRAY(SELECT e.id FROM endpoint e WHERE e.merchant_id = o.merchant_id) AS endpoints
-       FROM outbox_event o WHERE o.merchant_id = $1`,
-      [merchantId],
-    );
-    return rows.map((row) => ({
-      eventId: encodeId("evt", row.id),
-      sessionId: row.session_id,
-      sequence: row.sequence,
-      bodyHash: row.hash,
-      endpoints: row.endpoints.map((id) => encodeId("we", id)),
-    }));
   }
 
   /** A statement as the tables' owner, over a connection of its own: the database may have been restarted before. */
