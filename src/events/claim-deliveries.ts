@@ -52,7 +52,7 @@ const claimDue: Statement = {
              least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
                (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
                                                   AND u.next_at > (SELECT app.clock())),
-               greatest(4, 2 * $2 / cardinality($1))) AS free
+               greatest(4, 2 * $2::int / cardinality($1::uuid[]))) AS free
            FROM endpoint e WHERE e.id = ANY ($1::uuid[])
          ), waiting AS (
            SELECT d.*, room.merchant_id, room.is_failing,

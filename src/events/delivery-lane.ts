@@ -1,10 +1,14 @@
 /** Keeps a worker's deliveries going: many at once, none waiting for another, never more than the worker can hold. */
 import { type Loop, runLoop } from "../platform/loop.ts";
-import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
+import { type Claim, type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { type DeliverContext, deliver } from "./deliver.ts";
 
 // A delivery under way is a socket, a body of a few KiB and a timer.
 const underWayMax = 512;
+// A merchant's endpoints are often one server, and hang together: two at their full window leave room for the others.
+const underWayOfMerchantMax = 128;
+// Endpoints that fail may take 15 s each time. However many there are, half of the lane is for those that do not.
+const underWayOfFailingMax = 256;
 // Retries fall due without anybody hinting; a second is little beside their schedule.
 const lookEverywhereMs = 1_000;
 
@@ -12,8 +16,9 @@ const lookEverywhereMs = 1_000;
 export class DeliveryLane {
   readonly #context: DeliverContext;
   readonly #loop: Loop;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Map<Promise<void>, ClaimedDelivery>();
   #hinted = new Set<string>();
+  #hintedMerchants = new Set<string>();
   #lookedEverywhereAt = Number.NEGATIVE_INFINITY;
 
   constructor(context: DeliverContext) {
@@ -36,7 +41,7 @@ export class DeliveryLane {
   /** Claims no more, and resolves when what is under way is recorded: at most one post's time. */
   async close(): Promise<void> {
     await this.#loop.close();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#underWay.keys());
   }
 
   async #claimOnce(): Promise<boolean> {
@@ -46,20 +51,32 @@ export class DeliveryLane {
     const claimed = await claimDeliveries(this.#context.database, {
       leaseToken: this.#context.entropy.uuid(),
       limit,
-      endpointIds: this.#whereToLook(),
+      where: this.#whereToLook(),
+      shares: this.#shares(),
     });
     for (const delivery of claimed) this.#start(delivery);
     return false;
   }
 
-  /** The endpoints that were hinted at or, once a second however many those are, all. */
-  #whereToLook(): string[] | undefined {
-    const hinted = [...this.#hinted];
+  /** What was hinted at or, once a second however much that is, everything. */
+  #whereToLook(): Claim["where"] {
+    const where = { endpointIds: [...this.#hinted], merchantIds: [...this.#hintedMerchants] };
     this.#hinted = new Set();
+    this.#hintedMerchants = new Set();
     const everywhere = performance.now() - this.#lookedEverywhereAt >= lookEverywhereMs;
-    if (hinted.length > 0 && !everywhere) return hinted;
+    if (where.endpointIds.length > 0 && !everywhere) return where;
     this.#lookedEverywhereAt = performance.now();
     return undefined;
+  }
+
+  #shares(): NonNullable<Claim["shares"]> {
+    const underWay = new Map<string, number>();
+    let failing = 0;
+    for (const { merchant_id, is_failing } of this.#underWay.values()) {
+      underWay.set(merchant_id, (underWay.get(merchant_id) ?? 0) + 1);
+      if (is_failing) failing += 1;
+    }
+    return { underWay, ofMerchant: underWayOfMerchantMax, ofFailing: underWayOfFailingMax - failing };
   }
 
   #start(delivery: ClaimedDelivery): void {
@@ -70,9 +87,12 @@ export class DeliveryLane {
         (error: unknown) => this.#context.log.error({ err: error }, "a delivery could not be tried or recorded"),
       )
       .finally(() => {
+        // Its merchant was held back: another endpoint of the same may be next.
+        const isFull = this.#shares().underWay.get(delivery.merchant_id) === underWayOfMerchantMax;
+        if (isFull) this.#hintedMerchants.add(delivery.merchant_id);
         this.#underWay.delete(done);
         this.hint([delivery.endpoint_id]);
       });
-    this.#underWay.add(done);
+    this.#underWay.set(done, delivery);
   }
 }
