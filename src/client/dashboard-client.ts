@@ -22,6 +22,7 @@ import {
   type WebhookTryJson,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { type WebhookEndpointJson, WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { type WebhookNoticeJson, WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
 import { type WorkItemJson, WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type CallOptions, createGrpcClient } from "./grpc-client.ts";
@@ -35,6 +36,9 @@ export type WorkItemView = WorkItemJson;
 
 /** A webhook endpoint as the rpcs show it. */
 export type EndpointView = WebhookEndpointJson;
+
+/** A notice about an endpoint as the rpcs show it. */
+export type NoticeView = WebhookNoticeJson;
 
 /** A webhook delivery as the rpcs show it. */
 export type DeliveryView = WebhookDeliveryJson;
@@ -83,6 +87,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     routingRules: clientOf(RoutingRuleService),
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),
+    notices: clientOf(WebhookNoticeService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     workList: clientOf(WorkListService),

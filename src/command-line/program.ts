@@ -10,6 +10,7 @@ import { keysCommand } from "./keys.ts";
 import { listenCommand } from "./listen.ts";
 import { merchantsCommand } from "./merchant.ts";
 import { migrateCommand } from "./migrate.ts";
+import { noticeCommand } from "./notice.ts";
 import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
 import { reconciliationCommand } from "./reconciliation.ts";
@@ -40,6 +41,7 @@ export function createProgram(): Command {
     endpointCommand(),
     deliveryCommand(),
     listenCommand(),
+    noticeCommand(),
     auditCommand(),
     workListCommand(),
     reconciliationCommand(),

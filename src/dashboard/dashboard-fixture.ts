@@ -18,7 +18,7 @@ import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { startSandbox } from "../gateways/sandbox/main.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
-import { encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
@@ -78,6 +78,14 @@ export async function startDashboardFixture() {
         VALUES ($1, 'STRAY_HOLD', $2, $3, $1, $4)`;
       await database.query({ name: "open_item", text }, [id, merchant.id, sessionId, detail]);
       return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
+    },
+    /** A new notice about an endpoint of the merchant. */
+    async openNotice(endpointId: string): Promise<string> {
+      const id = systemEntropy.uuid();
+      const text = `INSERT INTO endpoint_notice (id, merchant_id, endpoint_id, kind, failing_since, status_code)
+        VALUES ($1, $2, $3, 'FAILING_24_HOURS', app.clock() - interval '25 hours', 503)`;
+      await database.query({ name: "open_notice", text }, [id, merchant.id, decodeId("we", endpointId)]);
+      return encodeId("ntc", id);
     },
     /** Tells an event of a new session, or of this one, and makes its deliveries. */
     async tellEvent(sessionUuid?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {

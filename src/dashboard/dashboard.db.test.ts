@@ -100,6 +100,10 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     ReplayWebhookDelivery: delivery,
     RecoverWebhookDeliveries: () => ({ ...endpoint(), since: "2026-01-01T00:00:00Z" }),
     ListWebhookEvents: () => ({ ...scope, fromNow: true }),
+    AcknowledgeWebhookNotice: async () => ({ ...scope, noticeId: await dashboard.openNotice(ids.endpointId) }),
+    ListWebhookNotices: () => scope,
+    SetNoticeAddresses: () => ({ ...scope, addresses: ["ops@example.com"] }),
+    GetNoticeAddresses: () => scope,
     DisableWebhookEndpoint: endpoint,
     EnableWebhookEndpoint: endpoint,
     RemoveWebhookEndpoint: endpoint,
@@ -171,7 +175,7 @@ describe("the dashboard's rpcs", () => {
       expect(await lastRow(), method.name).toMatchObject({
         actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
         action: method.name,
-        subject: expect.stringMatching(/^((mer|gc|we|wi)_\w{26}|installation)/),
+        subject: expect.stringMatching(/^((mer|gc|we|wi|ntc)_\w{26}|installation)/),
         request_id: expect.stringMatching(/^req_\w{26}$/),
       });
       const secrets = [answer.key, answer.signingSecret, "sandbox_test_every-rpc"].filter(Boolean) as string[];
@@ -197,6 +201,7 @@ function restOf(method: DescMethod): Record<string, JsonValue> {
     endpointId: "we_01h455vb4pex5vsknk084sn02q",
     url: "https://shop.example.com/webhooks",
     workItemId: "wi_01h455vb4pex5vsknk084sn02q",
+    noticeId: "ntc_01h455vb4pex5vsknk084sn02q",
     note: "looked at",
     eventId: "evt_01h455vb4pex5vsknk084sn02q",
     since: "2026-01-01T00:00:00Z",

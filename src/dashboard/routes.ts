@@ -10,6 +10,7 @@ import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
 import { WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
@@ -22,6 +23,7 @@ import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
+import { createWebhookNoticeService } from "./webhook-notices-rpc.ts";
 import { createWorkListService } from "./work-list-rpc.ts";
 
 /** Every service of the package dashboard.v1. */
@@ -32,6 +34,7 @@ export const dashboardServices: readonly DescService[] = [
   RoutingRuleService,
   WebhookEndpointService,
   WebhookDeliveryService,
+  WebhookNoticeService,
   SettingsService,
   AuditService,
   WorkListService,
@@ -48,6 +51,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(RoutingRuleService, createRoutingRuleService(), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
+    router.service(WebhookNoticeService, createWebhookNoticeService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(), guarded);
     router.service(WorkListService, createWorkListService(parts), guarded);
