@@ -5,7 +5,7 @@ import type { Core } from "../core/core.ts";
 import type { RawNotification } from "../gateways/connector.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import type { RequestLimits, TellLimits } from "./request-limits/request-limits.ts";
+import type { RequestLimits } from "./request-limits/request-limits.ts";
 
 /** One environment as the edge needs it. Which one it is shows only in `name`, and only the wire formats use it. */
 export type EdgeEnvironment = {
@@ -31,9 +31,6 @@ export type Caller =
 
 /** Set by authentication before a handler runs. */
 export const callerKey = createContextKey<Caller>({ type: "anonymous" }, { description: "caller" });
-
-/** Puts the fields of the caller's limits on the answer. */
-export const tellLimitsKey = createContextKey<TellLimits>(() => {}, { description: "limits of the caller" });
 
 /** The request's id, also in its Request-Id header and in every log line about it. */
 export const requestIdKey = createContextKey("", { description: "request id" });

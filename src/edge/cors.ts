@@ -4,7 +4,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 // Two hours: the longest that Chromium keeps a preflight's answer.
 const preflightSeconds = 7200;
 const requestHeaders =
-  "authorization, content-type, connect-protocol-version, connect-timeout-ms, x-user-agent, x-grpc-web";
+  "authorization, content-type, connect-protocol-version, connect-timeout-ms, grpc-timeout, x-user-agent, x-grpc-web";
+// gRPC-Web has the status of a refusal among the headers.
+const exposedHeaders =
+  "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";
 
 /** Sets the CORS headers for a call from a page; true when it was a preflight, which is then answered. */
 export function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
@@ -12,7 +15,7 @@ export function answerCors(request: IncomingMessage, response: ServerResponse): 
   if (typeof origin !== "string") return false;
   response.setHeader("access-control-allow-origin", origin);
   response.setHeader("vary", "origin");
-  response.setHeader("access-control-expose-headers", "request-id, retry-after, ratelimit, ratelimit-policy");
+  response.setHeader("access-control-expose-headers", exposedHeaders);
   if (request.method !== "OPTIONS") return false;
   response.writeHead(204, {
     "access-control-allow-methods": "POST",

@@ -7,15 +7,17 @@ import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild
 import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
 import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
-import { requestIdKey, tellLimitsKey } from "./caller.ts";
+import { type Caller, callerKey, requestIdKey } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
-import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
+import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
 import { sendGrpcStatus } from "./rpc-form.ts";
 import { refuseBody } from "./strict-connect-json.ts";
 
-/** One call: who is called, with the guard before it, by whom, and for how long. */
+/** One call: what is called, with the guard before it, by whom, and for how long. */
 export type GrpcUnaryCall = {
   readonly target: Target;
+  /** Runs before the body is read; rejects to refuse. */
+  readonly authenticate: () => Promise<Caller>;
   readonly invoke: Invoke;
   readonly request: AnyRequest;
   readonly response: AnyResponse;
@@ -24,18 +26,19 @@ export type GrpcUnaryCall = {
   readonly stopping: AbortSignal;
 };
 
-/** Answers the call. Rejects with what nobody has worded yet: an overdue answer, or a bug of ours before the guard. */
+/** Answers the call. Rejects with what nobody has worded yet: a caller refused, an overdue answer, or a bug of ours before the guard. */
 export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
   const { target, invoke, request, response, deadline } = grpc;
   const signal = AbortSignal.any([deadline.signal, grpc.stopping]);
   // node's HTTP/2 requests have the same shape, though not the same type.
   const call = openCall(target, request as never, response as never, { protocolName: "grpc", signal });
   const { values } = call.context;
-  values.set(requestIdKey, requestIdOf(request)).set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
+  values.set(requestIdKey, requestIdOf(request));
   const leave = () => deadline.cancel();
   response.once("close", leave);
   try {
     const answer = await deadline.limit(async () => {
+      values.set(callerKey, await grpc.authenticate());
       const message = await readMessage(target, request, response, values);
       // Nothing begins for a caller that is gone already.
       deadline.signal.throwIfAborted();
@@ -43,7 +46,7 @@ export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
     });
     sendMessage(response, call, toBinary(target.method.output, answer));
   } catch (error) {
-    if (response.destroyed || deadline.isCancelled) return;
+    if (deadline.isCancelled) return;
     if (!(error instanceof ConnectError)) throw error;
     sendGrpcStatus(response as Http2ServerResponse, error);
   } finally {
@@ -51,7 +54,7 @@ export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
   }
 }
 
-/** The message, or an empty one whose mistakes the guard tells in its turn: whoever is not known learns nothing about a body. */
+/** The message, or an empty one whose mistakes the guard tells in its turn. */
 async function readMessage(
   { method }: Target,
   request: AnyRequest,
@@ -69,8 +72,8 @@ async function readMessage(
 
 // Answers are a few KiB and their readers are near: compressing them would cost more than it saves.
 function sendMessage(response: AnyResponse, call: Call, message: Uint8Array): void {
-  if (response.destroyed) return;
   const http2 = response as Http2ServerResponse;
+  if (http2.stream.destroyed) return;
   for (const [name, value] of call.headersSet() ?? []) http2.setHeader(name, value);
   http2.addTrailers({ ...Object.fromEntries(call.trailersSet() ?? []), "grpc-status": "0" });
   http2.writeHead(200, { "content-type": "application/grpc+proto" }).end(frameOf("grpc", message));

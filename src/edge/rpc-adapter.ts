@@ -2,7 +2,7 @@
  * Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict bodies and
  * deadlines, and a shorter way for unary gRPC.
  */
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -21,12 +21,13 @@ import {
 import { bodyBytesMax } from "../limits.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
 import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
-import { requestIdKey, tellLimitsKey } from "./caller.ts";
+import { type Caller, callerKey, requestIdKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { toDomainError } from "./error-mapping.ts";
 import { answerGrpcUnary } from "./grpc-unary.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
+import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
 import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
@@ -37,6 +38,7 @@ export type RpcAdapter = (request: AnyRequest, response: AnyResponse) => Promise
 type UniversalHandler = ConnectRouter["handlers"][number];
 type Call = {
   readonly handler: UniversalHandler;
+  readonly authenticate: () => Promise<Caller>;
   readonly form: RpcForm;
   readonly deadline: Deadline;
   /** Whether the edge's own guard stands before the method, and tells what is wrong with a body in its turn. */
@@ -72,24 +74,33 @@ export function createRpcAdapter(
       const form = requireForm(handler.method, request, options.grpc);
       const timeoutMs = timeoutOf(request);
       deadline = handler.method.methodKind === "unary" ? Deadline.ofUnary(timeoutMs) : new Deadline(timeoutMs);
+      const authenticate = () => callerOf(parts, handler.method, request);
       const target = form === "grpc" ? targets.get(path) : undefined;
       if (target !== undefined) {
-        await answerGrpcUnary({ target, invoke, request, response, deadline, stopping: parts.stopping });
+        const { stopping } = parts;
+        await answerGrpcUnary({ target, authenticate, invoke, request, response, deadline, stopping });
         return true;
       }
-      const call = { handler, form, deadline, isGuarded: guarded.has(handler.service.typeName) };
+      const call = { handler, authenticate, form, deadline, isGuarded: guarded.has(handler.service.typeName) };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client went away while its answer was written.
       if (error instanceof ConnectError && error.code === Code.Aborted) return true;
       const domainError = toDomainError(error);
-      if (domainError.code === "internal" || response.headersSent) throw error;
+      if (response.headersSent) throw error;
+      if (domainError.code === "internal") parts.reportBug(error, requestIdOf(request));
       sendRefusal(parts.style, request, response, domainError);
     } finally {
       deadline?.clear();
     }
     return true;
   };
+}
+
+/** Who calls, by the headers alone: nobody has a body read without a credential, or above the limit. */
+function callerOf(parts: EdgeParts, method: DescMethod, request: AnyRequest): Promise<Caller> {
+  const tellLimits = (fields: LimitFields) => setAnswerHeaders(request, fields);
+  return parts.authenticate(method, request.headers.authorization ?? null, tellLimits);
 }
 
 /** The router, which also notes where the unary calls of guarded services go. */
@@ -116,14 +127,13 @@ function recordingTargets(
 const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding", "content-length"];
 
 function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
-  const values = createContextValues()
-    .set(requestIdKey, requestIdOf(request))
-    .set(tellLimitsKey, (fields) => setAnswerHeaders(request, fields));
+  const values = createContextValues().set(requestIdKey, requestIdOf(request));
   const plain = universalRequestFromNodeRequest(request as never, response as never, undefined, values);
   for (const name of consumedHeaders) plain.header.delete(name);
   if (call.form === "proto") plain.header.delete("content-encoding");
   const signal = AbortSignal.any([plain.signal, call.deadline.signal]);
   const answered = async () => {
+    values.set(callerKey, await call.authenticate());
     const body =
       call.handler.method.methodKind === "unary" ? await readUnary(call, request, response, values) : plain.body;
     // Nothing begins for a caller that is gone already.

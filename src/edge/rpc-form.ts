@@ -63,6 +63,8 @@ export function sendRefusal(style: ErrorStyle, request: AnyRequest, response: An
  * clients look for a status. Nothing may have been written before.
  */
 export function sendGrpcStatus(response: Http2ServerResponse, error: ConnectError): void {
+  // Its caller has gone: node's HTTP/2 throws where HTTP/1.1 lets the bytes fall.
+  if (response.stream.destroyed) return;
   const headers = { ":status": 200, ...response.getHeaders(), "content-type": "application/grpc+proto" };
   response.stream.respond({ ...headers, ...statusOf(error) }, { endStream: true });
 }

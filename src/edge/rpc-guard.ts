@@ -1,10 +1,9 @@
-/** What stands in front of every rpc on Connect and gRPC: authentication, validation, and one wording of errors. */
+/** What stands in front of every rpc on Connect and gRPC once its caller is known: validation, and one wording of errors. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { DomainError } from "../platform/errors.ts";
-import type { Authenticate } from "./authenticate.ts";
-import { callerKey, requestIdKey, tellLimitsKey } from "./caller.ts";
+import { requestIdKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
 import { findProblems } from "./strict-connect-json.ts";
 
@@ -12,11 +11,7 @@ import { findProblems } from "./strict-connect-json.ts";
 export type ReportBug = (error: unknown, requestId: string) => void;
 
 /** The interceptor that REST's transcoder has no need of, because it does the same by itself. */
-export function createRpcGuard(options: {
-  authenticate: Authenticate;
-  style: ErrorStyle;
-  reportBug: ReportBug;
-}): Interceptor {
+export function createRpcGuard(options: { style: ErrorStyle; reportBug: ReportBug }): Interceptor {
   return (next) => async (request) => {
     const requestId = request.contextValues.get(requestIdKey);
     const refusal = (error: unknown) => {
@@ -25,17 +20,7 @@ export function createRpcGuard(options: {
       return toConnectError(options.style, domainError, requestId);
     };
     try {
-      request.contextValues.set(
-        callerKey,
-        await options.authenticate(
-          request.method,
-          request.header.get("authorization"),
-          request.contextValues.get(tellLimitsKey),
-        ),
-      );
-      if (!request.stream) {
-        requireNoProblems(request);
-      }
+      if (!request.stream) requireNoProblems(request);
       // The deadline passed meanwhile: nothing is begun that nobody waits for.
       if (request.signal.reason instanceof DomainError) throw request.signal.reason;
       const response = await next(request);

@@ -34,12 +34,13 @@ export class WireClient {
     this.session.on("error", () => {});
   }
 
-  async call(path: string, headers: OutgoingHttpHeaders, body: Uint8Array): Promise<WireAnswer> {
+  /** Without a body its sending is never begun, and never ended either. */
+  async call(path: string, headers: OutgoingHttpHeaders, body?: Uint8Array): Promise<WireAnswer> {
     const bodyless = headers[":method"] === "GET";
     const stream = this.session.request({ ":method": "POST", ":path": path, ...headers }, { endStream: bodyless });
     // An answer may come before everything is sent; what is then cut off is no failure of the call.
     stream.on("error", () => {});
-    if (!bodyless) stream.end(body);
+    if (!bodyless && body !== undefined) stream.end(body);
     let received: Record<string, unknown> = {};
     stream.on("response", (head) => {
       received = head;
