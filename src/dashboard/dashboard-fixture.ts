@@ -71,22 +71,7 @@ export async function startDashboardFixture() {
     },
     /** Revokes every token with this label. */
     dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
-    /** A new item in the work list, about the merchant. */
-    async openItem(detail: string): Promise<{ workItemId: string; sessionId: string }> {
-      const [id, sessionId] = [systemEntropy.uuid(), systemEntropy.uuid()];
-      const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
-        VALUES ($1, 'STRAY_HOLD', $2, $3, $1, $4)`;
-      await database.query({ name: "open_item", text }, [id, merchant.id, sessionId, detail]);
-      return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
-    },
-    /** A new notice about an endpoint of the merchant. */
-    async openNotice(endpointId: string): Promise<string> {
-      const id = systemEntropy.uuid();
-      const text = `INSERT INTO endpoint_notice (id, merchant_id, endpoint_id, kind, failing_since, status_code)
-        VALUES ($1, $2, $3, 'FAILING_24_HOURS', app.clock() - interval '25 hours', 503)`;
-      await database.query({ name: "open_notice", text }, [id, merchant.id, decodeId("we", endpointId)]);
-      return encodeId("ntc", id);
-    },
+    ...openers(database, merchant.id),
     /** Tells an event of a new session, or of this one, and makes its deliveries. */
     async tellEvent(sessionUuid?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
       const told = await bed.tell({ merchantId: merchant.id, ...(sessionUuid && { sessionId: sessionUuid }) });
@@ -103,6 +88,28 @@ export async function startDashboardFixture() {
       await server.close();
       await Promise.all([sandbox.close(), http.close(), accounts.pool.end()]);
       await Promise.all([bed.close(), accountsDatabase.drop()]);
+    },
+  };
+}
+
+/** Opens what a person has to look at. */
+function openers(database: Database, merchantId: string) {
+  return {
+    /** A new item in the work list, about the merchant. */
+    async openItem(detail: string): Promise<{ workItemId: string; sessionId: string }> {
+      const [id, sessionId] = [systemEntropy.uuid(), systemEntropy.uuid()];
+      const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
+        VALUES ($1, 'STRAY_HOLD', $2, $3, $1, $4)`;
+      await database.query({ name: "open_item", text }, [id, merchantId, sessionId, detail]);
+      return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
+    },
+    /** A new notice about an endpoint of the merchant. */
+    async openNotice(endpointId: string): Promise<string> {
+      const id = systemEntropy.uuid();
+      const text = `INSERT INTO endpoint_notice (id, merchant_id, endpoint_id, kind, failing_since, status_code)
+        VALUES ($1, $2, $3, 'FAILING_24_HOURS', app.clock() - interval '25 hours', 503)`;
+      await database.query({ name: "open_notice", text }, [id, merchantId, decodeId("we", endpointId)]);
+      return encodeId("ntc", id);
     },
   };
 }

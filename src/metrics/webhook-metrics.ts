@@ -22,18 +22,42 @@ const takenBucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 300, 1_800
 
 /** Registers the metrics under the brand's name. Labels are of the code's own closed lists, so their number is bounded. */
 export function createWebhookMetrics(registry: Registry, brand: string) {
-  const registers = [registry];
-  const gauge = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-    new Gauge({ name: `${brand}_${name}`, help, labelNames: ["environment", ...labels], registers });
-  const counter = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-    new Counter({ name: `${brand}_${name}`, help, labelNames: ["environment", ...labels], registers });
-  const backlog = <Label extends string>(name: string, help: string, ...labels: Label[]) => ({
-    waiting: gauge(name, help, ...labels),
-    oldest: gauge(`${name}_age_seconds`, "How long the oldest of them waits; 0 when there is none.", ...labels),
+  const make = metricMaker(registry, brand);
+  return { ...createFigureGauges(make), ...createStreamGauges(make), ...createTryMetrics(make) };
+}
+
+type Maker = ReturnType<typeof metricMaker>;
+
+/** Makes metrics that have the brand in their names and are told apart by environment. */
+function metricMaker(registry: Registry, brand: string) {
+  const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
+    name: `${brand}_${name}`,
+    help,
+    labelNames: ["environment" as const, ...labels],
+    registers: [registry],
   });
-  const unpublished = backlog("outbox_unpublished", "Events that JetStream has not taken; 10000 stands for more.");
-  const notFannedOut = backlog("events_not_fanned_out", "Events without their deliveries; 10000 stands for more.");
-  const due = backlog(
+  return {
+    gauge: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+      new Gauge(describe(name, help, labels)),
+    counter: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+      new Counter(describe(name, help, labels)),
+    histogram: <Label extends string>(name: string, help: string, buckets: number[], ...labels: Label[]) =>
+      new Histogram({ ...describe(name, help, labels), buckets }),
+  };
+}
+
+function createFigureGauges({ gauge }: Maker) {
+  const backlog = <Label extends string>(name: string, help: string, ...labels: Label[]) => {
+    const waiting = gauge(name, help, ...labels);
+    const oldest = gauge(`${name}_age_seconds`, "How long the oldest of them waits; 0 when there is none.", ...labels);
+    return (shown: Record<"environment" | Label, string>, value: Backlog) => {
+      waiting.set(shown, value.waiting);
+      oldest.set(shown, value.oldestSeconds);
+    };
+  };
+  const setUnpublished = backlog("outbox_unpublished", "Events that JetStream has not taken; 10000 stands for more.");
+  const setNotFannedOut = backlog("events_not_fanned_out", "Events without their deliveries; 10000 stands for more.");
+  const setDue = backlog(
     "webhook_deliveries_due",
     "Deliveries whose time has come, at most 1000 of each endpoint. Only at healthy endpoints they should be gone soon.",
     "endpoint_class",
@@ -47,6 +71,21 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
     "webhook_figures_timestamp_seconds",
     "When the worker last read the figures from the database.",
   );
+
+  return {
+    setFigures(environment: string, figures: WebhookFigures): void {
+      setUnpublished({ environment }, figures.unpublished);
+      setNotFannedOut({ environment }, figures.notFannedOut);
+      for (const [endpoint_class, value] of Object.entries(figures.due)) setDue({ environment, endpoint_class }, value);
+      for (const [endpoint_class, count] of Object.entries(figures.endpoints)) {
+        endpoints.set({ environment, endpoint_class }, count);
+      }
+      sampled.setToCurrentTime({ environment });
+    },
+  };
+}
+
+function createStreamGauges({ gauge }: Maker) {
   const connected = gauge(
     "nats_connected",
     "Whether the worker has a connection to NATS; webhooks go out without, later.",
@@ -54,6 +93,21 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
   const streamState = gauge("event_stream_state", "1 for the state in which the worker has found its stream.", "state");
   const pending = gauge("event_consumer_pending", "Messages in the stream that the webhook workers have not fetched.");
   const unacknowledged = gauge("event_consumer_unacknowledged", "Messages fetched and not yet acknowledged.");
+
+  return {
+    setStream(environment: string, { isConnected, state, lag }: StreamFigures): void {
+      connected.set({ environment }, Number(isConnected));
+      for (const each of streamStates) streamState.set({ environment, state: each }, Number(each === state));
+      pending.remove({ environment });
+      unacknowledged.remove({ environment });
+      if (lag === undefined) return;
+      pending.set({ environment }, lag.pending);
+      unacknowledged.set({ environment }, lag.unacknowledged);
+    },
+  };
+}
+
+function createTryMetrics({ counter, histogram }: Maker) {
   const tries = counter(
     "webhook_tries_total",
     "Recorded tries of this worker by how they ended, and by the endpoint's breaker before it.",
@@ -69,26 +123,17 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
     "Endpoints disabled for what this worker heard.",
     "because",
   );
-  const tryDuration = new Histogram({
-    name: `${brand}_webhook_try_duration_seconds`,
-    help: "Duration of this worker's tries, to the end of the answer.",
-    labelNames: ["environment"],
-    buckets: tryBucketsSeconds,
-    registers,
-  });
-  const takenAfter = new Histogram({
-    name: `${brand}_webhook_delivery_seconds`,
-    help: "From the event of an outcome to its first 2xx answer.",
-    labelNames: ["environment", "endpoint_class"],
-    buckets: takenBucketsSeconds,
-    registers,
-  });
-
-  type Gauges = { waiting: Gauge; oldest: Gauge };
-  const setBacklog = ({ waiting, oldest }: Gauges, labels: Record<string, string>, value: Backlog) => {
-    waiting.set(labels, value.waiting);
-    oldest.set(labels, value.oldestSeconds);
-  };
+  const tryDuration = histogram(
+    "webhook_try_duration_seconds",
+    "Duration of this worker's tries, to the end of the answer.",
+    tryBucketsSeconds,
+  );
+  const takenAfter = histogram(
+    "webhook_delivery_seconds",
+    "From the event of an outcome to its first 2xx answer.",
+    takenBucketsSeconds,
+    "endpoint_class",
+  );
 
   return {
     /** Shows every counter from the first moment on, at 0: the first failure is an increase, too. */
@@ -98,28 +143,6 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
       }
       exhausted.inc({ environment }, 0);
       for (const because of ["GONE", "FAILING"]) disabled.inc({ environment, because }, 0);
-    },
-
-    setFigures(environment: string, figures: WebhookFigures): void {
-      setBacklog(unpublished, { environment }, figures.unpublished);
-      setBacklog(notFannedOut, { environment }, figures.notFannedOut);
-      for (const [endpoint_class, value] of Object.entries(figures.due)) {
-        setBacklog(due, { environment, endpoint_class }, value);
-      }
-      for (const [endpoint_class, count] of Object.entries(figures.endpoints)) {
-        endpoints.set({ environment, endpoint_class }, count);
-      }
-      sampled.setToCurrentTime({ environment });
-    },
-
-    setStream(environment: string, { isConnected, state, lag }: StreamFigures): void {
-      connected.set({ environment }, Number(isConnected));
-      for (const each of streamStates) streamState.set({ environment, state: each }, Number(each === state));
-      pending.remove({ environment });
-      unacknowledged.remove({ environment });
-      if (lag === undefined) return;
-      pending.set({ environment }, lag.pending);
-      unacknowledged.set({ environment }, lag.unacknowledged);
     },
 
     countTry(environment: string, seen: SeenTry): void {
