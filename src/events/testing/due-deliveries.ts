@@ -1,4 +1,5 @@
 /** Many due deliveries at once, written as rows: for claims, which look at numbers and times only. */
+import { generateSigningSecret, sealSigningSecret } from "../signing-secrets.ts";
 import type { EventsBed } from "./events-bed.ts";
 
 /** Some merchants with endpoints each, and for every endpoint the same number of due deliveries. */
@@ -10,13 +11,14 @@ export type DueDeliveries = {
   readonly sinceSeconds: number;
   readonly window?: number;
   readonly failuresInRow?: number;
+  readonly url?: string;
 };
 
 const writeAll = `WITH merchants AS MATERIALIZED (
     SELECT gen_random_uuid() AS merchant_id FROM generate_series(1, $1)
   ), endpoints AS (
     INSERT INTO endpoint (id, merchant_id, url, status, secret_sealed, verified_at, in_flight_max, failures_in_row, failing_since)
-    SELECT gen_random_uuid(), merchant_id, 'https://shop.example.com/', 'ENABLED', 'none', app.clock(), $5, $6,
+    SELECT gen_random_uuid(), merchant_id, $7, 'ENABLED', 'none', app.clock(), $5, $6,
       CASE WHEN $6 > 0 THEN app.clock() END
     FROM merchants CROSS JOIN generate_series(1, $2) RETURNING id, merchant_id
   ), sessions AS (
@@ -25,7 +27,7 @@ const writeAll = `WITH merchants AS MATERIALIZED (
     FROM merchants CROSS JOIN generate_series(1, $3) RETURNING id, merchant_id
   ), events AS (
     INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, published_at, fanned_out_at)
-    SELECT id, gen_random_uuid(), 1, 'payment_session.succeeded', merchant_id, '{}', app.clock(), app.clock(), app.clock()
+    SELECT id, gen_random_uuid(), 1, 'payment_session.succeeded', merchant_id, '{"data":{}}', app.clock(), app.clock(), app.clock()
     FROM sessions RETURNING id, session_id, merchant_id
   ), deliveries AS (
     INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
@@ -33,10 +35,17 @@ const writeAll = `WITH merchants AS MATERIALIZED (
     FROM events JOIN endpoints USING (merchant_id)
   ) SELECT merchant_id, array_agg(id) AS endpoint_ids FROM endpoints GROUP BY merchant_id`;
 
+const giveSecrets = `UPDATE endpoint SET secret_sealed = given.sealed
+  FROM unnest($1::uuid[], $2::text[]) AS given (id, sealed) WHERE endpoint.id = given.id`;
+
 /** Writes them, and names the merchants with their endpoints. */
-export async function writeDueDeliveries(bed: Pick<EventsBed, "rows">, due: DueDeliveries) {
+export async function writeDueDeliveries(bed: Pick<EventsBed, "rows" | "context">, due: DueDeliveries) {
   const { merchants, endpointsEach, dueEach, sinceSeconds, window = 64, failuresInRow = 0 } = due;
-  const values = [merchants, endpointsEach, dueEach, sinceSeconds, window, failuresInRow];
+  const url = due.url ?? "https://shop.example.com/";
+  const values = [merchants, endpointsEach, dueEach, sinceSeconds, window, failuresInRow, url];
   const rows = await bed.rows<{ merchant_id: string; endpoint_ids: string[] }>(writeAll, values);
+  const ids = rows.flatMap((row) => row.endpoint_ids);
+  const secret = generateSigningSecret(bed.context.entropy, bed.context.signingSecretPrefix);
+  await bed.rows(giveSecrets, [ids, ids.map((id) => sealSigningSecret(bed.context, id, secret))]);
   return rows.map((row) => ({ merchantId: row.merchant_id, endpointIds: row.endpoint_ids }));
 }
