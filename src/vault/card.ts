@@ -69,6 +69,12 @@ export function passesLuhn(number: string): boolean {
   return sum % 10 === 0;
 }
 
+/** Whether digits are in a known network's range, of its length, and have the right check digit. */
+export function isNetworkNumber(digits: string): boolean {
+  const rule = ruleOf(digits);
+  return rule !== undefined && isPlausibleNumber(digits, rule);
+}
+
 /** Everything that is wrong with a card at `now`; an empty list for a plausible one. */
 export function findCardProblems(card: Card, now: Date): CardProblem[] {
   const problems: CardProblem[] = [];

@@ -6,7 +6,7 @@ import { type TakenCard, takeCard } from "./card-store.ts";
 import { addressOf, type Destination, findDestination } from "./destinations.ts";
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
-import { maskCardBytes, maskCardNumbers } from "./mask.ts";
+import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 /** What forwarding a card needs. */
@@ -70,7 +70,7 @@ export async function forward(
     body: fill(taken.card),
     timeoutMs: request.timeoutMs,
   });
-  return { type: "sent", reply: masked(reply, taken.card.number), shown: shownOf(taken.card) };
+  return { type: "sent", reply: masked(reply, taken.card), shown: shownOf(taken.card) };
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
@@ -88,8 +88,8 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Record<strin
   return checked;
 }
 
-function masked(reply: GatewayReply, cardNumber: string): GatewayReply {
+function masked(reply: GatewayReply, card: MaskedCard): GatewayReply {
   if (reply.type !== "answer") return reply;
-  const headers = Object.entries(reply.headers).map(([name, value]) => [name, maskCardNumbers(value, cardNumber)]);
-  return { ...reply, headers: Object.fromEntries(headers), body: maskCardBytes(reply.body, cardNumber) };
+  const headers = Object.entries(reply.headers).map(([name, value]) => [name, maskCard(value, card)]);
+  return { ...reply, headers: Object.fromEntries(headers), body: maskCardBytes(reply.body, card) };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { maskCardBytes, maskCardNumbers } from "./mask.ts";
+import { maskCard, maskCardBytes } from "./mask.ts";
 
-const number = "4242424242424242";
+const card = { number: "4242424242424242", cvc: "739" };
+const masked = (text: string) => maskCard(text, card);
 
-describe("maskCardNumbers()", () => {
+describe("maskCard() of the card's own number", () => {
   it.each([
     ["plain", '{"n":"4242424242424242"}', '{"n":"************4242"}'],
     ["split by spaces", "card 4242 4242 4242 4242.", "card **** **** **** 4242."],
@@ -14,40 +15,76 @@ describe("maskCardNumbers()", () => {
     ["escaped in JSON", '"\\u0034242424242424242"', '"************4242"'],
     ["percent-encoded", "%34242424242424242", "************4242"],
     ["twice", "4242424242424242,4242424242424242", "************4242,************4242"],
-  ])("masks a number that is %s", (_, text, masked) => {
-    expect(maskCardNumbers(text, number)).toBe(masked);
+    ["a whole header", "4242424242424242", "************4242"],
+    ["named as a reference", '{"reference":"4242424242424242"}', '{"reference":"************4242"}'],
+    ["the end of a name", '{"id":"pi_4242424242424242"}', '{"id":"pi_************4242"}'],
+    ["a member's name", '{"4242424242424242":1}', '{"************4242":1}'],
+    ["in a UUID", "00000000-4242-4242-4242-4242deadbeef", "00000000-****-****-****-4242deadbeef"],
+  ])("masks a number that is %s", (_, text, expected) => {
+    expect(masked(text)).toBe(expected);
   });
 
-  it("masks another card's number, also when it is split", () => {
-    expect(maskCardNumbers("5555555555554444 or 3782 822463 10005", number)).toBe(
-      "************4444 or **** ****** *0005",
-    );
-  });
-
-  it("leaves what is no card number: references, times, amounts, wrong check digits", () => {
-    const text = '{"psp":"8835511210681324","at":1700000000000,"n":"4242424242424241","id":"pi_4242424242424243"}';
-    expect(maskCardNumbers(text, number)).toBe(text);
+  it("leaves JSON readable where the number was no string", () => {
+    expect(JSON.parse(masked('{"n": 4242424242424242, "amount": 4900}'))).toEqual({
+      n: "************4242",
+      amount: 4900,
+    });
   });
 });
 
-describe("maskCardNumbers() in a UUID", () => {
-  it("leaves a payment's name alone whose groups read as a card number", () => {
-    const text = '{"pspReference":"auth_f36fc872-6628-4401-8488-40043c521b92"}';
-    expect(maskCardNumbers(text, number)).toBe(text);
-    expect(maskCardNumbers("6628-4401-8488", number)).toBe("****-****-8488");
+describe("maskCard() of the CVC", () => {
+  it.each([
+    ["in JSON", '{"cvc":"739","cvv2": 739}', '{"cvc":"***","cvv2": "***"}'],
+    ["in a form", "card[cvc]=739&card%5BsecurityCode%5D=739", "card[cvc]=***&card%5BsecurityCode%5D=***"],
+  ])("masks it %s where its name stands", (_, text, expected) => {
+    expect(masked(text)).toBe(expected);
   });
 
-  it("masks the card's own number even there", () => {
-    expect(maskCardNumbers("00000000-4242-4242-4242-424242424242", number)).toBe(
-      "00000000-****-****-****-********4242",
-    );
+  it("leaves three digits alone that are named otherwise, and another value of that name", () => {
+    const text = '{"amount":739,"cvc_check":"739","cvc":"M"}';
+    expect(masked(text)).toBe(text);
+  });
+});
+
+describe("maskCard() of other numbers", () => {
+  it.each([
+    ["among words", "declined: 5555555555554444 is lost", "declined: ************4444 is lost"],
+    ["split", '{"m":"3782 822463 10005"}', '{"m":"**** ****** *0005"}'],
+    ["among words of JSON", '{"m":"5555555555554444, lost"}', '{"m":"************4444, lost"}'],
+    ["in a card's member", '{"card":{"number":"5555555555554444"}}', '{"card":{"number":"************4444"}}'],
+    [
+      "a number in a card's member",
+      '{"primary_account_number":5555555555554444}',
+      '{"primary_account_number":"************4444"}',
+    ],
+    ["in a card's field", "card%5Bnumber%5D=5555555555554444&a=1", "card%5Bnumber%5D=************4444&a=1"],
+  ])("masks one %s", (_, text, expected) => {
+    expect(masked(text)).toBe(expected);
+  });
+
+  it.each([
+    ["a string", '{"transId":"601109000007","pspReference":"4111111111111111"}'],
+    ["a number", '{"id":4111111111111111}'],
+    ["behind a byte order mark", '\u00ef\u00bb\u00bf{"transId":"4111111111111111"}'],
+    ["in a list", '{"refunds":["4111111111111111"]}'],
+    ["in a form", "txn_id=4111111111111111&status=ok"],
+    ["a whole header", "4111111111111111"],
+    ["at the end of a name", '{"id":"ch_4111111111111111"} '],
+    ["in a UUID", '{"pspReference":"auth_f36fc872-6628-4401-8488-40043c521b92"}'],
+  ])("leaves a reference alone that reads as a card number: %s", (_, text) => {
+    expect(masked(text)).toBe(text);
+  });
+
+  it("leaves what is no card number: times, amounts, wrong check digits, lengths of no network", () => {
+    const text = "psp 8835511210681324 at 1700000000000 was 4242424242424241 or 424242424242426";
+    expect(masked(text)).toBe(text);
   });
 });
 
 describe("maskCardBytes()", () => {
   it("changes no other byte, whatever the encoding", () => {
     const around = Buffer.from([0xff, 0xc3, 0xa9, 0x00]);
-    const masked = maskCardBytes(Buffer.concat([around, Buffer.from(number), around]), number);
-    expect(masked).toEqual(Buffer.concat([around, Buffer.from("************4242"), around]));
+    const bytes = Buffer.concat([around, Buffer.from(card.number), around]);
+    expect(maskCardBytes(bytes, card)).toEqual(Buffer.concat([around, Buffer.from("************4242"), around]));
   });
 });

@@ -1,5 +1,8 @@
-/** Takes card numbers out of what a gateway answers, before anybody else reads it. Pure. */
-import { brandOf, passesLuhn } from "./card.ts";
+/** Takes card data out of what a gateway answers, before anybody else reads it, and leaves the gateway's references whole. Pure. */
+import { type Card, isNetworkNumber } from "./card.ts";
+
+/** What must not be in an answer. */
+export type MaskedCard = Pick<Card, "number" | "cvc">;
 
 const shownDigits = 4;
 
@@ -7,36 +10,97 @@ const shownDigits = 4;
 const digit = (value: string) => String.raw`(?:${value}|\\u003${value}|%3${value})`;
 /** What may stand between two digits of one number: spaces, dashes, quotes and commas, in bytes. */
 const separator = "(?:%20|[^0-9A-Za-z]{0,3})";
-/** Anything else that reads as a card number: 12 to 19 digits, split by single spaces or dashes. */
-const otherNumber = "(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])";
-/**
- * Gateways name payments by UUIDs, and about one in 2 500 random ones has groups that read as a card number: masked, it would
- * name no payment any more, and the hold could be neither captured nor voided.
- */
+/** 12 to 19 digits, split by single spaces or dashes, that are no part of a longer name such as `auth_4000…`. */
+const otherNumber = "(?<![0-9A-Za-z_])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z_])";
+/** Gateways name payments by UUIDs, and about one in 2 500 random ones has groups that read as a card number. */
 const uuid = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
 const uuidOrNumber = new RegExp(`${uuid}|(?<number>${otherNumber})`, "g");
 
+/** Every string of a valid JSON text, with its colon when it is a name, and every number. */
+const jsonToken = /"(?<text>(?:[^"\\]|\\.)*)"(?<colon>\s*:)?|(?<number>-?[0-9][0-9.eE+-]*)/g;
+/** `name=value` with others after an ampersand, as forms are written: no spaces, no quotes. */
+const formShape = /^[^\s"=&<>]+=[^\s"&<>]*(?:&[^\s"=&<>]+=[^\s"&<>]*)*$/;
+const byteOrderMark = "\u00ef\u00bb\u00bf";
+
+/** Members that hold a card number when they hold anything of its form. */
+const numberName = /^(?:[a-z_-]*(?:card|account|cc)[_-]?(?:number|num|no)|number|[df]?pan)$/i;
+const cvcName = /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|verification[_-]?(?:value|code))2?$/i;
+
 /**
- * Replaces every digit but the last four of `cardNumber`, however it is split or escaped, and of any other plausible
- * card number. Lengths and separators stay.
+ * Masks a header or a body read as Latin-1. Lengths and separators stay, and the last four digits of each number.
+ * - The card's own number goes wherever it stands, however it is split or escaped.
+ * - Its CVC goes where a member of that name holds it: three digits anywhere else say nothing.
+ * - Any other number that a card could have goes where it is text: split into groups, or among other words.
+ * - A whole value of digits alone, as gateways write references, stays, unless its name says that it is a card's: one in
+ *   ten of them passes Luhn, and a hold whose reference is masked could be neither captured nor voided.
  */
-export function maskCardNumbers(text: string, cardNumber: string): string {
-  const own = new RegExp([...cardNumber].map(digit).join(separator), "g");
-  return text
-    .replace(own, maskDigits)
-    .replace(uuidOrNumber, (match, number?: string) =>
-      number !== undefined && isCardNumber(number.replace(/[ -]/g, "")) ? maskDigits(match) : match,
-    );
+export function maskCard(text: string, card: MaskedCard): string {
+  const own = new RegExp([...card.number].map(digit).join(separator), "g");
+  return maskOthers(text, card).replace(own, maskDigits);
 }
 
 /** The same for an answer's bytes, whatever their encoding: Latin-1 maps each byte to one character and back. */
-export function maskCardBytes(bytes: Uint8Array, cardNumber: string): Uint8Array {
-  return Buffer.from(maskCardNumbers(Buffer.from(bytes).toString("latin1"), cardNumber), "latin1");
+export function maskCardBytes(bytes: Uint8Array, card: MaskedCard): Uint8Array {
+  return Buffer.from(maskCard(Buffer.from(bytes).toString("latin1"), card), "latin1");
 }
 
-/** A known network and a right check digit: gateways' own numeric references rarely have both. */
-function isCardNumber(digits: string): boolean {
-  return brandOf(digits) !== "unknown" && passesLuhn(digits);
+function maskOthers(text: string, card: MaskedCard): string {
+  if (isJson(text)) return maskJson(text, card);
+  if (formShape.test(text)) return maskForm(text, card);
+  return isWhole(text) ? text : maskText(text);
+}
+
+function isJson(text: string): boolean {
+  const bare = text.startsWith(byteOrderMark) ? text.slice(byteOrderMark.length) : text;
+  // A lone number is JSON too, and a whole value in any reading.
+  if (!/^\s*[[{"]/.test(bare)) return false;
+  try {
+    JSON.parse(bare);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function maskJson(json: string, card: MaskedCard): string {
+  let name = "";
+  return json.replace(jsonToken, (...found: unknown[]) => {
+    const { text, colon, number } = found.at(-1) as { text?: string; colon?: string; number?: string };
+    if (number !== undefined) {
+      const masked = number === card.number ? maskDigits(number) : maskValue(name, number, card);
+      // Still JSON, or the rest of the answer could not be read.
+      return masked === number ? number : `"${masked}"`;
+    }
+    if (colon === undefined) return `"${maskValue(name, text ?? "", card)}"`;
+    name = text ?? "";
+    return `"${maskText(name)}"${colon}`;
+  });
+}
+
+function maskForm(form: string, card: MaskedCard): string {
+  const maskPair = (pair: string) => {
+    const equals = pair.indexOf("=");
+    const path = pair.slice(0, equals).replaceAll(/%5B/gi, "[").replaceAll(/%5D/gi, "]");
+    const name = /\[([^[\]]+)\]$/.exec(path)?.[1] ?? path;
+    return `${pair.slice(0, equals)}=${maskValue(name, pair.slice(equals + 1), card)}`;
+  };
+  return form.split("&").map(maskPair).join("&");
+}
+
+function maskValue(name: string, value: string, { cvc }: MaskedCard): string {
+  if (value === cvc && cvcName.test(name)) return "*".repeat(value.length);
+  return isWhole(value) && !numberName.test(name) ? value : maskText(value);
+}
+
+/** Digits alone: a reference, a time, an amount. */
+function isWhole(value: string): boolean {
+  return /^[0-9]+$/.test(value);
+}
+
+function maskText(text: string): string {
+  return text.replace(uuidOrNumber, (match, number?: string) =>
+    number !== undefined && isNetworkNumber(number.replace(/[ -]/g, "")) ? maskDigits(match) : match,
+  );
 }
 
 function maskDigits(match: string): string {
