@@ -29,9 +29,11 @@ export type EdgeBenchTurns = {
   readonly postgres: BenchBed["postgres"];
 };
 
-/** How the contestants are called in the turns. */
+/** How we are called in the turns. */
 export const ours = "Switchyard";
+/** How the peer of REST is called. */
 export const restPeer = "Fastify + pg";
+/** How the peer of gRPC is called. */
 export const grpcPeer = "grpc-js + pg";
 
 const vaultOrigin = "http://127.0.0.1:1";

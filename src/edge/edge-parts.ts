@@ -7,6 +7,7 @@ import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
 import type { ReportBug } from "./rpc-guard.ts";
 
+/** Everything that both of the edge's ports work with. */
 export type EdgeParts = {
   readonly environments: EdgeEnvironments;
   readonly entropy: Entropy;

@@ -16,15 +16,18 @@ import {
 import { answersIn, connectTo, exchangeRaw, type RawAnswer, type RawRequest } from "./testing/raw-exchange.ts";
 
 let edge: EdgeFixture;
+let clientSecret: string;
 beforeAll(async () => {
   edge = await startEdgeFixture();
+  const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "of-the-checkout" });
+  clientSecret = (await edge.call("POST", "/payment-sessions", { body })).json.clientSecret;
 });
 afterAll(async () => {
   expect(edge.bugs).toEqual([]);
   await edge.close();
 });
 
-const withKey = (text: string) => text.replaceAll("KEY", edge.keys.secret);
+const withKey = (text: string) => text.replaceAll("KEY", edge.keys.secret).replaceAll("SECRET", clientSecret);
 const send = (request: RawRequest, answersExpected = 1) => exchangeRaw(edge.port, request, answersExpected);
 const stillAnswers = async () => expect((await edge.call("GET", "/meta")).status).toBe(200);
 const meta = "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -128,16 +131,16 @@ describe("Expect: 100-continue", () => {
     [
       "Connect JSON",
       () =>
-        "POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+        `POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${clientSecret}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`,
       "{}",
-      401,
+      400,
     ],
     [
       "Connect Protobuf",
       () =>
-        "POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\nContent-Type: application/proto\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+        `POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${clientSecret}\r\nContent-Type: application/proto\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n`,
       "\x08",
-      401,
+      400,
     ],
   ])("asks for a body that will be read: %s", async (_, head, body, status) => {
     const { answers } = await send([head(), body], 2);

@@ -4,7 +4,9 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Entropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 
+/** A request of either HTTP version. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
+/** Its answer. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
 const begun = new WeakMap<AnyRequest, { readonly id: string; readonly response: AnyResponse }>();

@@ -9,6 +9,7 @@ const session = {
 const firstConnection = "gc_01m7yf0pw2fqar9x1n7c5h8k2d";
 const secondConnection = "gc_01m7yf12h4e6qs3v9r5t7w8y0z";
 
+/** The body that creates the session of all examples. */
 export const createRequest = {
   amountMinor: session.amountMinor,
   currency: session.currency,
@@ -16,6 +17,7 @@ export const createRequest = {
   customerEmail: "ada@example.com",
 };
 
+/** The answer to its creation. */
 export const createResponse = {
   sessionId: session.sessionId,
   clientSecret: `${session.sessionId}_secret_t1_0f3kq8vX2mPz7cRw9sLb4tNd6hJy1gAe5uKx`,
@@ -55,6 +57,7 @@ const summary = {
   },
 };
 
+/** The same session once it is paid, with its attempts. */
 export const sessionResponse = {
   ...summary,
   attempts: [
@@ -94,9 +97,11 @@ export const sessionResponse = {
   ],
 };
 
+/** A page of sessions, and the token of the next. */
 export const listResponse = {
   paymentSessions: [summary],
   nextPageToken: "eyJjcmVhdGVkQmVmb3JlIjoiMjAyNi0wMy0wMiJ9.c2lnbmVk",
 };
 
+/** What the service says of itself. */
 export const metaResponse = { service: "switchyard", time: "2026-03-02T10:00:00.000Z", version: "1.0.0" };

@@ -4,7 +4,8 @@ import { bodyBytesMax, notificationBytesMax } from "../../limits.ts";
 import type { HostileRequest } from "./hostile-heads.ts";
 
 const create = "POST /api/v1/payment-sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer KEY\r\n";
-const checkout = "POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\n";
+const checkout =
+  "POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer SECRET\r\n";
 const notification = "POST /gateway-notifications/test/gc_00000000000000000000000000 HTTP/1.1\r\nHost: a\r\n";
 const json = "Content-Type: application/json\r\n";
 const proto = "Content-Type: application/proto\r\n";

@@ -23,6 +23,7 @@ const onEveryPath = (name: string, lines: string, status: number, code: string):
 const malformed = [400, "invalid_parameter"] as const;
 const twice = [400, "duplicate_header"] as const;
 
+/** Host, and the headers that say who calls and how long a body is: missing, malformed or twice. */
 export const hostileHosts: readonly HostileRequest[] = [
   ...onEveryPath("no Host", "", ...malformed),
   ...onEveryPath("a malformed Host", "Host: a b\r\n", ...malformed),
@@ -35,6 +36,7 @@ export const hostileHosts: readonly HostileRequest[] = [
   ["no Host in HTTP/1.0", "GET /api/v1/meta HTTP/1.0\r\n\r\n", ...malformed],
 ];
 
+/** Start lines and header lines that no client of ours would write. */
 export const hostileLines: readonly HostileRequest[] = [
   ["HTTP/0.9", "GET /api/v1/meta\r\n\r\n", ...malformed],
   ["HTTP/1.2", startLine("GET /api/v1/meta HTTP/1.2"), ...malformed],
@@ -70,6 +72,7 @@ export const hostileLines: readonly HostileRequest[] = [
   ["Latin-1 in a name", get("X\xe9: b\r\n"), ...malformed],
 ];
 
+/** Targets and methods that lead nowhere. */
 export const hostileTargets: readonly HostileRequest[] = [
   ["an absolute target", target("http://a/api/v1/meta"), 404, "not_found"],
   ["another server's target", target("http://169.254.169.254/latest/meta-data"), 404, "not_found"],
@@ -91,6 +94,7 @@ export const hostileTargets: readonly HostileRequest[] = [
   ["a query of 5 000 parameters", target(`/api/v1/meta?${"a&".repeat(5_000)}`), 400, "invalid_parameter"],
 ];
 
+/** Headers too long, too many, or meant to smuggle a second request. */
 export const hostileHeaders: readonly HostileRequest[] = [
   ["one header of 20 000 bytes", get(`X: ${"a".repeat(20_000)}\r\n`), 431, "headers_too_large"],
   ["a megabyte of headers", get("X: a\r\n".repeat(170_000)), 431, "headers_too_large"],

@@ -82,4 +82,5 @@ const spellings: readonly TranscoderCase[] = [
   ["POST /v1/numbers", badFields("invalid_field /int32", "invalid_field /uint64"), { int32: "1", uint64: "1" }],
 ];
 
+/** Numbers of every kind, where a query or a body may spell them well or wrongly. */
 export const numberCases: readonly TranscoderCase[] = [...inQuery, ...inBody, ...spellings];

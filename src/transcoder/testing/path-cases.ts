@@ -14,8 +14,10 @@ const city = (name: string) => got("GetCity", { inner: { name } });
 const page = (text: string) => got("ReadPage", text === "" ? {} : { text });
 const job = (text: string) => got("ReadJob", { text });
 
-// https://github.com/googleapis/googleapis/blob/master/google/api/http.proto, "Path template syntax", and
-// https://google.aip.dev/127. A variable of one segment is decoded whole; of several, all but %2F.
+/**
+ * What templates capture: https://github.com/googleapis/googleapis/blob/master/google/api/http.proto, "Path template
+ * syntax", and https://google.aip.dev/127. A variable of one segment is decoded whole; of several, all but %2F.
+ */
 export const captures: readonly TranscoderCase[] = [
   ["GET /v1/countries/fr/cities/paris", city("countries/fr/cities/paris")],
   ["GET /v1/countries/fr/cities/saint%20ouen", city("countries/fr/cities/saint ouen")],
