@@ -27,6 +27,7 @@ import { Readiness } from "./edge/readiness.ts";
 import { createServiceAuthenticate } from "./edge/service-callers.ts";
 import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
 import { raiseWarningsOnce } from "./events/endpoint-notices.ts";
+import { mailNoticesOnce } from "./events/mail-notices.ts";
 import { listenForOutbox } from "./events/outbox-notices.ts";
 import { relayOnce } from "./events/relay.ts";
 import type { SeenTry } from "./events/seen-try.ts";
@@ -41,6 +42,7 @@ import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import type { Logger } from "./platform/log.ts";
 import { type Loop, runLoop } from "./platform/loop.ts";
+import { Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
 import { TlsFiles } from "./platform/tls-files.ts";
 import { version } from "./version.ts";
@@ -173,11 +175,14 @@ export async function startWorker(installation: Installation): Promise<Running> 
   const { environments, config, log } = installation;
   const registry = new Registry();
   const metrics = createWebhookMetrics(registry, config.brand);
-  const workers = await Promise.all(environments.map((environment) => startLoops(environment, { log, metrics })));
+  const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
+  const shared = { log, metrics, mailer };
+  const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
   const running: Running[] = [...workers, ...(await startMetrics(installation, { registry, workers }))];
   return {
     async close() {
       await Promise.all(running.map((loops) => loops.close()));
+      mailer?.close();
     },
   };
 }
@@ -187,7 +192,7 @@ type EnvironmentWorker = Running & { readonly name: string; readonly watch: Stre
 
 async function startLoops(
   environment: Environment,
-  { log, metrics }: { log: Logger; metrics: WebhookMetrics },
+  { log, metrics, mailer }: { log: Logger; metrics: WebhookMetrics; mailer: Mailer | undefined },
 ): Promise<EnvironmentWorker> {
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
@@ -216,6 +221,10 @@ async function startLoops(
     loop("stream-watch", everyMinuteMs, () => watch.checkOnce().then(() => false)),
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
+  if (mailer) {
+    const mailing = { ...endpoints, mailer };
+    loops.push(loop("notice-mail", everyTenSecondsMs, (closing) => mailNoticesOnce(mailing, closing)));
+  }
   const onTry = (seen: SeenTry) => metrics.countTry(name, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry });
   return {

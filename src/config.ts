@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
 import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
-import { isAddressRange } from "./platform/client-address.ts";
+import { type MailServer, readMailServer } from "./platform/mail-server.ts";
 import { Secret } from "./platform/secrets.ts";
-import { checkTlsFiles, type TlsPaths } from "./platform/tls-files.ts";
+import { SettingReader } from "./platform/setting-reader.ts";
+import type { TlsPaths } from "./platform/tls-files.ts";
 import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
 /** The two environments of an installation; nothing of one is reachable from the other. */
@@ -51,6 +52,8 @@ export type ServiceConfig = {
   readonly requestLimit: { readonly perSecond: number; readonly burst: number } | undefined;
   /** Copies of each event stream: 1, or 3 on a NATS cluster. */
   readonly streamReplicas: number;
+  /** Takes notices for their owners; without it none are mailed. */
+  readonly mailServer: MailServer | undefined;
 };
 
 /** The vault, on its own. */
@@ -146,6 +149,7 @@ function readService(reader: Reader): ServiceConfig {
     timing: reader.timing(),
     requestLimit: reader.requestLimit(),
     streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
+    mailServer: readMailServer(reader),
   };
 }
 
@@ -164,27 +168,10 @@ function readSandbox(reader: Reader): { host: string; port: number } {
   return { host: reader.host(), port: reader.port("SWITCHYARD_SANDBOX_PORT") };
 }
 
-/** Reads one variable after another and keeps going, so that a person mends all mistakes in one round. */
-class Reader {
-  readonly #variables: NodeJS.ProcessEnv;
-  readonly #problems: string[];
-
-  constructor(variables: NodeJS.ProcessEnv, problems: string[]) {
-    this.#variables = variables;
-    this.#problems = problems;
-  }
-
-  text(name: string, pattern: RegExp, rule: string, fallback?: string): string {
-    const value = this.#variables[name] ?? fallback;
-    if (value === undefined) this.#problems.push(`- ${name} is not set; it must be ${rule}`);
-    else if (!pattern.test(value)) this.#problems.push(`- ${name} must be ${rule}`);
-    return value ?? "";
-  }
-
-  port(name: string, fallback?: string): number {
-    const port = Number(this.text(name, /^\d{1,5}$/, "a port from 1 to 65535", fallback));
-    if (port > 65_535) this.#problems.push(`- ${name} must be a port from 1 to 65535`);
-    return port;
+/** The settings of this product. */
+class Reader extends SettingReader {
+  host(): string {
+    return this.text("SWITCHYARD_HOST", /^[\w.:-]+$/, "an address to listen on", "127.0.0.1");
   }
 
   timing(): Timing {
@@ -192,76 +179,26 @@ class Reader {
     const attempt = this.within("SWITCHYARD_ATTEMPT_TIMEOUT_MS", "milliseconds", attemptTimeoutMs);
     const budget = this.within("SWITCHYARD_SUBMISSION_BUDGET_MS", "milliseconds", submissionBudgetMs);
     if (budget <= attempt) {
-      this.#problems.push("- SWITCHYARD_SUBMISSION_BUDGET_MS must be above SWITCHYARD_ATTEMPT_TIMEOUT_MS");
+      this.problems.push("- SWITCHYARD_SUBMISSION_BUDGET_MS must be above SWITCHYARD_ATTEMPT_TIMEOUT_MS");
     }
     return { attemptTimeoutMs: attempt, submissionBudgetMs: budget };
   }
 
   requestLimit(): ServiceConfig["requestLimit"] {
     const { perSecond, burst } = requestLimitBounds;
-    if (this.#variables.SWITCHYARD_RATE_LIMIT_PER_SECOND === "off") return undefined;
+    if (this.variables.SWITCHYARD_RATE_LIMIT_PER_SECOND === "off") return undefined;
     return {
       perSecond: this.within("SWITCHYARD_RATE_LIMIT_PER_SECOND", "off, or requests", perSecond),
       burst: this.within("SWITCHYARD_RATE_LIMIT_BURST", "requests", burst),
     };
   }
 
-  within(name: string, what: string, bounds: { least: number; usual: number; most: number }): number {
-    const rule = `${what} from ${bounds.least} to ${bounds.most}`;
-    const value = Number(this.text(name, /^\d{1,9}$/, rule, String(bounds.usual)));
-    if (value < bounds.least || value > bounds.most) this.#problems.push(`- ${name} must be ${rule}`);
-    return value;
-  }
-
   loopbackWebhooks(gatewaysArePretend: boolean): boolean {
     const isOpen = this.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes";
-    const isLive = this.#variables.SWITCHYARD_ENVIRONMENTS?.includes("live");
+    const isLive = this.variables.SWITCHYARD_ENVIRONMENTS?.includes("live");
     if (isOpen && isLive && !gatewaysArePretend)
-      this.#problems.push("- SWITCHYARD_LOOPBACK_WEBHOOKS must not be yes where live has real gateways");
+      this.problems.push("- SWITCHYARD_LOOPBACK_WEBHOOKS must not be yes where live has real gateways");
     return isOpen;
-  }
-
-  tls(prefix: string): TlsPaths | undefined {
-    const [cert, key, ca] = [`${prefix}_CERT_FILE`, `${prefix}_KEY_FILE`, `${prefix}_CLIENT_CA_FILE`];
-    if ([cert, key, ca].every((name) => this.#variables[name] === undefined)) return undefined;
-    const paths = {
-      certFile: this.text(cert, /./, "the file of the certificate chain in PEM"),
-      keyFile: this.text(key, /./, "the file of the certificate's key in PEM"),
-      clientCaFile: this.#variables[ca],
-    };
-    try {
-      checkTlsFiles(paths);
-    } catch (error) {
-      this.#problems.push(`- ${prefix}_…: ${error instanceof Error ? error.message : "the files cannot be used"}`);
-    }
-    return paths;
-  }
-
-  host(): string {
-    return this.text("SWITCHYARD_HOST", /^[\w.:-]+$/, "an address to listen on", "127.0.0.1");
-  }
-
-  origin(name: string, fallback?: string): string {
-    return this.text(
-      name,
-      /^https?:\/\/[\w.:[\]-]+$/,
-      "an origin such as https://pay.example.com, without a path",
-      fallback,
-    );
-  }
-
-  /** None when it is not set: a header that anybody can write is then nobody's word. */
-  addressRanges(name: string): readonly string[] {
-    const ranges = this.text(name, /^/, "", "").split(",").filter(Boolean);
-    if (ranges.every(isAddressRange)) return ranges;
-    this.#problems.push(`- ${name} must be addresses and ranges such as 10.0.0.0/8, with commas and no blanks between`);
-    return [];
-  }
-
-  databaseUrl(name: string): Secret {
-    return new Secret(
-      this.text(name, /^postgres(ql)?:\/\/./, "a PostgreSQL address, postgres://role:password@host/database"),
-    );
   }
 
   environmentNames(): EnvironmentName[] {
@@ -293,7 +230,7 @@ class Reader {
     try {
       return parse(readFileSync(file, "utf8"), name);
     } catch (error) {
-      this.#problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
+      this.problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
       return undefined as never;
     }
   }

@@ -198,6 +198,20 @@ export const requestBucketsMax = 10_000;
 /** Keys and sessions whose merchant one process remembers, to refuse without a query; as above. */
 export const requestCredentialsMax = 20_000;
 
+/** A mail server answers each command in a second or two; greylisting ones and those with checks of their own take some more, */
+export const mailStepTimeoutMs = 10 * second;
+/** and a mail of two KiB is handed over in a few steps. */
+export const mailTimeoutMs = 15 * second;
+/** Addresses that a merchant's notices go to, one after another: a team, and a list for each shift. */
+export const noticeAddressesMax = 10;
+/** First and longest pause before a notice is mailed again; they double in between. A worker has it for itself that long. */
+export const noticeRepeatFirstMs = 5 * minute;
+export const noticeRepeatLongestMs = hour;
+/** With those pauses more than eight hours: a mail server that is down for a night is waited for. */
+export const noticeTriesMax = 12;
+/** A notice that could not be mailed within a day is no news: it stays in the list. */
+export const noticeNewsMs = day;
+
 /** Connections of one process to one database: two cores keep about this many busy. */
 export const databaseConnectionsMax = 16;
 /** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */
@@ -229,6 +243,10 @@ assert(
 assert(
   leaseMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
   "an answer is recorded under its lease, or not at all",
+);
+assert(
+  noticeRepeatFirstMs > noticeAddressesMax * mailTimeoutMs,
+  "a notice is handed over for each address before another worker takes it up",
 );
 assert(breakerWindowMs > breakerOpenMs, "failures before the pause still count after it, so one more is enough");
 assert(databaseSilenceMs > statementTimeoutMs, "the server is the first to stop a statement");

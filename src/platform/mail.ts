@@ -1,0 +1,79 @@
+/** Hands plain-text mail to an SMTP server, within a time. Knows nothing of what is in it. */
+import { createTransport } from "nodemailer";
+import { mailStepTimeoutMs, mailTimeoutMs } from "../limits.ts";
+import type { MailServer } from "./mail-server.ts";
+
+/** One mail to one address. */
+export type Mail = {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The same for each copy of the same mail, so that a mailbox may show one. */
+  readonly id: string;
+};
+
+/** What became of a mail: the server has it, refuses its address for good, or another try may help. Reasons name no address. */
+export type Handover =
+  | { readonly kind: "taken" }
+  | { readonly kind: "refused"; readonly replyCode: number }
+  | { readonly kind: "failed"; readonly because: string };
+
+/** Sends mail by one server, a connection each: there are few. */
+export class Mailer {
+  readonly #from: string;
+  readonly #transport: ReturnType<typeof createTransport>;
+
+  constructor({ host, port, tls, login, from }: MailServer) {
+    this.#from = from;
+    this.#transport = createTransport({
+      host,
+      port,
+      secure: tls === "from_start",
+      requireTLS: tls === "required",
+      ...(login && { auth: { user: login.user, pass: login.password.expose() } }),
+      connectionTimeout: mailStepTimeoutMs,
+      greetingTimeout: mailStepTimeoutMs,
+      socketTimeout: mailStepTimeoutMs,
+      dnsTimeout: mailStepTimeoutMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  }
+
+  /** Never rejects. Ends by itself in time, and at once by the signal. */
+  async send({ to, subject, text, id }: Mail, closing?: AbortSignal): Promise<Handover> {
+    const timeout = AbortSignal.timeout(mailTimeoutMs);
+    try {
+      await this.#transport.sendMail({
+        // As objects: a text would be read as a list of addresses.
+        from: { name: "", address: this.#from },
+        to: { name: "", address: to },
+        subject,
+        text,
+        messageId: `<${id}@${this.#from.slice(this.#from.lastIndexOf("@") + 1)}>`,
+        // No out-of-office answers (RFC 3834).
+        headers: { "Auto-Submitted": "auto-generated" },
+        signal: closing ? AbortSignal.any([closing, timeout]) : timeout,
+      });
+      return { kind: "taken" };
+    } catch (error) {
+      if (timeout.aborted) return { kind: "failed", because: "the mail server took too long" };
+      return classifyFailure(error as SmtpFailure);
+    }
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+}
+
+type SmtpFailure = { readonly code?: string; readonly responseCode?: number; readonly command?: string };
+
+/** Of the error only its codes are told: its text may repeat what was sent. */
+function classifyFailure({ code, responseCode, command }: SmtpFailure): Handover {
+  if (command === "RCPT TO" && responseCode !== undefined && responseCode >= 500) {
+    return { kind: "refused", replyCode: responseCode };
+  }
+  if (responseCode) return { kind: "failed", because: `the mail server answered ${responseCode} to ${command}` };
+  return { kind: "failed", because: `the mail server could not be spoken to: ${code ?? "no reason is known"}` };
+}
