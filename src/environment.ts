@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
-import { VaultClient } from "./client/vault-rpc.ts";
+import { openSelfHostedVault } from "./client/self-hosted-vault.ts";
 import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
 import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
@@ -16,12 +16,12 @@ import { Egress, type EgressRule } from "./events/egress.ts";
 import type { EndpointContext } from "./events/endpoints.ts";
 import { notifyOutboxListeners } from "./events/outbox-notices.ts";
 import { type EventStream, eventStreamOf } from "./events/streams.ts";
+import type { CardVault } from "./gateways/card-vault.ts";
 import { createBinder } from "./gateways/connections.ts";
 import type { Connector } from "./gateways/connector.ts";
 import { GatewayHttp } from "./gateways/gateway-http.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
-import { selfHostedVault } from "./gateways/vault-description.ts";
 import {
   connectionWaitMs,
   databaseConnectionsMax,
@@ -57,7 +57,7 @@ export async function buildEnvironment(
     RoutingRuleEntity,
   ]);
   const signing = { ...config.keys.signing, environment: config.name };
-  const vault = new VaultClient({ address: shared.vaultGrpcAddress, signing, log });
+  const vault = openSelfHostedVault({ origin: shared.vaultOrigin, address: shared.vaultGrpcAddress, signing, log });
   const http = new GatewayHttp();
   const connectors = buildConnectors(config, shared, { http, vault });
   const connectorOf = (gateway: string) => connectors.get(gateway);
@@ -70,8 +70,7 @@ export async function buildEnvironment(
     clientSecretKeys: config.keys.clientSecret,
     sealing: config.keys.sealing,
     pageTokenKey: config.keys.pageToken,
-    describeVault: selfHostedVault({ signing, vaultOrigin: shared.vaultOrigin }),
-    forgetCards: (sessionId) => vault.forget(sessionId),
+    vault,
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
     circuitBreaker: new CircuitBreaker(),
@@ -131,7 +130,7 @@ function requestLimitsOn(
 function buildConnectors(
   config: EnvironmentConfig,
   shared: ServiceConfig,
-  ways: { http: GatewayHttp; vault: VaultClient },
+  ways: { http: GatewayHttp; vault: CardVault },
 ): ReadonlyMap<string, Connector> {
   if (shared.sandboxOrigin === undefined) return new Map();
   const parts = { http: ways.http, forwarder: ways.vault, origin: shared.sandboxOrigin, environment: config.name };

@@ -20,7 +20,7 @@ const insertAttempt: Statement = {
 
 /**
  * Opens an attempt; it is committed before a byte goes to the gateway, so a crash is always visible.
- * `executionLimitMs` is how long the gateway may still execute a request that reached it; zero where a voided reference
+ * `executionLimitMs` is how long vault and gateway may still work on a request that left us; zero where a voided reference
  * is refused for ever. The horizon lies beyond twice our own timeout and that limit. A short timeout brings it no nearer
  * than the usual one: it does not shorten the wait for the vault, after which the request leaves.
  */

@@ -1,6 +1,7 @@
 /** A core on a database of its own, with both pretend acquirers behind it over real HTTP, for tests of the payment flow. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
+import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
@@ -173,8 +174,12 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: new Secret("page"),
-    describeVault: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
-    forgetCards: () => {},
+    vault: {
+      origin: "https://vault.example",
+      forwarding: selfHostedForwarding,
+      describe: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
+      forget: () => {},
+    },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
     circuitBreaker: new CircuitBreaker(),

@@ -1,5 +1,6 @@
 /** What the payment core of one environment is given: its database, its keys, and where time and randomness come from. */
 import type { OutboxContext } from "../events/outbox.ts";
+import type { CardVault } from "../gateways/card-vault.ts";
 import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
@@ -15,15 +16,6 @@ import type { SessionWithTrail } from "./session-trail.ts";
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 /** A JSON object that the core hands on without looking into it. */
 export type JsonObject = { [key: string]: Json };
-
-/** What the widget needs to tokenize a card for a session; its members depend on the vault mode and mean nothing here. */
-export type DescribeVault = (session: {
-  sessionId: string;
-  merchantId: string;
-  publishableKey: string;
-  checkoutOrigins: readonly string[];
-  expiresAt: Date;
-}) => Promise<JsonObject>;
 
 /** A connection's connector and the credentials of one version: what an attempt is bound to. */
 export type BoundConnector = { readonly connector: Connector; readonly credentials: Credentials };
@@ -50,9 +42,8 @@ export type Core = {
   readonly clientSecretKeys: ClientSecretKeys;
   readonly sealing: KeyRing;
   readonly pageTokenKey: Secret;
-  readonly describeVault: DescribeVault;
-  /** Has the vault delete every card of a session. Must not throw: the vault forgets by itself after 15 minutes. */
-  readonly forgetCards: (sessionId: string) => void;
+  /** Of either mode, which makes no difference here. Cards reach it by way of the connectors. */
+  readonly vault: Omit<CardVault, "forward" | "close">;
   /** The connector of a gateway, or undefined when this environment has none. */
   readonly connectorOf: (gateway: string) => Connector | undefined;
   /** What an attempt is bound to, or undefined when this environment lacks the connector or the credentials. */

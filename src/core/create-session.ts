@@ -113,7 +113,7 @@ type KeyedRequest = {
 /** The first parameters of both statements, and the vault object of the session that they create. */
 async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
   const id = core.entropy.uuid();
-  const vault = await core.describeVault({
+  const vault = await core.vault.describe({
     sessionId: id,
     merchantId: owner.merchantId,
     publishableKey: owner.publishableKey,

@@ -17,7 +17,7 @@ export async function expireSession(core: Core, sessionId: string): Promise<bool
     const [session] = await tx.query<{ id: string; merchantId: string }>(expire, [sessionId]);
     if (session === undefined) return false;
     await tellMerchant(tx, core, session, "payment_session.expired");
-    tx.afterCommit(() => core.forgetCards(session.id));
+    tx.afterCommit(() => core.vault.forget(session.id));
     return true;
   });
 }

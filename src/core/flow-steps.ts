@@ -116,7 +116,8 @@ export async function openNext(
   };
   const id = core.entropy.uuid();
   const { attemptTimeoutMs } = core.timing;
-  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs, attemptTimeoutMs });
+  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
+  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs });
   return id;
 }
 

@@ -70,7 +70,9 @@ describe("a first answer", () => {
   it("is given again also when the vault would describe itself otherwise by now", async () => {
     const { create } = newOrder();
     const first = await create();
-    const again = await create(restarted({ describeVault: async () => ({ mode: "saas" }) }));
+    const again = await create(
+      restarted({ vault: { ...fixture.core.vault, describe: async () => ({ mode: "saas" }) } }),
+    );
     expect(shown(again)).toBe(shown(first));
   });
 });

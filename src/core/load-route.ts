@@ -1,4 +1,5 @@
 /** Reads what a payment can be routed over: the merchant's newest rule with its connections. */
+import { whyNotForwardable } from "../gateways/card-vault.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import type { FailoverSwitch } from "./entities.ts";
@@ -41,7 +42,9 @@ export async function loadRoute(
       credentialVersion: credentialVersion ?? undefined,
       paused,
       failing: core.circuitBreaker.isFailing(connectionId, core.entropy.now()),
-      notPayable: connector ? connector.whyNotPayable(payment) : `This installation has no connector for ${gateway}.`,
+      notPayable: connector
+        ? (whyNotForwardable(core.vault.forwarding, connector) ?? connector.whyNotPayable(payment))
+        : `This installation has no connector for ${gateway}.`,
     };
   });
   return { version: first.version, failoverOn: first.failoverOn, candidates };

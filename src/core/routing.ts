@@ -11,7 +11,7 @@ export type Candidate = {
   readonly paused: boolean;
   /** The circuit breaker has it left out for now. */
   readonly failing: boolean;
-  /** Why the gateway cannot take this amount, when it cannot. */
+  /** Why the gateway cannot take this amount or be given the card, when it cannot. */
   readonly notPayable?: string | undefined;
 };
 

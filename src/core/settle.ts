@@ -34,7 +34,7 @@ export async function settleSession(tx: Tx, core: Core, session: PaymentSession,
   const rows = await tx.query(settleStatement, [session.id, ending.status, ...values]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
   await tellMerchant(tx, core, session, eventOf[ending.status]);
-  tx.afterCommit(() => core.forgetCards(session.id));
+  tx.afterCommit(() => core.vault.forget(session.id));
 }
 
 const eventOf: Record<Ending["status"], EventType> = {

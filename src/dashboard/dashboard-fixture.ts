@@ -8,6 +8,7 @@ import { Pool } from "pg";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
+import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
 import { deliverOnce } from "../events/deliver.ts";
@@ -44,6 +45,7 @@ export async function startDashboardFixture() {
     sealing,
     connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
     pageTokenKey: new Secret("page"),
+    vault: { forwarding: selfHostedForwarding },
   };
   const server = await serve({
     environments: { test: { name: "test", core, database, endpoints: bed.context } },

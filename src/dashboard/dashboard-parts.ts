@@ -8,7 +8,9 @@ import type { Entropy } from "../platform/entropy.ts";
 /** One environment as the dashboard needs it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
-  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey">;
+  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey"> & {
+    readonly vault: Pick<Core["vault"], "forwarding">;
+  };
   readonly database: Database;
   readonly endpoints: EndpointContext;
 };

@@ -52,7 +52,12 @@ export function createGatewayConnectionService(parts: DashboardParts): ServiceIm
       const { id, gateway, credentialVersion: inUse } = await requireConnection(scope, request.connectionId);
       const credentialVersion = await loadNewestVersion(database, id);
       const { verified, rows } = await verifyConnection(
-        { database, ring: core.sealing, connector: requireConnector(scope.environment, gateway) },
+        {
+          database,
+          ring: core.sealing,
+          connector: requireConnector(scope.environment, gateway),
+          forwarding: core.vault.forwarding,
+        },
         { connectionId: id, credentialVersion },
       );
       // The test call must not run inside a transaction, so this row comes after what it tells of.

@@ -74,7 +74,12 @@ async function seedGateways(
     }
     const connector = environment.core.connectorOf(gateway)!;
     const { verified, rows } = await verifyConnection(
-      { database: environment.database, ring: environment.core.sealing, connector },
+      {
+        database: environment.database,
+        ring: environment.core.sealing,
+        connector,
+        forwarding: environment.core.vault.forwarding,
+      },
       { connectionId, credentialVersion },
     );
     if (!verified) throw new CannotStart(`${gateway} was not verified: ${JSON.stringify(rows, null, 1)}`);

@@ -2,6 +2,7 @@
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type { CardShown } from "./card-forwarder.ts";
+import type { ForwardFeature } from "./card-vault.ts";
 import type { Declined } from "./declines.ts";
 
 /** Every gateway we have a connector for; the same literals are public in `gateway` and `capturedVia`. */
@@ -124,6 +125,7 @@ export type VerifyRow = {
     | "credentials"
     | "environment"
     | "raw_cards"
+    | "card_vault"
     | "manual_capture"
     | "currencies"
     | "notification_secret"
@@ -184,6 +186,8 @@ export interface Connector {
   /** Whether a card can ask for a timeout or an error, as in a sandbox: then neither tells that the gateway is ill. */
   readonly failsOnRequest: boolean;
   readonly credentialFields: readonly CredentialField[];
+  /** What its requests with a card need of the vault; where the vault lacks it, the gateway cannot be routed to. */
+  readonly forwardFeatures: readonly ForwardFeature[];
 
   /** Why this amount cannot be sent to this gateway exactly, or undefined when it can. */
   whyNotPayable(amount: Amount): string | undefined;

@@ -2,6 +2,7 @@
 
 import { encodeId } from "../platform/ids.ts";
 import { type SigningKey, signFramePolicy, signSessionGrant } from "../platform/service-token-signing.ts";
+import type { NewVaultSession } from "./card-vault.ts";
 
 /** The vault object of mode `self_hosted`: the session's grant, and where the card frame comes from. */
 export type SelfHostedVaultObject = {
@@ -19,13 +20,7 @@ const graceMs = 60_000;
 /** Describes the self-hosted vault to one session after another; signs with the environment's key. */
 export function selfHostedVault(vault: { signing: SigningKey; vaultOrigin: string }) {
   const framePolicyOf = rememberingLast(vault.signing);
-  return async (session: {
-    sessionId: string;
-    merchantId: string;
-    publishableKey: string;
-    checkoutOrigins: readonly string[];
-    expiresAt: Date;
-  }): Promise<SelfHostedVaultObject> => {
+  return async (session: NewVaultSession): Promise<SelfHostedVaultObject> => {
     const profileId = encodeId("mer", session.merchantId);
     const origins = session.checkoutOrigins;
     const expiresAt = new Date(session.expiresAt.getTime() + graceMs);

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { settlingTimeoutMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import type { KeyRing } from "../platform/secrets.ts";
+import { type Forwarding, whyNotForwardable } from "./card-vault.ts";
 import { loadCredentials, recordVerified } from "./connections.ts";
 import type { Connector, VerifyRow } from "./connector.ts";
 
@@ -21,13 +22,13 @@ const noticePollMs = 100;
  * A test notice counts when the intake has stored one that came after the call.
  */
 export async function verifyConnection(
-  context: { database: Database; ring: KeyRing; connector: Connector },
+  context: { database: Database; ring: KeyRing; connector: Connector; forwarding: Forwarding },
   staged: { connectionId: string; credentialVersion: number },
 ): Promise<{ verified: boolean; rows: readonly VerifyRow[] }> {
   const { database, ring, connector } = context;
   const credentials = await loadCredentials(database, ring, staged);
   const [clock] = await database.query<{ now: Date }>(selectClock, []);
-  const rows = await Promise.all(
+  const answered = await Promise.all(
     (await connector.verify({ credentials, timeoutMs: settlingTimeoutMs })).map(async (row): Promise<VerifyRow> => {
       if (row.state !== "pending") return row;
       const arrived = await waitForNotice(database, staged.connectionId, clock!.now);
@@ -36,9 +37,16 @@ export async function verifyConnection(
         : { ...row, state: "failed", detail: "No test notice arrived; check the notification address at the gateway." };
     }),
   );
+  const rows = [...answered, ...vaultRows(context.forwarding, connector)];
   const verified = rows.every((row) => row.state === "passed" || !row.required);
   if (verified) await database.transaction((tx) => recordVerified(tx, staged));
   return { verified, rows };
+}
+
+/** A vault that can send everything the gateway needs takes no row. */
+function vaultRows(forwarding: Forwarding, connector: Connector): VerifyRow[] {
+  const detail = whyNotForwardable(forwarding, connector);
+  return detail === undefined ? [] : [{ check: "card_vault", state: "failed", required: true, detail }];
 }
 
 async function waitForNotice(database: Database, connectionId: string, since: Date): Promise<boolean> {

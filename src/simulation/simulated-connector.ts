@@ -59,6 +59,7 @@ export class SimulatedConnector implements Connector {
   readonly refusesVoidedReference: boolean;
   readonly executionLimitMs: number;
   readonly failsOnRequest = false;
+  readonly forwardFeatures = [];
   readonly credentialFields = [];
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;

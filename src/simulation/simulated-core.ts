@@ -1,5 +1,6 @@
 /** The core of one simulated process: the product's own, over simulated time, randomness, database connections and gateways. */
 import { pino } from "pino";
+import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import { type Core, usualTiming } from "../core/core.ts";
 import { CreationsInProgress } from "../core/creations-in-progress.ts";
@@ -41,8 +42,12 @@ export function createSimulatedCore(parts: {
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: new Secret("page"),
-    describeVault: async () => ({}),
-    forgetCards: () => {},
+    vault: {
+      origin: "https://vault.example",
+      forwarding: selfHostedForwarding,
+      describe: async () => ({ mode: "self_hosted" }),
+      forget: () => {},
+    },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
     outbox: { entropy, environmentName: "test", hintRelay: () => {} },

@@ -27,6 +27,7 @@ export class SandboxAConnector implements Connector {
   readonly refusesVoidedReference = true;
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
+  readonly forwardFeatures = ["form_body"] as const;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",

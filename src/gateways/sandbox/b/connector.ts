@@ -31,6 +31,7 @@ export class SandboxBConnector implements Connector {
   readonly refusesVoidedReference = false;
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
+  readonly forwardFeatures = [];
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",
