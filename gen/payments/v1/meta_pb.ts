@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -13,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file payments/v1/meta.proto.
  */
 export const file_payments_v1_meta: GenFile = /*@__PURE__*/
-  fileDesc("ChZwYXltZW50cy92MS9tZXRhLnByb3RvEgtwYXltZW50cy52MSIQCg5HZXRNZXRhUmVxdWVzdCJdCg9HZXRNZXRhUmVzcG9uc2USDwoHc2VydmljZRgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAMgASgJMmwKC01ldGFTZXJ2aWNlEl0KB0dldE1ldGESGy5wYXltZW50cy52MS5HZXRNZXRhUmVxdWVzdBocLnBheW1lbnRzLnYxLkdldE1ldGFSZXNwb25zZSIXkAIBgtPkkwIOEgwvYXBpL3YxL21ldGFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChZwYXltZW50cy92MS9tZXRhLnByb3RvEgtwYXltZW50cy52MSIQCg5HZXRNZXRhUmVxdWVzdCJlCg9HZXRNZXRhUmVzcG9uc2USDwoHc2VydmljZRgBIAEoCRIwCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEg8KB3ZlcnNpb24YAyABKAkybAoLTWV0YVNlcnZpY2USXQoHR2V0TWV0YRIbLnBheW1lbnRzLnYxLkdldE1ldGFSZXF1ZXN0GhwucGF5bWVudHMudjEuR2V0TWV0YVJlc3BvbnNlIheQAgGC0+STAg4SDC9hcGkvdjEvbWV0YWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message payments.v1.GetMetaRequest

@@ -29,7 +29,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   payload_too_large: ["body"],
   unsupported_media_type: ["body"],
   unsupported_encoding: ["body"],
-  headers_too_large: [],
+  headers_too_large: ["any"],
   idempotency_in_progress: ["idempotency"],
   already_submitted: [],
   session_expired: [],

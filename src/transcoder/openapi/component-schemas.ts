@@ -123,7 +123,8 @@ export class ComponentSchemas {
 }
 
 function isRequired(field: DescField, direction: Direction): boolean {
-  if (direction === "request") return rulesOf(field)?.required === true;
+  if (rulesOf(field)?.required === true) return true;
+  if (direction === "request") return false;
   // What has no presence is always written, even when empty.
   return (
     field.fieldKind === "list" || field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT
