@@ -17,7 +17,7 @@ export function loadVaultSdk(sdkUrl: URL): Promise<SwitchyardVault> {
 function appendScript(address: string): Promise<SwitchyardVault> {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = address;
+    script.src = trusted(address);
     script.async = true;
     // The vault has no use for knowing which page of the shop this is.
     script.referrerPolicy = "origin";
@@ -31,4 +31,21 @@ function appendScript(address: string): Promise<SwitchyardVault> {
     };
     document.head.append(script);
   });
+}
+
+/** The part of Trusted Types that is used here; browsers without it take any text. */
+type ScriptAddresses = { createScriptURL(address: string): string };
+type TrustedTypes = { createPolicy(name: string, rules: ScriptAddresses): ScriptAddresses };
+
+let policy: ScriptAddresses | undefined;
+
+/** The address as a page that requires Trusted Types takes it: by the policy `switchyard`, used for the vault's script alone. */
+function trusted(address: string): string {
+  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+  try {
+    policy ??= trustedTypes?.createPolicy("switchyard", { createScriptURL: (checked) => checked });
+  } catch {
+    // The page allows no policy of this name, or has one already: then it decides what becomes of plain text.
+  }
+  return policy?.createScriptURL(address) ?? address;
 }

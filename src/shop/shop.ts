@@ -81,7 +81,12 @@ function routesOf(config: ShopConfig): Route[] {
       // Reloading shows the same session: the widget goes on where it was.
       method: "GET",
       path: /^\/checkout\/([\w-]+)$/,
-      handle: ({ response, orderRef }) => sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy),
+      handle: ({ response, orderRef }) => {
+        // Only what says that it may be embedded gets into the page, and no window of another page can reach it.
+        response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
+        response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
+        sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy);
+      },
     },
     {
       // Another card after a decline. An order that is paid, or may yet be, keeps the session it has.

@@ -117,6 +117,8 @@ async function answerFrame(vault: PublicHttp, request: IncomingMessage, response
   response.setHeader("Content-Security-Policy", framePolicyHeader(embedders));
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
+  // A page that embeds only what agrees to it takes no frame without this.
+  response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
   // The answer depends on the policy and its end, so nothing in between may keep it.
   sendFile(vault.files.renderFrame(embedders), request, response, embedders.length === 0 ? 403 : 200);
 }
