@@ -67,13 +67,16 @@ export class Mailer {
   }
 }
 
-type SmtpFailure = { readonly code?: string; readonly responseCode?: number; readonly command?: string };
+type SmtpFailure = Error & { readonly code?: string; readonly responseCode?: number; readonly command?: string };
 
-/** Of the error only its codes are told: its text may repeat what was sent. */
-function classifyFailure({ code, responseCode, command }: SmtpFailure): Handover {
-  if (command === "RCPT TO" && responseCode !== undefined && responseCode >= 500) {
-    return { kind: "refused", replyCode: responseCode };
+// Their texts are of Node and of the library. Others may repeat what the server says, or what it was told.
+const networkCodes = ["ESOCKET", "ECONNECTION", "ETIMEDOUT", "EDNS", "ETLS"];
+
+function classifyFailure({ code = "unknown", responseCode, command, message }: SmtpFailure): Handover {
+  if (responseCode === undefined) {
+    const detail = networkCodes.includes(code) ? `: ${message}` : "";
+    return { kind: "failed", because: `the mail server could not be spoken to (${code}${detail})` };
   }
-  if (responseCode) return { kind: "failed", because: `the mail server answered ${responseCode} to ${command}` };
-  return { kind: "failed", because: `the mail server could not be spoken to: ${code ?? "no reason is known"}` };
+  if (command === "RCPT TO" && responseCode >= 500) return { kind: "refused", replyCode: responseCode };
+  return { kind: "failed", because: `the mail server answered ${responseCode} to ${command}` };
 }
