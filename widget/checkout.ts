@@ -13,6 +13,8 @@ export type CheckoutView = {
   readonly vaultOrigin: string;
   readonly success: { readonly capturedVia: string; readonly failoverUsed: boolean } | undefined;
   readonly declineCode: string | undefined;
+  /** How long it can still be submitted; undefined once it was, or has ended. */
+  readonly leftMs: number | undefined;
 };
 
 /** What went wrong for the integrator; a decline is an outcome and never one of these. */
@@ -132,6 +134,13 @@ export class Checkout {
     if (looked.kind !== "checkout") this.#looking = undefined;
     else if (isTakenUp(looked.checkout)) this.#start(() => this.#follow(looked.checkout));
     return looked;
+  }
+
+  /** Looks again while nothing runs: the session may have ended meanwhile, by time or in another tab. */
+  async refresh(): Promise<void> {
+    if (this.#running) return;
+    this.#looking = undefined;
+    await this.resume();
   }
 
   /** Pays. While it runs, and after a final result, every further call returns the same promise. */

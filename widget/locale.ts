@@ -16,3 +16,16 @@ export function translationFor(locale: string): Translation | undefined {
 export function isRightToLeft(locale: string): boolean {
   return /^(ar|he)\b/i.test(locale);
 }
+
+/** The first of these that is a language tag at all; pages also write `en_US`, which no formatter takes. */
+export function usableLocale(candidates: readonly string[]): string {
+  for (const candidate of candidates) {
+    try {
+      const [locale] = Intl.getCanonicalLocales(candidate.replaceAll("_", "-"));
+      if (locale !== undefined) return locale;
+    } catch {
+      // Not a language tag: the next one is asked.
+    }
+  }
+  return "en";
+}

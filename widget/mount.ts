@@ -3,7 +3,7 @@
 import type { CheckoutResult } from "./checkout.ts";
 import { createForm } from "./form.ts";
 import type { LazyParts } from "./lazy-parts.ts";
-import { translationFor } from "./locale.ts";
+import { translationFor, usableLocale } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
 import { checkOptions, checkSession, type MountOptions, type SessionOptions, WrongOptionError } from "./options.ts";
 import { Payment } from "./payment.ts";
@@ -37,7 +37,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
     occupied.add(container);
 
-    const locale = options.locale ?? (document.documentElement.lang || navigator.language);
+    const locale = options.locale ?? usableLocale([document.documentElement.lang || navigator.language]);
     const form = createForm({
       container,
       locale,
@@ -47,6 +47,8 @@ export function createMount(lazyParts: LazyParts): Mount {
     });
     const shared = { apiBase, locale, options, form, texts: loadTexts(lazyParts, locale), lazyParts };
     let payment = new Payment({ ...shared, session });
+    let sessionId = session.sessionId;
+    let mounted = true;
 
     return {
       get ready() {
@@ -55,7 +57,13 @@ export function createMount(lazyParts: LazyParts): Mount {
       submit: () => payment.submit(),
       update(fresh) {
         const next = checkSession(fresh);
+        if (!mounted) throw new Error("Switchyard: update() comes after unmount().");
         if (payment.running) throw new Error("Switchyard: update() has to wait until the running payment has ended.");
+        // Its outcome has been told, and is told once.
+        if (payment.ended && next.sessionId === sessionId) {
+          throw new WrongOptionError("sessionId", "is of the session that has ended; create a fresh one.");
+        }
+        sessionId = next.sessionId;
         payment.close();
         form.reset();
         payment = new Payment({ ...shared, session: next });
@@ -63,6 +71,9 @@ export function createMount(lazyParts: LazyParts): Mount {
       },
       focus: () => payment.focus(),
       unmount() {
+        // A second call must not take from the page what was mounted there since.
+        if (!mounted) return;
+        mounted = false;
         payment.close();
         form.remove();
         occupied.delete(container);

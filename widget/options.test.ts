@@ -43,6 +43,10 @@ describe("checkOptions()", () => {
     [{ vault: { ...right.vault, sdkUrl: "http://vault.example/sdk.js" } }, "vault.sdkUrl must be https"],
     [{ vault: { sdkUrl: right.vault.sdkUrl } }, "vault.sdkAuthorization is missing"],
     [{ locale: "not a locale" }, "locale must be a language tag"],
+    [{ submitButton: "no" }, "submitButton must be true or false"],
+    [{ appearance: null }, "appearance must be an object"],
+    [{ appearance: { colour: "red" } }, "appearance.colour is neither theme nor variables"],
+    [{ appearance: { variables: null } }, "appearance.variables must be an object"],
     [{ appearance: { theme: "pink" } }, "appearance.theme must be"],
     [{ appearance: { variables: { colour: "red" } } }, "appearance.variables.colour is not one of"],
   ])("refuses %o and names the option", (change, complaint) => {

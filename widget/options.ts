@@ -103,7 +103,7 @@ const known = new Set<string>([...callbacks, ...plainOptions]);
 
 /** Checks everything that can be known without the network; throws a WrongOptionError on the first mistake. */
 export function checkOptions(options: MountOptions): CheckedOptions {
-  if (typeof options !== "object" || options === null) throw new WrongOptionError("options", "must be an object.");
+  if (!isObject(options)) throw new WrongOptionError("options", "must be an object.");
   for (const name of Object.keys(options)) {
     if (!known.has(name)) throw new WrongOptionError(name, "is not an option of this version.");
   }
@@ -112,6 +112,9 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     if (typeof options[name] === "function" || (options[name] === undefined && !required)) continue;
     throw new WrongOptionError(name, "must be a function.");
   }
+  if (!["boolean", "undefined"].includes(typeof options.submitButton)) {
+    throw new WrongOptionError("submitButton", "must be true or false.");
+  }
   checkLocale(options.locale);
   checkAppearance(options.appearance);
   const apiBase = checkOrigin(options.apiBase);
@@ -119,12 +122,14 @@ export function checkOptions(options: MountOptions): CheckedOptions {
 }
 
 /** The part of the check that update() repeats for a fresh session. */
-export function checkSession({ sessionId, clientSecret, vault }: SessionOptions): CheckedSession {
+export function checkSession(options: SessionOptions): CheckedSession {
+  if (!isObject(options)) throw new WrongOptionError("session", "must be an object.");
+  const { sessionId, clientSecret, vault } = options;
   if (typeof sessionId !== "string" || !/^ps_\w+$/.test(sessionId)) {
     throw new WrongOptionError("sessionId", "must be the sessionId of a created session (ps_…).");
   }
   checkClientSecret(clientSecret, sessionId);
-  if (typeof vault !== "object" || vault === null) {
+  if (!isObject(vault)) {
     throw new WrongOptionError("vault", "must be the vault object of the create answer, passed as it came.");
   }
   const { sdkUrl, sdkAuthorization, framePolicy } = vault;
@@ -191,7 +196,12 @@ function checkLocale(locale: unknown): void {
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
 }
 
-function checkAppearance({ theme = "auto", variables = {} }: Appearance = {}): void {
+function checkAppearance(appearance: Appearance = {}): void {
+  if (!isObject(appearance)) throw new WrongOptionError("appearance", "must be an object.");
+  const { theme = "auto", variables = {}, ...others } = appearance;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new WrongOptionError(`appearance.${other}`, "is neither theme nor variables.");
+  if (!isObject(variables)) throw new WrongOptionError("appearance.variables", "must be an object.");
   if (!["auto", "light", "dark"].includes(theme)) {
     throw new WrongOptionError("appearance.theme", "must be auto, light or dark.");
   }
@@ -203,8 +213,16 @@ function checkAppearance({ theme = "auto", variables = {} }: Appearance = {}): v
   }
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 function checkContainer(container: unknown): Element {
-  if (container instanceof Element) return container;
+  if (container instanceof Element) {
+    // A frame outside the document never loads.
+    if (container.isConnected) return container;
+    throw new WrongOptionError("container", "is no element of this page (yet).");
+  }
   if (typeof container !== "string") throw new WrongOptionError("container", "must be a selector or an element.");
   let matches: NodeListOf<Element>;
   try {

@@ -12,6 +12,7 @@ import {
   type WidgetError,
 } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
+import { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
 import { type LazyParts, lateSessionApi } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
@@ -31,6 +32,9 @@ export type PaymentParts = {
   readonly lazyParts: LazyParts;
 };
 
+// A customer who goes to and fro between tabs is shown what was true half a minute ago.
+const freshForMs = 30_000;
+
 const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", message: "The card form cannot be loaded." };
 
 /** One session in the form. */
@@ -38,11 +42,13 @@ export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();
   readonly #checkout: Checkout;
+  readonly #expiry: ExpiryWatch;
   /** Undefined where the card form cannot be loaded. */
   readonly #frame: Promise<CardFrame | undefined>;
   /** As soon as it is on the page, ready or not. */
   #mountedFrame: CardFrame | undefined;
   #lastMessage = 0;
+  #viewedAt = 0;
   /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
   readonly ready: Promise<void>;
 
@@ -56,13 +62,22 @@ export class Payment {
       random: Math.random,
       closed: this.#closing.signal,
       onState: (state) => this.#show(state),
-      onView: (view) => this.#showAmount(view),
+      onView: (view) => this.#view(view),
       onPending: () => {
+        if (this.#closing.signal.aborted) return;
         this.#say((texts) => ({ kind: "status", text: texts.pending }));
         tell(parts.options.onPending);
       },
       onResult: (result) => this.#tell(result),
     });
+    this.#expiry = new ExpiryWatch({
+      clock: browserClock,
+      closed: this.#closing.signal,
+      onSoon: () => this.#say((texts) => ({ kind: "status", text: texts.expiresSoon })),
+      onOver: () => this.#checkout.refresh(),
+    });
+    this.#expiry.watch();
+    this.#followVisibility();
     this.#frame = this.#openFrame();
     this.ready = this.#open();
     // Who does not wait for `ready` hears of a failure by onError.
@@ -72,6 +87,11 @@ export class Payment {
   /** True while the card is on its way or its outcome is open. */
   get running(): boolean {
     return this.#checkout.state !== "idle" && this.#checkout.state !== "done";
+  }
+
+  /** True once its outcome has been told. */
+  get ended(): boolean {
+    return this.#checkout.state === "done";
   }
 
   submit(): Promise<CheckoutResult> {
@@ -135,15 +155,28 @@ export class Payment {
     }
   }
 
+  /** A page that was hidden slept: its session may have ended, by time or in another tab. */
+  #followVisibility(): void {
+    const look = () => {
+      const isStale = browserClock.now() - this.#viewedAt > freshForMs;
+      if (document.visibilityState === "visible" && isStale) void this.#checkout.refresh();
+    };
+    document.addEventListener("visibilitychange", look, { signal: this.#closing.signal });
+  }
+
   #show(state: CheckoutState): void {
     const { form } = this.#parts;
+    if (state === "idle") this.#expiry.watch();
+    else this.#expiry.pause();
     form.setBusy(this.running);
     form.setFinished(state === "done");
     void this.#frame.then((frame) => frame?.setDisabled(this.#checkout.state !== "idle"));
     if (this.running) this.#say((texts) => ({ kind: "status", text: texts.processing }));
   }
 
-  #showAmount(view: CheckoutView): void {
+  #view(view: CheckoutView): void {
+    this.#viewedAt = browserClock.now();
+    this.#expiry.set(view.leftMs);
     const { texts, locale, form } = this.#parts;
     void texts.then(({ pay }) => form.setPayText(pay.replace("{amount}", () => amountText(view, locale))));
   }

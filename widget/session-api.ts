@@ -79,6 +79,7 @@ function viewOf(checkout: Checkout): CheckoutView {
         ? { capturedVia: outcome.value.capturedVia, failoverUsed: outcome.value.failoverUsed }
         : undefined,
     declineCode: outcome?.case === "decline" ? outcome.value.declineCode : undefined,
+    leftMs: checkout.expiresInSeconds === undefined ? undefined : checkout.expiresInSeconds * 1_000,
   };
 }
 

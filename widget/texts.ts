@@ -8,6 +8,8 @@ export type Texts = {
   readonly succeeded: string;
   readonly pending: string;
   readonly expired: string;
+  /** Some two minutes before the end. */
+  readonly expiresSoon: string;
   readonly unreachable: string;
   readonly formUnavailable: string;
   readonly notAccepted: string;

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { bundleWidget } from "../../widget/bundle.ts";
 import { type Shop, startShop } from "../shop/shop.ts";
 import { launchBrowser } from "../testing/browser.ts";
-import { CheckoutStandIn, standInClientSecret, standInSession } from "../testing/checkout-stand-in.ts";
+import { CheckoutStandIn, clientSecretOf, standInSession } from "../testing/checkout-stand-in.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "../vault/vault-fixture.ts";
 
 const signingKey = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -19,6 +19,7 @@ let browser: Browser;
 let checkout: CheckoutStandIn;
 let rest: Server;
 let shop: Shop;
+let sessionsMade = 0;
 let page: Page;
 /** What GET /payment-sessions/{sessionId} answers. */
 let session: { orderRef: string; [field: string]: unknown };
@@ -39,10 +40,11 @@ beforeAll(async () => {
   rest = createServer(async (request, response) => {
     if (request.method === "GET") return void response.end(JSON.stringify(session));
     const { orderRef } = (await json(request)) as { orderRef: string };
-    session = { sessionId: standInSession, orderRef, status: "CREATED", attempts: [] };
-    const sdkAuthorization = await vault.grant(standInSession);
+    const sessionId = `${standInSession}${++sessionsMade}`;
+    session = { sessionId, orderRef, status: "CREATED", attempts: [] };
+    const sdkAuthorization = await vault.grant(sessionId);
     const framePolicy = await vault.policy([shop.origin]);
-    const created = { sessionId: standInSession, clientSecret: standInClientSecret };
+    const created = { sessionId, clientSecret: clientSecretOf(sessionId) };
     const configuration = { mode: "self_hosted", sdkUrl: `${vaultOrigin}/sdk.js`, sdkAuthorization, framePolicy };
     response.writeHead(201).end(JSON.stringify({ ...created, vault: configuration }));
   }).listen(0, "127.0.0.1");

@@ -30,8 +30,8 @@ export type CheckoutParts = { readonly accounts: Database; readonly vaultOrigin:
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
   return {
     async getCheckout(request, context) {
-      const { session } = await open(context, request.sessionId);
-      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(parts, session) });
+      const { environment, session } = await open(context, request.sessionId);
+      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(parts, environment, session) });
     },
 
     async submitPayment(request, context) {
@@ -41,7 +41,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
       });
-      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, ended) });
+      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, environment, ended) });
     },
   };
 }
@@ -67,9 +67,11 @@ async function open(
   return { environment: caller.environment, session };
 }
 
-async function toCheckout(parts: CheckoutParts, session: PaymentSession): Promise<Checkout> {
+async function toCheckout(parts: CheckoutParts, { core }: EdgeEnvironment, session: PaymentSession): Promise<Checkout> {
   const merchant = await findMerchant(parts.accounts, session.merchantId);
   const outcome = outcomeOf(session);
+  const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
+  const leftMs = session.expiresAt.getTime() - core.entropy.now().getTime();
   return create(CheckoutSchema, {
     sessionId: encodeId("ps", session.id),
     amountMinor: BigInt(session.amountMinor),
@@ -79,6 +81,7 @@ async function toCheckout(parts: CheckoutParts, session: PaymentSession): Promis
     processing: session.phase === "PROCESSING" && session.status === "CREATED",
     expiresAt: timestampFromDate(session.expiresAt),
     vaultOrigin: parts.vaultOrigin,
+    ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(outcome && { outcome }),
   });
 }

@@ -7,9 +7,14 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Checkout, CheckoutSchema, CheckoutService, OutcomeSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status as Status } from "../../gen/payments/v1/payment_session_pb.ts";
 
-/** The only session that the stand-in knows, and below it its client secret. */
+/** The session that the stand-in begins with, and below it its client secret. */
 export const standInSession = "ps_01k0standin";
-export const standInClientSecret = `${standInSession}_secret_t1_abcdef`;
+export const standInClientSecret = clientSecretOf(standInSession);
+
+/** The stand-in takes any session whose id begins like its own: a fresh one after `reopen`. */
+export function clientSecretOf(sessionId: string): string {
+  return `${sessionId}_secret_t1_abcdef`;
+}
 
 /** Where the stand-in says that the vault is, and what answers all else. */
 export type CheckoutStandInOptions = {
@@ -118,6 +123,13 @@ export class CheckoutStandIn {
     this.#server.closeAllConnections();
   }
 
+  /** Away, with every connection cut, until the returned function is called; then there again at the same address. */
+  async goAway(): Promise<() => Promise<void>> {
+    const { port } = this.#server.address() as AddressInfo;
+    await this.close();
+    return () => new Promise((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
+  }
+
   async close(): Promise<void> {
     this.cut();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -136,7 +148,9 @@ export class CheckoutStandIn {
   }
 
   #authenticate(headers: Headers): void {
-    if (headers.get("Authorization") === `Bearer ${standInClientSecret}`) return;
+    const [, sessionId = ""] = /^Bearer (ps_\w+?)_secret_/.exec(headers.get("Authorization") ?? "") ?? [];
+    const isRight = headers.get("Authorization") === `Bearer ${clientSecretOf(sessionId)}`;
+    if (isRight && sessionId.startsWith(standInSession)) return;
     throw new ConnectError("client secret not valid", Code.Unauthenticated);
   }
 }

@@ -8,6 +8,7 @@ export const texts: Texts = {
   succeeded: "Zahlung abgeschlossen.",
   pending: "Ihre Zahlung dauert länger als üblich. Sie wird noch verarbeitet: Bitte zahlen Sie nicht noch einmal.",
   expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
+  expiresSoon: "Diese Zahlungsseite läuft bald ab. Bitte schließen Sie die Zahlung jetzt ab.",
   unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
   formUnavailable: "Das Kartenformular kann nicht geladen werden. Bitte laden Sie die Seite neu.",
   notAccepted: "Auf dieser Seite kann nicht bezahlt werden. Bitte wenden Sie sich an den Shop.",

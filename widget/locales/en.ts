@@ -8,6 +8,7 @@ export const texts: Texts = {
   succeeded: "Payment complete.",
   pending: "Your payment is taking longer than usual. It is still being processed: do not pay again.",
   expired: "This payment page has expired. Please start again.",
+  expiresSoon: "This payment page will expire soon. Please complete your payment now.",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",
   formUnavailable: "The card form cannot be loaded. Please reload the page.",
   notAccepted: "The payment cannot be made from this page. Please contact the shop.",

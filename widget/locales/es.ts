@@ -8,6 +8,7 @@ export const texts: Texts = {
   succeeded: "Pago completado.",
   pending: "Su pago tarda más de lo habitual. Todavía se está procesando: no vuelva a pagar.",
   expired: "Esta página de pago ha caducado. Empiece de nuevo.",
+  expiresSoon: "Esta página de pago caducará pronto. Complete el pago ahora.",
   unreachable: "No se puede conectar con el servicio de pago. Compruebe su conexión e inténtelo de nuevo.",
   formUnavailable: "No se puede cargar el formulario de la tarjeta. Vuelva a cargar la página.",
   notAccepted: "No se puede pagar desde esta página. Póngase en contacto con la tienda.",

@@ -9,6 +9,7 @@ export const texts: Texts = {
   pending:
     "Votre paiement prend plus de temps que d’habitude. Il est toujours en cours : ne payez pas une seconde fois.",
   expired: "Cette page de paiement a expiré. Veuillez recommencer.",
+  expiresSoon: "Cette page de paiement expire bientôt. Veuillez terminer votre paiement maintenant.",
   unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
   formUnavailable: "Le formulaire de carte ne peut pas être chargé. Veuillez recharger la page.",
   notAccepted: "Le paiement n’est pas possible sur cette page. Veuillez contacter la boutique.",

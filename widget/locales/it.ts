@@ -8,6 +8,7 @@ export const texts: Texts = {
   succeeded: "Pagamento completato.",
   pending: "Il pagamento richiede più tempo del solito. È ancora in corso: non pagare di nuovo.",
   expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
+  expiresSoon: "Questa pagina di pagamento sta per scadere. Completa subito il pagamento.",
   unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
   formUnavailable: "Impossibile caricare il modulo della carta. Ricarica la pagina.",
   notAccepted: "Non è possibile pagare da questa pagina. Contatta il negozio.",

@@ -8,6 +8,7 @@ export const texts: Texts = {
   succeeded: "Pagamento concluído.",
   pending: "O pagamento está a demorar mais do que o habitual. Ainda está a ser processado: não pague outra vez.",
   expired: "Esta página de pagamento expirou. Comece de novo.",
+  expiresSoon: "Esta página de pagamento expira em breve. Conclua o pagamento agora.",
   unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
   formUnavailable: "Não é possível carregar o formulário do cartão. Recarregue a página.",
   notAccepted: "Não é possível pagar a partir desta página. Contacte a loja.",

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiXgoUU3VibWl0UGF5bWVudFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEioKC3ZhdWx0X3Rva2VuGAIgASgJQhW6SBLIAQFyDRj/ATIIXlshLX5dKyQiQAoVU3VibWl0UGF5bWVudFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQitgIKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQFCCgoIX291dGNvbWVKBAgKEAtSC25leHRfYWN0aW9uImYKB091dGNvbWUSJwoHc3VjY2VzcxgBIAEoCzIULnBheW1lbnRzLnYxLlN1Y2Nlc3NIABInCgdkZWNsaW5lGAIgASgLMhQucGF5bWVudHMudjEuRGVjbGluZUgAQgkKB291dGNvbWUiNgoHU3VjY2VzcxIUCgxjYXB0dXJlZF92aWEYASABKAkSFQoNZmFpbG92ZXJfdXNlZBgCIAEoCCIfCgdEZWNsaW5lEhQKDGRlY2xpbmVfY29kZRgBIAEoCTLAAQoPQ2hlY2tvdXRTZXJ2aWNlElUKC0dldENoZWNrb3V0Eh8ucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXF1ZXN0GiAucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXNwb25zZSIDkAIBElYKDVN1Ym1pdFBheW1lbnQSIS5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVxdWVzdBoiLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiXgoUU3VibWl0UGF5bWVudFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEioKC3ZhdWx0X3Rva2VuGAIgASgJQhW6SBLIAQFyDRj/ATIIXlshLX5dKyQiQAoVU3VibWl0UGF5bWVudFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQi7gIKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAGIAQFCCgoIX291dGNvbWVCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0oECAoQC1ILbmV4dF9hY3Rpb24iZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJMsABCg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -193,6 +193,14 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: optional payments.v1.Outcome outcome = 9;
    */
   outcome?: Outcome | undefined;
+
+  /**
+   * How long the session can still be submitted, by the service's clock; absent once it was submitted or has ended.
+   * expires_at is no use to a browser whose clock is wrong.
+   *
+   * @generated from field: optional uint32 expires_in_seconds = 11;
+   */
+  expiresInSeconds?: number | undefined;
 };
 
 /**
@@ -249,6 +257,14 @@ export type CheckoutJson = {
    * @generated from field: optional payments.v1.Outcome outcome = 9;
    */
   outcome?: OutcomeJson;
+
+  /**
+   * How long the session can still be submitted, by the service's clock; absent once it was submitted or has ended.
+   * expires_at is no use to a browser whose clock is wrong.
+   *
+   * @generated from field: optional uint32 expires_in_seconds = 11;
+   */
+  expiresInSeconds?: number;
 };
 
 /**

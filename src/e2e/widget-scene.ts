@@ -1,0 +1,190 @@
+/** A merchant's page with the widget in a real browser, the real vault behind it, and a CheckoutService that the test decides. */
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { bundleWidget, type WidgetFile } from "../../widget/bundle.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { CheckoutStandIn, clientSecretOf, standInSession } from "../testing/checkout-stand-in.ts";
+import { startVaultFixture, testCard, type VaultFixture } from "../vault/vault-fixture.ts";
+
+// On a machine with other things to do a page takes seconds.
+const toldWithinMs = 20_000;
+
+/** A file of the merchant's own. */
+export type MerchantFile = { readonly contentType: string; readonly body: string | Uint8Array };
+
+/** The merchant's page hands on what its callbacks are told. */
+const mountScript = `
+  const session = JSON.parse(document.getElementById("session").textContent);
+  const callback = (name) => (result) => tell(name, result);
+  const mount = () => Switchyard.mount({
+    container: "#card", ...session,
+    onSuccess: callback("onSuccess"), onDeclined: callback("onDeclined"),
+    onReady: callback("onReady"), onError: callback("onError"), onPending: callback("onPending"),
+  });
+  let widget = mount();
+`;
+
+/** What is the same for all tests of a file: browser, vault and the widget's files. */
+export class WidgetStage {
+  readonly vault: VaultFixture;
+  /** Another site than the merchant's page, as in production. */
+  readonly vaultOrigin: string;
+  readonly browser: Browser;
+  readonly files: ReadonlyMap<string, WidgetFile>;
+
+  private constructor(vault: VaultFixture, browser: Browser, files: ReadonlyMap<string, WidgetFile>) {
+    this.vault = vault;
+    this.vaultOrigin = vault.vault.origins.public.replace("127.0.0.1", "localhost");
+    this.browser = browser;
+    this.files = files;
+  }
+
+  static async build(): Promise<WidgetStage> {
+    const [files, vault, browser] = await Promise.all([bundleWidget(), startVaultFixture(), launchBrowser()]);
+    return new WidgetStage(vault, browser, files);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.vault.close();
+  }
+}
+
+/** One test's service, merchant and page. */
+export class WidgetScene {
+  readonly stage: WidgetStage;
+  readonly service: CheckoutStandIn;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the page's script is given beside its callbacks; a test may change it before it opens the page. */
+  mountOptions: Record<string, unknown> = {};
+  /** What the merchant's page was told, over all reloads. */
+  readonly calls: [string, unknown][] = [];
+  /** By path; `/` and `/mount.js` are there unless a test puts its own in their place. */
+  readonly merchantFiles = new Map<string, MerchantFile>();
+  readonly #merchant: Server;
+
+  private constructor(stage: WidgetStage, service: CheckoutStandIn, context: BrowserContext, page: Page) {
+    this.stage = stage;
+    this.service = service;
+    this.context = context;
+    this.page = page;
+    this.#merchant = createServer((request, response) => this.#serveMerchant(request.url ?? "/", response));
+  }
+
+  static async open(stage: WidgetStage): Promise<WidgetScene> {
+    const serveWidget: RequestListener = (request, response) => {
+      const file = stage.files.get(request.url?.replace("/widget/v1/", "") ?? "");
+      if (file) response.writeHead(200, { "Content-Type": file.contentType }).end(file.bytes);
+      else response.writeHead(404).end();
+    };
+    const service = await CheckoutStandIn.start({ vaultOrigin: stage.vaultOrigin, fallback: serveWidget });
+    const context = await stage.browser.newContext();
+    const page = await context.newPage();
+    const scene = new WidgetScene(stage, service, context, page);
+    scene.#merchant.listen(0, "127.0.0.1");
+    await once(scene.#merchant, "listening");
+    scene.mountOptions = await scene.sessionOptions(standInSession);
+    await page.exposeFunction("tell", (name: string, result: unknown) => void scene.calls.push([name, result]));
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    this.#merchant.closeAllConnections();
+    this.#merchant.close();
+    await this.service.close();
+  }
+
+  get merchantOrigin(): string {
+    return `http://127.0.0.1:${(this.#merchant.address() as AddressInfo).port}`;
+  }
+
+  get frame(): FrameLocator {
+    return this.page.frameLocator("#card iframe");
+  }
+
+  get payButton() {
+    return this.page.getByRole("button");
+  }
+
+  get callNames(): string[] {
+    return this.calls.map(([name]) => name);
+  }
+
+  /** Waits until the page was told this. */
+  async told(name: string): Promise<void> {
+    await expect.poll(() => this.callNames, { timeout: toldWithinMs }).toContain(name);
+  }
+
+  /** Opens the merchant's page and waits until the customer can pay. */
+  async goToCheckout(): Promise<void> {
+    await this.page.goto(this.merchantOrigin);
+    await this.told("onReady");
+  }
+
+  /** What the create answer says of a session, and where the service is. */
+  async sessionOptions(sessionId: string): Promise<Record<string, unknown>> {
+    const { vault, vaultOrigin } = this.stage;
+    return {
+      apiBase: this.service.origin,
+      sessionId,
+      clientSecret: clientSecretOf(sessionId),
+      vault: {
+        mode: "self_hosted",
+        sdkUrl: `${vaultOrigin}/sdk.js`,
+        sdkAuthorization: await vault.grant(sessionId),
+        framePolicy: await vault.policy([this.merchantOrigin]),
+      },
+    };
+  }
+
+  /** Hands a fresh session to the widget. */
+  async update({ sessionId, clientSecret, vault }: Record<string, unknown>): Promise<void> {
+    await this.page.evaluate(`widget.update(${JSON.stringify({ sessionId, clientSecret, vault })})`);
+  }
+
+  async enterCard(number = testCard.number): Promise<void> {
+    await this.frame.getByLabel("Card number").fill(number);
+    await this.frame.locator("#expiry").fill("04/31");
+    await this.frame.locator("#cvc").fill("123");
+  }
+
+  /** What the merchant's server answers at a path. */
+  async fileOf(path: string): Promise<MerchantFile> {
+    const response = await fetch(this.merchantOrigin + path);
+    return { contentType: response.headers.get("content-type") ?? "", body: await response.text() };
+  }
+
+  /** The script elements of the usual page. */
+  get scripts(): string {
+    return `<script src="${this.service.origin}/widget/v1/widget.js"></script><script src="/mount.js"></script>`;
+  }
+
+  /** A page with the container, the mount options as JSON, and these scripts. */
+  pageWith(scripts: string, attributes = 'lang="en"'): MerchantFile {
+    const options = JSON.stringify(this.mountOptions).replaceAll("<", "\\u003c");
+    return {
+      contentType: "text/html; charset=utf-8",
+      body: `<!doctype html><html ${attributes}><title>Shop</title><div id="card"></div>
+        <script type="application/json" id="session">${options}</script>${scripts}</html>`,
+    };
+  }
+
+  #serveMerchant(path: string, response: ServerResponse): void {
+    const { service, stage } = this;
+    const scripts = `script-src 'self' ${service.origin} ${stage.vaultOrigin}`;
+    const policy = `default-src 'none'; ${scripts}; connect-src ${service.origin}; frame-src ${stage.vaultOrigin}`;
+    const file = this.merchantFiles.get(path) ?? this.#ownFile(path);
+    if (file === undefined) return void response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": file.contentType, "Content-Security-Policy": policy }).end(file.body);
+  }
+
+  #ownFile(path: string): MerchantFile | undefined {
+    if (path === "/") return this.pageWith(this.scripts);
+    return path === "/mount.js" ? { contentType: "text/javascript", body: mountScript } : undefined;
+  }
+}
