@@ -12,7 +12,9 @@ export type FieldProblem =
   | "number_missing"
   | "number_incomplete"
   | "number_wrong"
+  | "brand_not_accepted"
   | "expiry_incomplete"
+  | "expiry_wrong"
   | "expiry_past"
   | "cvc_incomplete"
   | "holder_wrong"
@@ -27,21 +29,32 @@ export type CardBody = {
   readonly holder?: string;
 };
 
-/** The shortest number of any network. */
-const digitsMin = 12;
+/** What the fields are held against. */
+export type FormRules = {
+  readonly now: Date;
+  /** The brands that the shop takes; undefined while they are not known. */
+  readonly accepted?: readonly string[] | undefined;
+};
+
+// The first six digits name the issuer; with fewer, the network could still turn out to be another.
+const issuerDigits = 6;
+// The shortest number of any network: a name with as many digits is a card number.
+const numberDigitsMin = 12;
+// As the vault: an issuer prints at most ten years ahead, and twenty leaves room for virtual cards.
+const yearsAheadMax = 20;
 
 /** The problem of one field, or undefined when it may be sent. The name may stay empty. */
-export function findProblem(field: FieldName, texts: FieldTexts, now: Date): FieldProblem | undefined {
+export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRules): FieldProblem | undefined {
   switch (field) {
     case "number":
-      return findNumberProblem(digitsOf(texts.number));
+      return findNumberProblem(digitsOf(texts.number), rules);
     case "expiry":
-      return findExpiryProblem(texts.expiry, now);
+      return findExpiryProblem(texts.expiry, rules.now);
     case "cvc":
       return isCvcComplete(texts) ? undefined : "cvc_incomplete";
     case "holder":
       // A number in the name field would be shown as a name by gateways.
-      return digitsOf(texts.holder).length >= digitsMin ? "holder_wrong" : undefined;
+      return digitsOf(texts.holder).length >= numberDigitsMin ? "holder_wrong" : undefined;
   }
 }
 
@@ -53,15 +66,20 @@ export function cardBodyOf(texts: FieldTexts): CardBody {
   return { number: digitsOf(texts.number), ...expiry, cvc: texts.cvc, ...(holder !== "" && { holder }) };
 }
 
-function findNumberProblem(digits: string): FieldProblem | undefined {
+function findNumberProblem(digits: string, { accepted }: FormRules): FieldProblem | undefined {
+  const { brand, lengths } = lookOf(digits);
   if (digits === "") return "number_missing";
-  if (digits.length < digitsMin) return "number_incomplete";
+  const isKnown = brand !== "unknown" && digits.length >= issuerDigits;
+  if (isKnown && accepted !== undefined && !accepted.includes(brand)) return "brand_not_accepted";
+  if (!lengths.includes(digits.length)) return "number_incomplete";
   return passesLuhn(digits) ? undefined : "number_wrong";
 }
 
 function findExpiryProblem(text: string, now: Date): FieldProblem | undefined {
   const expiry = parseExpiry(text);
-  if (expiry === undefined || expiry.expMonth < 1 || expiry.expMonth > 12) return "expiry_incomplete";
+  if (expiry === undefined) return "expiry_incomplete";
+  const isPossible = expiry.expMonth >= 1 && expiry.expMonth <= 12;
+  if (!isPossible || expiry.expYear > now.getFullYear() + yearsAheadMax) return "expiry_wrong";
   const firstInvalidDay = new Date(expiry.expYear, expiry.expMonth, 1);
   return now >= firstInvalidDay ? "expiry_past" : undefined;
 }

@@ -1,4 +1,5 @@
 /** The form in the card frame: formats what is typed, shows what is wrong, and hands the card over. Knows no network and no page. */
+import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
   type CardBody,
   cardBodyOf,
@@ -7,9 +8,10 @@ import {
   type FieldTexts,
   findProblem,
 } from "./card-checks.ts";
-import { caretAfter, digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCard } from "./card-format.ts";
+import { digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCard } from "./card-format.ts";
+import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
-import { type FrameTexts, languageFor } from "./texts.ts";
+import { type FrameTexts, languageFor, problemText } from "./texts.ts";
 
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder"];
@@ -22,14 +24,16 @@ const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
   #texts: FrameTexts = languageFor("en").texts;
+  #accepted: readonly string[] | undefined;
 
   constructor(listeners: { onChange: (state: FormState) => void; onEnter: () => void }) {
     this.#onChange = listeners.onChange;
     for (const name of fieldNames) {
       const input = inputOf(name);
       input.addEventListener("input", (event) => this.#handleInput(name, event as InputEvent));
-      // Leaving an empty field says nothing yet; a half-filled one says what it lacks.
-      input.addEventListener("blur", () => input.value !== "" && this.#check(name));
+      // What an input method types has no input event after its end.
+      input.addEventListener("compositionend", () => this.#handleInput(name));
+      input.addEventListener("blur", (event) => this.#handleBlur(name, event));
       input.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && listeners.onEnter());
     }
     inputOf("number").addEventListener("paste", (event) => this.#handlePaste(event));
@@ -40,6 +44,7 @@ export class CardForm {
     const { tag, direction, texts } = languageFor(locale);
     const root = document.documentElement;
     this.#texts = texts;
+    document.title = texts.title;
     root.lang = tag;
     root.dir = direction;
     root.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
@@ -47,10 +52,19 @@ export class CardForm {
       const label = document.querySelector(`label[for=${name}]`);
       if (label) label.textContent = texts.labels[name];
     }
+    inputOf("expiry").placeholder = texts.expiryShape;
+    showBrand(inputOf("number").value, texts);
     for (const [name, value] of Object.entries(variables)) {
       const cssName = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       if (variableNames.test(cssName) && variableValue.test(value)) root.style.setProperty(`--${cssName}`, value);
     }
+  }
+
+  /** Shows which brands the shop takes; a card of another one is a problem from now on. */
+  accept(brands: readonly string[]): void {
+    this.#accepted = brands;
+    showAccepted(elementOf("accepted"), brands);
+    showBrand(inputOf("number").value, this.#texts);
   }
 
   /** The card, or undefined after showing what is wrong and putting the focus there. */
@@ -67,28 +81,40 @@ export class CardForm {
     inputOf(name).focus();
   }
 
-  /** Focuses the first field that is not complete. */
+  /** Focuses the first field that shows a problem, or else the first that is not complete. */
   focus(): void {
-    const now = new Date();
-    const name = fieldNames.find((candidate) => findProblem(candidate, fieldTexts(), now) !== undefined);
+    const shown = fieldNames.find((name) => inputOf(name).ariaInvalid === "true");
+    const name = shown ?? fieldNames.find((candidate) => this.#problemOf(candidate) !== undefined);
     inputOf(name ?? "number").focus();
   }
 
+  /** Read-only and not disabled: a disabled field drops the keyboard's focus, and takes none when its problem is shown. */
   setDisabled(disabled: boolean): void {
-    for (const name of fieldNames) inputOf(name).disabled = disabled;
+    for (const name of fieldNames) {
+      inputOf(name).readOnly = disabled;
+      inputOf(name).ariaDisabled = disabled ? "true" : null;
+    }
   }
 
-  #handleInput(name: FieldName, event: InputEvent): void {
-    if (event.isComposing) return;
+  #handleInput(name: FieldName, event?: InputEvent): void {
+    if (event?.isComposing) return;
     const input = inputOf(name);
-    if (name !== "holder") reformat(input, event, (text) => formatField(name, text));
+    if (name !== "holder") reformat(input, event?.inputType ?? "", (text) => formatField(name, text));
     if (name === "number") {
-      showBrand(input.value);
+      showBrand(input.value, this.#texts);
       inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
     }
     // A problem goes away as soon as it is mended; a new one waits until the field is left.
-    if (input.ariaInvalid === "true" && findProblem(name, fieldTexts(), new Date()) === undefined) this.#say(name);
+    if (input.ariaInvalid === "true" && this.#problemOf(name) === undefined) this.#say(name);
     this.#tell();
+  }
+
+  /**
+   * Leaving an empty field says nothing yet; a half-filled one says what it lacks. Not where the focus leaves the frame:
+   * the form would grow between press and release of the pay button, which would then miss its click.
+   */
+  #handleBlur(name: FieldName, { relatedTarget }: FocusEvent): void {
+    if (relatedTarget !== null && inputOf(name).value !== "") this.#check(name);
   }
 
   #handlePaste(event: ClipboardEvent): void {
@@ -99,53 +125,34 @@ export class CardForm {
       inputOf(name).value = formatField(name, card[name]);
       this.#check(name);
     }
-    showBrand(card.number);
+    showBrand(card.number, this.#texts);
     inputOf("cvc").focus();
     this.#tell();
   }
 
   #check(name: FieldName): FieldProblem | undefined {
-    const problem = findProblem(name, fieldTexts(), new Date());
+    const problem = this.#problemOf(name);
     this.#say(name, problem);
     return problem;
   }
 
+  #problemOf(name: FieldName): FieldProblem | undefined {
+    return findProblem(name, fieldTexts(), { now: new Date(), accepted: this.#accepted });
+  }
+
   #say(name: FieldName, problem?: FieldProblem): void {
     inputOf(name).ariaInvalid = problem === undefined ? null : "true";
-    elementOf(`${name}-problem`).textContent = problem === undefined ? "" : this.#texts.problems[problem];
+    elementOf(`${name}-problem`).textContent = problem ? problemText(this.#texts, problem, new Date()) : "";
   }
 
   #tell(): void {
     const texts = fieldTexts();
-    const now = new Date();
     this.#onChange({
-      complete: fieldNames.every((name) => findProblem(name, texts, now) === undefined),
+      complete: fieldNames.every((name) => this.#problemOf(name) === undefined),
       empty: fieldNames.every((name) => texts[name] === ""),
       brand: lookOf(digitsOf(texts.number)).brand,
     });
   }
-}
-
-/** Formats a field in place. Deleting a separator deletes the digit before it, or the caret would be stuck there. */
-function reformat(input: HTMLInputElement, event: InputEvent, format: (text: string) => string): void {
-  const caret = input.selectionStart ?? input.value.length;
-  const before = input.value.slice(0, caret);
-  const after = input.value.slice(caret);
-  const erasing = event.inputType === "deleteContentBackward";
-  const formatted = format(input.value);
-  const deletedSeparator =
-    erasing && digitsOf(formatted) === digitsOf(input.value) && formatted.length > input.value.length;
-  if (deletedSeparator) {
-    input.value = format(before.replace(/\d(\D*)$/, "$1") + after);
-    const caretNow = caretAfter(input.value, digitsOf(before).length - 1);
-    input.setSelectionRange(caretNow, caretNow);
-    return;
-  }
-  if (formatted === input.value) return;
-  input.value = formatted;
-  const added = digitsOf(formatted).length - digitsOf(before + after).length;
-  const caretNow = caretAfter(formatted, digitsOf(before).length + Math.max(0, added));
-  input.setSelectionRange(caretNow, caretNow);
 }
 
 function formatField(name: Exclude<FieldName, "holder">, text: string): string {
@@ -159,10 +166,6 @@ function formatField(name: Exclude<FieldName, "holder">, text: string): string {
   }
 }
 
-function showBrand(number: string): void {
-  elementOf("brand").textContent = lookOf(digitsOf(number)).label;
-}
-
 function fieldTexts(): FieldTexts {
   const [number = "", expiry = "", cvc = "", holder = ""] = fieldNames.map((name) => inputOf(name).value);
   return { number, expiry, cvc, holder };
@@ -170,10 +173,4 @@ function fieldTexts(): FieldTexts {
 
 function inputOf(name: FieldName): HTMLInputElement {
   return elementOf(name) as HTMLInputElement;
-}
-
-function elementOf(id: string): HTMLElement {
-  const element = document.getElementById(id);
-  if (element === null) throw new Error(`card-frame.html has no element ${id}`);
-  return element;
 }

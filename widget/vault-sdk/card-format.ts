@@ -4,8 +4,8 @@ type BrandLook = {
   readonly brand: string;
   readonly label: string;
   readonly starts: RegExp;
-  /** The longest number of this network. */
-  readonly digitsMax: number;
+  /** How many digits numbers of this network have, ascending. */
+  readonly lengths: readonly number[];
   /** Lengths of the groups as they are printed on the card; the last one repeats. */
   readonly groups: readonly number[];
   readonly cvcLength: number;
@@ -13,20 +13,26 @@ type BrandLook = {
 
 /** Networks as the form shows them. The vault decides for itself, from tables of its own. */
 const brandLooks: readonly BrandLook[] = [
-  look("visa", "Visa", /^4/, 19),
-  look("mastercard", "Mastercard", /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, 16),
-  { ...look("amex", "Amex", /^3[47]/, 15), groups: [4, 6, 5], cvcLength: 4 },
-  look("discover", "Discover", /^(6011|64[4-9]|65)/, 19),
-  { ...look("diners", "Diners", /^(30[0-5]|3095|36|38|39)/, 19), groups: [4, 6, 9] },
-  look("jcb", "JCB", /^35(2[89]|[3-8])/, 19),
-  look("unionpay", "UnionPay", /^(62|81)/, 19),
-  look("maestro", "Maestro", /^(50|5[6-9]|6)/, 19),
+  look("visa", "Visa", /^4/, [13, 16, 19]),
+  look("mastercard", "Mastercard", /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]),
+  { ...look("amex", "American Express", /^3[47]/, [15]), groups: [4, 6, 5], cvcLength: 4 },
+  look("discover", "Discover", /^(6011|64[4-9]|65)/, [16, 19]),
+  { ...look("diners", "Diners Club", /^(30[0-5]|3095|36|38|39)/, [14, 16, 19]), groups: [4, 6, 9] },
+  look("jcb", "JCB", /^35(2[89]|[3-8])/, [16, 19]),
+  look("unionpay", "UnionPay", /^(62|81)/, [16, 17, 18, 19]),
+  look("maestro", "Maestro", /^(50|5[6-9]|6)/, [12, 13, 14, 15, 16, 17, 18, 19]),
 ];
 
-const unknownLook = look("unknown", "", /^/, 19);
+// The lengths that ISO/IEC 7812-1 leaves to networks that the form does not know.
+const unknownLook = look("unknown", "", /^/, [12, 13, 14, 15, 16, 17, 18, 19]);
 
-function look(brand: string, label: string, starts: RegExp, digitsMax: number): BrandLook {
-  return { brand, label, starts, digitsMax, groups: [4], cvcLength: 3 };
+function look(brand: string, label: string, starts: RegExp, lengths: readonly number[]): BrandLook {
+  return { brand, label, starts, lengths, groups: [4], cvcLength: 3 };
+}
+
+/** The brands among these that the form has a mark for, in the order of the form. */
+export function knownBrands(brands: readonly string[]): string[] {
+  return brandLooks.map(({ brand }) => brand).filter((brand) => brands.includes(brand));
 }
 
 /** The look of the network that digits begin like; `unknown` while they could be any. */
@@ -45,7 +51,8 @@ export function digitsOf(text: string): string {
 /** Digits of a card number in the groups that are printed on the card. */
 export function formatNumber(text: string): string {
   const digits = digitsOf(text);
-  const { groups, digitsMax } = lookOf(digits);
+  const { groups, lengths } = lookOf(digits);
+  const digitsMax = Math.max(...lengths);
   const shown: string[] = [];
   for (let rest = digits.slice(0, digitsMax); rest !== ""; ) {
     const length = groups[Math.min(shown.length, groups.length - 1)] ?? digitsMax;

@@ -10,8 +10,8 @@ const tokenizeTimeoutMs = 20_000;
 /** Which field shows a refusal that the vault pins on a member of its request. */
 const fieldOfParam: Readonly<Record<string, readonly [FieldName, FieldProblem]>> = {
   number: ["number", "number_wrong"],
-  expMonth: ["expiry", "expiry_incomplete"],
-  expYear: ["expiry", "expiry_past"],
+  expMonth: ["expiry", "expiry_wrong"],
+  expYear: ["expiry", "expiry_wrong"],
   cvc: ["cvc", "cvc_incomplete"],
   holder: ["holder", "holder_wrong"],
 };
@@ -54,10 +54,12 @@ function serve(port: MessagePort, init: InitMessage): void {
         return form.focus();
       case "setDisabled":
         return form.setDisabled(message.disabled);
+      case "accept":
+        return form.accept(message.brands.split(" "));
     }
   };
   new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
-  say({ type: "ready" });
+  say({ type: "ready", title: document.title });
 }
 
 async function tokenize(form: CardForm, { request, sdkAuthorization }: ToFrame & { type: "tokenize" }, say: Say) {

@@ -13,14 +13,17 @@ export type InitMessage = Required<Appearance> & {
 export type ToFrame =
   | { readonly type: "tokenize"; readonly request: number; readonly sdkAuthorization: string }
   | { readonly type: "focus" }
-  | { readonly type: "setDisabled"; readonly disabled: boolean };
+  | { readonly type: "setDisabled"; readonly disabled: boolean }
+  /** Names of the brands that the shop takes, with spaces between. */
+  | { readonly type: "accept"; readonly brands: string };
 
 /** What the page may know of the form. Nothing of the card but its network. */
 export type FormState = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
 
 /** What the frame tells the page. */
 export type FromFrame =
-  | { readonly type: "ready" }
+  /** `title` is the form's name in its language. */
+  | { readonly type: "ready"; readonly title: string }
   | { readonly type: "resize"; readonly height: number }
   | ({ readonly type: "change" } & FormState)
   /** The customer pressed Enter in a field. */
@@ -45,10 +48,11 @@ const toFrameShapes: Shapes<ToFrame> = {
   tokenize: { request: "number", sdkAuthorization: "string" },
   focus: {},
   setDisabled: { disabled: "boolean" },
+  accept: { brands: "string" },
 };
 
 const fromFrameShapes: Shapes<FromFrame> = {
-  ready: {},
+  ready: { title: "string" },
   resize: { height: "number" },
   change: { complete: "boolean", empty: "boolean", brand: "string" },
   submit: {},

@@ -37,6 +37,8 @@ export type CardFrame = {
   /** Puts the cursor into the first field that needs attention. */
   focus(): void;
   setDisabled(disabled: boolean): void;
+  /** Shows the marks of these brands, and takes no card of another. */
+  accept(brands: readonly string[]): void;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
   destroy(): void;
 };
@@ -58,7 +60,9 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
 // The height of the empty form at the usual font size, so that nothing on the page moves when the frame says its own.
-const firstHeight = "241px";
+const firstHeight = "262px";
+// Refusals that the card form shows at one of its fields.
+const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
 
 /** Adds a card frame to the page and starts loading it. */
 export function mountCardFrame(options: CardFrameOptions): CardFrame {
@@ -68,6 +72,10 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const ready = Promise.withResolvers<void>();
   const say = (message: ToFrame) => port.postMessage(message);
   const calls = new TokenizeCalls(say);
+  const focus = () => {
+    iframe.focus();
+    say({ type: "focus" });
+  };
 
   const timer = setTimeout(() => ready.reject(unavailable()), readyTimeoutMs);
   // Who never asks for `ready` must not get an unhandled rejection for it.
@@ -77,6 +85,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     const message = parseFromFrame(data);
     switch (message?.type) {
       case "ready":
+        iframe.title = message.title;
         return ready.resolve();
       case "resize":
         iframe.style.height = `${Math.ceil(message.height)}px`;
@@ -85,8 +94,11 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         return options.onChange?.({ complete: message.complete, empty: message.empty, brand: message.brand });
       case "submit":
         return options.onSubmitRequest?.();
-      case "tokenized":
       case "failed":
+        // A press of the page's button has taken the focus out of the frame, which cannot take it back by itself.
+        if (shownInFrame.includes(message.code)) focus();
+        return calls.settle(message);
+      case "tokenized":
         return calls.settle(message);
     }
   };
@@ -97,11 +109,9 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   return {
     ready: ready.promise,
     tokenize: (sdkAuthorization) => calls.start(sdkAuthorization),
-    focus() {
-      iframe.focus();
-      say({ type: "focus" });
-    },
+    focus,
     setDisabled: (disabled) => say({ type: "setDisabled", disabled }),
+    accept: (brands) => say({ type: "accept", brands: brands.join(" ") }),
     destroy() {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
       ready.reject(destroyed);

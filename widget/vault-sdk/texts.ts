@@ -12,7 +12,14 @@ import { pt } from "./locales/pt.ts";
 
 /** Every text of the card frame in one language. */
 export type FrameTexts = {
+  /** What the frame is called to those who do not see it. */
+  readonly title: string;
+  /** The letters for month and year in the empty field. */
+  readonly expiryShape: string;
   readonly labels: Readonly<Record<FieldName, string>>;
+  /** Where the security code is printed. */
+  readonly cvcPlaces: Readonly<Record<"back" | "front", string>>;
+  /** `{example}` stands for an expiry date to come. */
   readonly problems: Readonly<Record<FieldProblem, string>>;
 };
 
@@ -29,4 +36,11 @@ const english: Language = { tag: "en", direction: "ltr", texts: en };
 export function languageFor(locale: string): Language {
   const wanted = locale.toLowerCase().split("-")[0];
   return languages.find(({ tag }) => tag === wanted) ?? english;
+}
+
+/** A problem's sentence at `now`. Its example date stays left to right where the language is not. */
+export function problemText(texts: FrameTexts, problem: FieldProblem, now: Date): string {
+  // Three years ahead: a date that stands on many cards.
+  const year = String(now.getFullYear() + 3).slice(-2);
+  return texts.problems[problem].replace("{example}", `\u206604 / ${year}\u2069`);
 }

@@ -2,12 +2,25 @@
 import type { FrameTexts } from "../texts.ts";
 
 export const en: FrameTexts = {
-  labels: { number: "Card number", expiry: "Expiry date", cvc: "Security code", holder: "Name on card (optional)" },
+  title: "Card details",
+  expiryShape: "MM / YY",
+  labels: {
+    number: "Card number",
+    expiry: "Expiry date",
+    cvc: "Security code",
+    holder: "Name on card (optional)",
+  },
+  cvcPlaces: {
+    back: "3 digits on the back of the card",
+    front: "4 digits on the front of the card",
+  },
   problems: {
     number_missing: "Enter the card number.",
     number_incomplete: "The card number is too short. Check its digits.",
     number_wrong: "The card number has a typing mistake. Check its digits.",
-    expiry_incomplete: "Enter month and year, such as 04 / 29.",
+    brand_not_accepted: "This kind of card is not accepted here. Use another card.",
+    expiry_incomplete: "Enter month and year, such as {example}.",
+    expiry_wrong: "This cannot be the expiry date. Check month and year.",
     expiry_past: "This card has expired. Use another card.",
     cvc_incomplete: "Enter all digits of the security code.",
     holder_wrong: "Enter the name here, not the card number.",

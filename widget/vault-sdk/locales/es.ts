@@ -2,20 +2,28 @@
 import type { FrameTexts } from "../texts.ts";
 
 export const es: FrameTexts = {
+  title: "Datos de la tarjeta",
+  expiryShape: "MM / AA",
   labels: {
     number: "Número de tarjeta",
     expiry: "Fecha de caducidad",
     cvc: "Código de seguridad",
     holder: "Nombre en la tarjeta (opcional)",
   },
+  cvcPlaces: {
+    back: "3 dígitos en el reverso de la tarjeta",
+    front: "4 dígitos en el anverso de la tarjeta",
+  },
   problems: {
     number_missing: "Introduzca el número de tarjeta.",
     number_incomplete: "El número de tarjeta es demasiado corto. Revise los dígitos.",
     number_wrong: "El número de tarjeta tiene un error. Revise los dígitos.",
-    expiry_incomplete: "Introduzca el mes y el año, por ejemplo 04 / 29.",
-    expiry_past: "Esta tarjeta ha caducado. Use otra tarjeta.",
+    brand_not_accepted: "Este tipo de tarjeta no se acepta aquí. Utilice otra tarjeta.",
+    expiry_incomplete: "Introduzca el mes y el año, por ejemplo {example}.",
+    expiry_wrong: "Esta fecha no puede ser correcta. Revise el mes y el año.",
+    expiry_past: "Esta tarjeta ha caducado. Utilice otra tarjeta.",
     cvc_incomplete: "Introduzca todos los dígitos del código de seguridad.",
     holder_wrong: "Introduzca aquí el nombre, no el número de tarjeta.",
-    test_card_required: "Aquí solo funcionan tarjetas de prueba. Use uno de los números de prueba.",
+    test_card_required: "Aquí solo funcionan tarjetas de prueba. Utilice uno de los números de prueba.",
   },
 };

@@ -2,17 +2,25 @@
 import type { FrameTexts } from "../texts.ts";
 
 export const fr: FrameTexts = {
+  title: "Informations de carte",
+  expiryShape: "MM / AA",
   labels: {
     number: "Numéro de carte",
     expiry: "Date d’expiration",
     cvc: "Code de sécurité",
     holder: "Nom sur la carte (facultatif)",
   },
+  cvcPlaces: {
+    back: "3 chiffres au dos de la carte",
+    front: "4 chiffres au recto de la carte",
+  },
   problems: {
     number_missing: "Saisissez le numéro de carte.",
     number_incomplete: "Le numéro de carte est trop court. Vérifiez les chiffres.",
     number_wrong: "Le numéro de carte contient une erreur. Vérifiez les chiffres.",
-    expiry_incomplete: "Saisissez le mois et l’année, par exemple 04 / 29.",
+    brand_not_accepted: "Ce type de carte n’est pas accepté ici. Utilisez une autre carte.",
+    expiry_incomplete: "Saisissez le mois et l’année, par exemple {example}.",
+    expiry_wrong: "Cette date ne peut pas être correcte. Vérifiez le mois et l’année.",
     expiry_past: "Cette carte a expiré. Utilisez une autre carte.",
     cvc_incomplete: "Saisissez tous les chiffres du code de sécurité.",
     holder_wrong: "Saisissez ici le nom, pas le numéro de carte.",

@@ -2,20 +2,28 @@
 import type { FrameTexts } from "../texts.ts";
 
 export const it: FrameTexts = {
+  title: "Dati della carta",
+  expiryShape: "MM / AA",
   labels: {
     number: "Numero della carta",
     expiry: "Data di scadenza",
     cvc: "Codice di sicurezza",
     holder: "Nome sulla carta (facoltativo)",
   },
+  cvcPlaces: {
+    back: "3 cifre sul retro della carta",
+    front: "4 cifre sul fronte della carta",
+  },
   problems: {
-    number_missing: "Inserisca il numero della carta.",
-    number_incomplete: "Il numero della carta è troppo corto. Controlli le cifre.",
-    number_wrong: "Il numero della carta contiene un errore. Controlli le cifre.",
-    expiry_incomplete: "Inserisca mese e anno, ad esempio 04 / 29.",
-    expiry_past: "Questa carta è scaduta. Usi un’altra carta.",
-    cvc_incomplete: "Inserisca tutte le cifre del codice di sicurezza.",
-    holder_wrong: "Inserisca qui il nome, non il numero della carta.",
-    test_card_required: "Qui funzionano solo le carte di prova. Usi uno dei numeri di prova.",
+    number_missing: "Inserisci il numero della carta.",
+    number_incomplete: "Il numero della carta è troppo corto. Controlla le cifre.",
+    number_wrong: "Il numero della carta contiene un errore. Controlla le cifre.",
+    brand_not_accepted: "Questo tipo di carta non è accettato qui. Usa un’altra carta.",
+    expiry_incomplete: "Inserisci mese e anno, ad esempio {example}.",
+    expiry_wrong: "Questa data non può essere corretta. Controlla mese e anno.",
+    expiry_past: "Questa carta è scaduta. Usa un’altra carta.",
+    cvc_incomplete: "Inserisci tutte le cifre del codice di sicurezza.",
+    holder_wrong: "Inserisci qui il nome, non il numero della carta.",
+    test_card_required: "Qui funzionano solo le carte di prova. Usa uno dei numeri di prova.",
   },
 };

@@ -1,0 +1,40 @@
+/** The pictures in the form: marks of the brands that the shop takes, the mark of the card being typed, where its code is printed. */
+import { digitsOf, knownBrands, lookOf } from "./card-format.ts";
+import type { FrameTexts } from "./texts.ts";
+
+const svg = "http://www.w3.org/2000/svg";
+
+/** Shows the marks of the brands that the shop takes, beside the label. They stand for nothing that is not said elsewhere. */
+export function showAccepted(place: HTMLElement, brands: readonly string[]): void {
+  place.replaceChildren(
+    ...knownBrands(brands).map((brand) => {
+      const mark = document.createElementNS(svg, "svg");
+      const use = document.createElementNS(svg, "use");
+      use.setAttribute("href", `#${brand}`);
+      mark.dataset.brand = brand;
+      mark.append(use);
+      return mark;
+    }),
+  );
+}
+
+/** Shows whose card the number begins like: its mark in the field and alone among the accepted ones, its name to screen readers. */
+export function showBrand(number: string, texts: FrameTexts): void {
+  const { brand, label, cvcLength } = lookOf(digitsOf(number));
+  const place = cvcLength === 4 ? "front" : "back";
+  elementOf("mark").setAttribute("href", `#${brand}`);
+  elementOf("brand").textContent = label;
+  for (const mark of elementOf("accepted").children) {
+    mark.classList.toggle("other", brand !== "unknown" && (mark as SVGElement).dataset.brand !== brand);
+  }
+  elementOf("cvc-mark").setAttribute("href", `#cvc-${place}`);
+  elementOf("cvc-hint").textContent = texts.cvcPlaces[place];
+  (elementOf("cvc") as HTMLInputElement).placeholder = place === "front" ? "1234" : "123";
+}
+
+/** An element of card-frame.html. */
+export function elementOf(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`card-frame.html has no element ${id}`);
+  return element;
+}
