@@ -3,6 +3,7 @@ import type { AuthorizeRequest, ChangingCall, Connector, Credentials, Hold } fro
 import { GatewayHttp } from "../gateways/gateway-http.ts";
 import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
 import { startSandbox } from "../gateways/sandbox/main.ts";
+import { openSpecs, type SpecName } from "../gateways/testing/gateway-spec.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "./forwarder.ts";
 import { type Answer, Receiver } from "./receiver.ts";
@@ -16,7 +17,11 @@ export const declinedCard = "4000000000009995";
 export const noticePath = "/notices";
 
 /** What the man in the middle makes of an honest answer. */
-export type Spoil = (honest: { readonly status: number; readonly body: string }) => Answer;
+export type Spoil = (honest: {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}) => Answer;
 
 /** A connector before its gateway, with what a test sees and spoils between them. */
 export type GatewayBench = Awaited<ReturnType<typeof startGatewayBench>>;
@@ -25,27 +30,44 @@ export type GatewayBench = Awaited<ReturnType<typeof startGatewayBench>>;
 export type BenchSubject = {
   readonly connect: (parts: ConnectorParts) => Connector;
   readonly credentials: Credentials;
+  /** The gateway's own OpenAPI files, by which every request and every honest answer is judged. */
+  readonly specs?: readonly SpecName[];
+  /** Requests that no file knows, as `METHOD /path`. */
+  readonly unlisted?: readonly RegExp[];
+  /** The requests, as `METHOD /path`, whose answers are spoilt; all of them where it is left out. */
+  readonly spoils?: RegExp;
 };
 
+// What a connection, and not a message, is about.
+const hopByHop = /^(host|connection|keep-alive|content-length|transfer-encoding|date)$/;
+
 /** Close it at the test's end. */
-export async function startGatewayBench({ connect, credentials }: BenchSubject) {
+export async function startGatewayBench({ connect, credentials, ...subject }: BenchSubject) {
   const sandbox = await startSandbox({ port: 0, silenceMs: 20_000, lateMs: 20_000, slowCaptureMs: 20_000 });
   const middle = await Receiver.start();
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, approvedCard);
   let spoil: Spoil = (honest) => honest;
+  const spec = subject.specs && openSpecs(subject.specs);
+  const specProblems = new Set<string>();
   middle.answerWith(async ({ method, path, headers, body }) => {
     if (path === noticePath) return { status: 200 };
-    const named = ["authorization", "x-api-key", "idempotency-key", "content-type"];
+    const text = body.toString();
     const reply = await http.send({
       method: method === "GET" ? "GET" : "POST",
       url: sandbox.origin + path,
-      headers: Object.fromEntries(named.flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))),
-      body: method === "GET" ? undefined : body.toString(),
+      headers: endToEnd(headers),
+      body: method === "GET" ? undefined : text,
       timeoutMs: 20_000,
     });
+    const title = `${method} ${path.split("?")[0]}`;
+    const isJudged = spec !== undefined && !subject.unlisted?.some((one) => one.test(title));
+    const noted = (problems: readonly string[]) => problems.forEach((problem) => void specProblems.add(problem));
+    if (isJudged) noted(spec.requestProblems({ method, path, contentType: headers["content-type"], body: text }));
     if (reply.type !== "answer") return "reset";
-    return spoil({ status: reply.status, body: Buffer.from(reply.body).toString() });
+    const honest = { status: reply.status, headers: endToEnd(reply.headers), body: Buffer.from(reply.body).toString() };
+    if (isJudged) noted(spec.answerProblems({ method, path, ...honest }));
+    return subject.spoils?.test(title) === false ? honest : spoil(honest);
   });
   let counted = 0;
   return {
@@ -74,11 +96,18 @@ export async function startGatewayBench({ connect, credentials }: BenchSubject) 
     call(idempotencyKey: string, timeoutMs = 5_000): ChangingCall {
       return { credentials, idempotencyKey, timeoutMs };
     },
+    /** Throws where something was sent or answered that the gateway's specification does not know. */
     async close(): Promise<void> {
       await Promise.all([middle.close(), sandbox.close()]);
       await http.close();
+      if (specProblems.size > 0) throw new Error(`Against the specification:\n${[...specProblems].join("\n")}`);
     },
   };
+}
+
+function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !hopByHop.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }
 
 /** A payment that the gateway now holds. */
