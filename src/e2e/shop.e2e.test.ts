@@ -34,6 +34,8 @@ beforeAll(async () => {
     vaultOrigin,
     fallback: (request, response) => {
       const file = files.get(request.url?.replace("/widget/v1/", "") ?? "");
+      // The checkout page takes from other hosts only what says so, as the edge does.
+      response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
       response.writeHead(file ? 200 : 404, { "Content-Type": file?.contentType ?? "text/plain" }).end(file?.bytes);
     },
   });
