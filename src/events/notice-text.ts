@@ -45,5 +45,8 @@ export function writeNotice(notice: ToldNotice, environmentName: string): { subj
     ...steps.map((step, index) => `${index + 1}. ${step}`),
     "",
   ];
-  return { subject: `[${environmentName}] Webhook endpoint ${endpoint} ${headlines[notice.kind]}`, text: lines.join("\n") };
+  return {
+    subject: `[${environmentName}] Webhook endpoint ${endpoint} ${headlines[notice.kind]}`,
+    text: lines.join("\n"),
+  };
 }
