@@ -125,7 +125,7 @@ async function databasesAnswer({ environments }: Installation): Promise<boolean>
 async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const byName = Object.fromEntries(environments.map((environment) => [environment.name, environment]));
-  const checkout = createCheckoutService({ accounts, vaultOrigin: config.service.vaultOrigin });
+  const checkout = createCheckoutService({ accounts });
   const files = await bundleWidget();
   return {
     guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },

@@ -1,6 +1,7 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
+import { readVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
 import { Secret } from "./platform/secrets.ts";
@@ -20,6 +21,7 @@ export type EnvironmentConfig = {
   readonly databaseUrl: Secret;
   readonly nats: NatsLogin;
   readonly keys: ServerKeys;
+  readonly vault: VaultSettings;
 };
 
 /** Edge and worker. */
@@ -39,10 +41,6 @@ export type ServiceConfig = {
   readonly metricsPort: number | undefined;
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
-  /** Origin of the vault as browsers see it. */
-  readonly vaultOrigin: string;
-  /** `host:port` of the vault's gRPC. */
-  readonly vaultGrpcAddress: string;
   /** Where the pretend acquirers listen; without it there are no sandbox connectors. */
   readonly sandboxOrigin: string | undefined;
   /** Webhook URLs may lead to loopback: for the demo and for tests. */
@@ -104,7 +102,9 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
   if (problems.length > 0) {
-    throw new ConfigError(`The configuration has ${problems.length} problem(s):\n${problems.join("\n")}`);
+    // What both environments share is read for each of them.
+    const found = [...new Set(problems)];
+    throw new ConfigError(`The configuration has ${found.length} problem(s):\n${found.join("\n")}`);
   }
   return Object.freeze(config);
 }
@@ -127,8 +127,9 @@ export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.
 
 function readService(reader: Reader): ServiceConfig {
   const sandboxOrigin = reader.origin("SWITCHYARD_SANDBOX_ORIGIN", "http://none");
+  const apiOrigin = reader.origin("SWITCHYARD_API_ORIGIN");
   return {
-    environments: reader.environmentNames().map((name) => reader.environment(name)),
+    environments: reader.environmentNames().map((name) => reader.environment(name, apiOrigin)),
     accountsDatabaseUrl: reader.databaseUrl("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
     host: reader.host(),
     publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
@@ -137,13 +138,7 @@ function readService(reader: Reader): ServiceConfig {
     grpcReflection: reader.text("SWITCHYARD_GRPC_REFLECTION", /^(on|off)$/, "on or off", "off") === "on",
     drainNoticeMs: reader.within("SWITCHYARD_DRAIN_NOTICE_MS", "milliseconds", drainNoticeBounds),
     metricsPort: reader.port("SWITCHYARD_METRICS_PORT", "0") || undefined,
-    apiOrigin: reader.origin("SWITCHYARD_API_ORIGIN"),
-    vaultOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
-    vaultGrpcAddress: reader.text(
-      "SWITCHYARD_VAULT_GRPC_ADDRESS",
-      /^[\w.[\]:-]+:\d+$/,
-      "host:port of the vault's gRPC",
-    ),
+    apiOrigin,
     sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
     loopbackWebhooks: reader.loopbackWebhooks(sandboxOrigin !== "http://none"),
     timing: reader.timing(),
@@ -206,7 +201,7 @@ class Reader extends SettingReader {
     return names.split(",") as EnvironmentName[];
   }
 
-  environment(name: EnvironmentName): EnvironmentConfig {
+  environment(name: EnvironmentName, apiOrigin: string): EnvironmentConfig {
     const prefix = `SWITCHYARD_${name.toUpperCase()}`;
     return {
       name,
@@ -221,6 +216,7 @@ class Reader extends SettingReader {
         pass: this.text(`${prefix}_NATS_PASSWORD`, /./, "the password of this environment's NATS account"),
       },
       keys: this.keyFile(name, parseKeyFile),
+      vault: readVaultSettings(this, { environment: name, apiOrigin }),
     };
   }
 

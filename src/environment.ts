@@ -20,6 +20,7 @@ import type { CardVault } from "./gateways/card-vault.ts";
 import { createBinder } from "./gateways/connections.ts";
 import type { Connector } from "./gateways/connector.ts";
 import { GatewayHttp } from "./gateways/gateway-http.ts";
+import { SaasVault } from "./gateways/saas-vault/saas-vault.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
 import {
@@ -33,6 +34,7 @@ import {
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
+import { unreachable } from "./platform/errors.ts";
 import type { Logger } from "./platform/log.ts";
 import type { Secret } from "./platform/secrets.ts";
 
@@ -56,9 +58,8 @@ export async function buildEnvironment(
     AttemptEntity,
     RoutingRuleEntity,
   ]);
-  const signing = { ...config.keys.signing, environment: config.name };
-  const vault = openSelfHostedVault({ origin: shared.vaultOrigin, address: shared.vaultGrpcAddress, signing, log });
   const http = new GatewayHttp();
+  const vault = openVault(config, { http, log });
   const connectors = buildConnectors(config, shared, { http, vault });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
@@ -110,6 +111,20 @@ export async function buildEnvironment(
       await Promise.all([http.close(), egress.close(), orm.close(true)]);
     },
   };
+}
+
+/** The vault of this environment's mode. No connection is made before it is used. */
+function openVault({ vault, keys, name }: EnvironmentConfig, ways: { http: GatewayHttp; log: Logger }): CardVault {
+  switch (vault.mode) {
+    case "self_hosted": {
+      const { origin, grpcAddress: address } = vault;
+      return openSelfHostedVault({ origin, address, signing: { ...keys.signing, environment: name }, log: ways.log });
+    }
+    case "saas":
+      return new SaasVault({ ...ways, settings: vault, nowMs: () => systemEntropy.now().getTime() });
+    default:
+      return unreachable(vault);
+  }
 }
 
 function requestLimitsOn(

@@ -134,6 +134,21 @@ export const repeatLongestMs = 5 * minute;
 /** What one capture, void or look-up may take. */
 export const settlingTimeoutMs = 10 * second;
 
+/**
+ * An external vault opens a session for a page, while a merchant's backend waits: within a repeat's wait for the first
+ * request, or a key would seem to be in progress where the vault is down.
+ */
+export const vaultGrantTimeoutMs = 3 * second;
+/** It tells what a token stands for, out of the attempt's own time; before that nothing is sent to a gateway. */
+export const vaultReadTimeoutMs = 2 * second;
+/**
+ * How much longer than we wait it may hold a request before the gateway gets it. Hyperswitch ends its own calls after 30 s
+ * (https://github.com/juspay/hyperswitch, REQUEST_TIME_OUT in crates/router/src/consts.rs, 2026); twice that, as it is no promise.
+ */
+export const vaultLateMs = minute;
+/** Longest grant and token of an external vault: its documented ones have some hundred characters. */
+export const vaultTextCharactersMax = 4_096;
+
 /** A gateway that cannot void for an hour has more than a hiccup, and the customer sees the hold. */
 export const voidAlarmMs = hour;
 /** Captures are answered in a second or two: after a minute a person should know before the customer asks. */
@@ -228,6 +243,8 @@ assert(
   silenceTimeoutMs > requestTimeoutMs + connectionCheckMs && silenceTimeoutMs > submitWaitMs + settlingTimeoutMs,
   "a request that is too slow is told so, and a submit call that waits for its outcome is not cut off",
 );
+assert(timingBounds.attemptTimeoutMs.usual > 2 * vaultReadTimeoutMs, "the gateway has most of an attempt's time");
+assert(idempotencyWaitMs > vaultGrantTimeoutMs, "a creation is refused before its repeats are told that it is running");
 assert(leaseMs > idleInTransactionMs, "a stopped worker holds no lock any more when its lease lapses");
 assert(
   comparisonLeaseMs > (comparisonSliceAttempts / comparisonConcurrency) * settlingTimeoutMs,

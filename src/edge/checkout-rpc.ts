@@ -24,7 +24,7 @@ import { callerKey, type EdgeEnvironment } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 
 /** What the checkout needs beside the environment of the session. */
-export type CheckoutParts = { readonly accounts: Database; readonly vaultOrigin: string };
+export type CheckoutParts = { readonly accounts: Database };
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
@@ -80,7 +80,7 @@ async function toCheckout(parts: CheckoutParts, { core }: EdgeEnvironment, sessi
     status: PaymentSession_Status[session.status],
     processing: session.phase === "PROCESSING" && session.status === "CREATED",
     expiresAt: timestampFromDate(session.expiresAt),
-    vaultOrigin: parts.vaultOrigin,
+    vaultOrigin: core.vault.origin,
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(outcome && { outcome }),
   });

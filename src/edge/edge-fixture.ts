@@ -129,7 +129,7 @@ export class EdgeFixture {
 
 function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown[]): EdgeParts {
   const environments = { test: environment };
-  const checkout = createCheckoutService({ accounts, vaultOrigin: "http://127.0.0.1:1" });
+  const checkout = createCheckoutService({ accounts });
   return {
     environments,
     entropy: systemEntropy,

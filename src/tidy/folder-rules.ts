@@ -36,7 +36,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The only process that sees a card number: it shares nothing with the others but the ground they stand on.
   vault: ["platform"],
   migrations: ["platform"],
-  config: [...foundation, "server-keys", "core"],
+  config: [...foundation, "gateways", "server-keys", "core"],
   "server-keys": ["platform", "core"],
   environment: [...faces, "migrations"],
   // It serves the widget's files, so it builds them.

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { destinations } from "../../vault/destinations.ts";
+import { fillPath, findProxyDestination, type ProxyDestination, proxyDestinations } from "./destinations.ts";
+import { planProxyBody } from "./proxy-body.ts";
+
+const destination: ProxyDestination = {
+  connector: "X",
+  operation: "authorize",
+  path: "/payments/{id}/authorize",
+  fields: {
+    "/card/number": "{{card.number}}",
+    "/card/month": "{{card.expMonth}}",
+    "/card/year": "{{card.expYear}}",
+    "/card/cvc": "{{card.cvc}}",
+    "/card/name": "{{card.holder}}",
+    "/card/a~1b": "{{card.number}}",
+  },
+};
+const plan = (body: object, parts = { cvc: true, holder: true }) =>
+  planProxyBody(destination, JSON.stringify(body), parts);
+const card = {
+  number: "{{card.number}}",
+  month: "{{card.expMonth}}",
+  year: "{{card.expYear}}",
+  cvc: "{{card.cvc}}",
+  name: "{{card.holder}}",
+};
+
+describe("planProxyBody()", () => {
+  it("writes the vault's placeholders for ours, and leaves the rest as it is", () => {
+    expect(plan({ card, amount: { value: 4900 }, items: ["a", null], reference: "{ {card.number}}" })).toEqual({
+      type: "body",
+      value: {
+        card: {
+          number: "{{$card_number}}",
+          month: "{{$card_exp_month}}",
+          year: "{{$card_exp_year}}",
+          cvc: "{{$card_cvc}}",
+          name: "{{$card_holder_name}}",
+        },
+        amount: { value: 4900 },
+        items: ["a", null],
+        reference: "{ {card.number}}",
+      },
+    });
+  });
+
+  it("leaves out the parts of the card that the vault does not have", () => {
+    const planned = plan({ card }, { cvc: false, holder: false });
+    const sent = JSON.stringify(planned.type === "body" && planned.value);
+    expect(JSON.parse(sent)).toEqual({
+      card: { number: "{{$card_number}}", month: "{{$card_exp_month}}", year: "{{$card_exp_year}}" },
+    });
+  });
+
+  it.each<[string, object]>([
+    ["in another field", { metadata: { note: "{{card.number}}" } }],
+    ["of another field", { card: { number: "{{card.cvc}}" } }],
+    ["among other text", { card: { number: "x{{card.number}}" } }],
+    ["beside a second one", { card: { year: "{{card.expYear}}-{{card.expMonth}}" } }],
+    ["with a year of two digits", { card: { year: "{{card.expYear2}}" } }],
+    ["in the vault's own words", { note: "{{$card_number}}" }],
+    ["in the vault's own words, with text behind", { note: "{{ $card_number }} please" }],
+    ["as a name", { "{{card.number}}": 1 }],
+    ["in a list", { card: { number: ["{{card.number}}"] } }],
+    ["by a name that only looks like the path", { card: { "a/b": "{{card.cvc}}" } }],
+  ])("refuses a placeholder %s", (_, body) => {
+    expect(plan(body)).toMatchObject({ type: "refused", reason: expect.stringContaining("placeholder") });
+  });
+
+  it("refuses what is no JSON, and what nests without end", () => {
+    expect(planProxyBody(destination, "a=1", { cvc: true, holder: true })).toMatchObject({ type: "refused" });
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 30; depth++) deep = [deep];
+    expect(plan({ deep })).toMatchObject({ type: "refused" });
+  });
+});
+
+describe("proxyDestinations", () => {
+  it("are those of our own vault that take JSON and whole values, to the letter", () => {
+    const whole = destinations.filter(
+      ({ contentType, fields }) =>
+        contentType === "application/json" &&
+        Object.values(fields).every((text) => /^\{\{[\w.]+\}\}$/.test(text) && text !== "{{card.expYear2}}"),
+    );
+    const comparable = whole.map(({ connector, operation, path, fields }) => ({ connector, operation, path, fields }));
+    expect(proxyDestinations).toEqual(comparable);
+  });
+
+  it("have no row for an operation that takes forms", () => {
+    expect(findProxyDestination({ connector: "SANDBOX_A", operation: "authorize" })).toBeUndefined();
+  });
+});
+
+describe("fillPath()", () => {
+  it("fills one segment of plain letters, and nothing else", () => {
+    expect(fillPath(destination.path, { id: "pay_1-A" })).toBe("/payments/pay_1-A/authorize");
+    for (const id of ["", "a/b", "..", "{{card.number}}", "a?b"])
+      expect(fillPath(destination.path, { id })).toBeUndefined();
+    expect(fillPath(destination.path, {})).toBeUndefined();
+  });
+});

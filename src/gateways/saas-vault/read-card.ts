@@ -1,0 +1,86 @@
+/** Asks the external vault what a token stands for: by which id its proxy knows the card, and what may be shown of it. */
+import { vaultTextCharactersMax } from "../../limits.ts";
+import type { CardShown } from "../card-forwarder.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import type { CardParts } from "./proxy-body.ts";
+import { errorCodeOf } from "./vault-api.ts";
+
+/** A card at the external vault. */
+export type StoredCard = {
+  readonly methodId: string;
+  readonly tokenType: "volatile_payment_method_id" | "payment_method_id";
+  readonly parts: CardParts;
+  readonly shown: CardShown | undefined;
+};
+
+/** Nothing was sent to a gateway whatever came of it, so every failure is a safe one. */
+export type CardReading =
+  | { readonly type: "card"; readonly card: StoredCard }
+  | { readonly type: "none"; readonly reply: Extract<GatewayReply, { type: "neverSent" }> };
+
+/**
+ * Where a token is read; undefined for text that can be none.
+ * https://api-reference.hyperswitch.io/v2/payment-methods/payment-method--retrieve-v1 (2026): the id of the path may be the
+ * token of a session, and the answer has the lasting id. Raw card data is not asked for, and would not be read.
+ */
+export function cardPathOf(token: string): string | undefined {
+  const isToken = /^[\w-]+$/.test(token) && token.length <= vaultTextCharactersMax;
+  return isToken ? `/v1/payment-methods/${token}?fetch_raw_detail=false` : undefined;
+}
+
+/** What the answer to that read means. */
+export function readStoredCard(reply: GatewayReply): CardReading {
+  if (reply.type === "neverSent" && reply.cause === "stopped") return { type: "none", reply };
+  if (reply.type !== "answer") return none("vault_unavailable", `the vault did not tell of the card: ${reply.reason}`);
+  const json = readJsonObject(reply);
+  if (reply.status === 200 && typeof json?.id === "string" && /^[\w-]{1,128}$/.test(json.id)) {
+    return { type: "card", card: cardOf(json.id, json) };
+  }
+  const isGone = [404, 410, 422].includes(reply.status) && errorCodeOf(reply) !== undefined && !isWrongAddress(reply);
+  return isGone
+    ? none("token_unusable", "the vault does not know the token, or no longer")
+    : none("vault_unavailable", `the vault did not tell of the card (HTTP ${reply.status})`);
+}
+
+/** IR_02: "Unrecognized request URL", a mistake of the operator's. */
+function isWrongAddress(reply: Extract<GatewayReply, { type: "answer" }>): boolean {
+  return errorCodeOf(reply) === "IR_02";
+}
+
+/** No card to send, so that nothing was sent. */
+export function none(cause: "token_unusable" | "vault_unavailable", reason: string): CardReading {
+  return { type: "none", reply: { type: "neverSent", cause, reason } };
+}
+
+function cardOf(methodId: string, json: Readonly<Record<string, unknown>>): StoredCard {
+  const data = isObject(json.payment_method_data) ? json.payment_method_data.card : undefined;
+  const card = isObject(data) ? data : {};
+  const { is_stored: cvcStored } = isObject(json.card_cvc_token_storage) ? json.card_cvc_token_storage : {};
+  return {
+    methodId,
+    tokenType: json.storage_type === "persistent" ? "payment_method_id" : "volatile_payment_method_id",
+    parts: {
+      cvc: cvcStored === true,
+      holder: typeof card.card_holder_name === "string" && card.card_holder_name !== "",
+    },
+    shown: shownOf(card),
+  };
+}
+
+// The networks as Hyperswitch names them (CardNetwork in its OpenAPI), in the words of our own vault.
+const brands: Readonly<Record<string, string>> = {
+  Visa: "visa",
+  Mastercard: "mastercard",
+  AmericanExpress: "amex",
+  Discover: "discover",
+  DinersClub: "diners",
+  JCB: "jcb",
+  UnionPay: "unionpay",
+  Maestro: "maestro",
+};
+
+function shownOf({ card_network: network, last4_digits: last4 }: Readonly<Record<string, unknown>>) {
+  if (typeof last4 !== "string" || !/^[0-9]{4}$/.test(last4)) return undefined;
+  const brand = typeof network === "string" && Object.hasOwn(brands, network) ? brands[network] : undefined;
+  return { brand: brand ?? "unknown", last4 };
+}

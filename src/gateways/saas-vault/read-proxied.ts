@@ -1,0 +1,69 @@
+/** What the external vault's proxy answered: the gateway's own answer, masked, or how far the request may have got. */
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { maskAnswer } from "./mask-answer.ts";
+import { errorCodeOf } from "./vault-api.ts";
+
+type Answer = Extract<GatewayReply, { type: "answer" }>;
+
+// They describe the bytes that the vault has read, not those that we make of its answer.
+const framing = /^(content-(encoding|length)|transfer-encoding|connection|keep-alive)$/;
+
+/**
+ * The proxy answers 200 with the gateway's status, headers and body in a frame of its own. Its documented refusals come
+ * before it sends anything. Its 500s do not tell whether it had reached the gateway, which is what most of them are about:
+ * such an attempt is unknown, and no vault's outage. Everything else is lost between the vault and us.
+ * https://api-reference.hyperswitch.io/v2/proxy/proxy-v1, …/essentials/error_codes; proxy_core in crates/router/src/core/proxy.rs
+ * of https://github.com/juspay/hyperswitch, which turns every failed call and every body that is not JSON into a 500 (2026).
+ */
+export function readProxied(reply: GatewayReply, last4: string | undefined): GatewayReply {
+  switch (reply.type) {
+    case "answer":
+      return reply.status === 200 ? unwrap(reply, last4) : readRefusal(reply);
+    case "neverSent":
+      return reply.cause === "stopped" ? reply : { ...reply, cause: "vault_unavailable" };
+    case "noAnswer":
+      // Silence may be the gateway's as well as the vault's: a slow gateway is left for the next one, and voided.
+      return reply.timedOut ? reply : { ...reply, lostAtVault: true };
+  }
+}
+
+function unwrap(reply: Answer, last4: string | undefined): GatewayReply {
+  const json = readJsonObject(reply);
+  const { status_code: status, response, response_headers: headers = {} } = json ?? {};
+  if (!Number.isInteger(status) || response === undefined || !isObject(headers)) return lost(reply.status);
+  const named = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" && !framing.test(name.toLowerCase())
+      ? [[name.toLowerCase(), String(maskAnswer(value, last4, name))]]
+      : [],
+  );
+  const body = new TextEncoder().encode(JSON.stringify(maskAnswer(response, last4)));
+  return { type: "answer", status: Number(status), headers: Object.fromEntries(named), body };
+}
+
+function readRefusal(reply: Answer): GatewayReply {
+  const code = errorCodeOf(reply);
+  if (code === undefined) return lost(reply.status);
+  const said = `(HTTP ${reply.status}, ${code})`;
+  switch (reply.status) {
+    case 400:
+      return { type: "neverSent", cause: "request_refused", reason: `the vault refused the request ${said}` };
+    case 401:
+    case 403:
+      return { type: "neverSent", cause: "vault_unavailable", reason: `the vault refused our key ${said}` };
+    case 404:
+    case 410:
+    case 422:
+      return code === "IR_02"
+        ? { type: "neverSent", cause: "vault_unavailable", reason: `the vault has no proxy there ${said}` }
+        : { type: "neverSent", cause: "token_unusable", reason: `the vault keeps the card no longer ${said}` };
+    case 500:
+      return { type: "noAnswer", timedOut: false, reason: `the vault brought no answer of the gateway ${said}` };
+    default:
+      return lost(reply.status);
+  }
+}
+
+function lost(status: number): GatewayReply {
+  const reason = `the vault's answer is not one we know (HTTP ${status})`;
+  return { type: "noAnswer", timedOut: false, lostAtVault: true, reason };
+}

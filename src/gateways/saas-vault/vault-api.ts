@@ -1,0 +1,49 @@
+/** Calls of the external vault's API, and the errors that it documents. Knows neither sessions nor cards. */
+import type { Secret } from "../../platform/secrets.ts";
+import { type GatewayHttp, type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+
+/** Where the API is, and how it knows us. */
+export type VaultApiAccess = { readonly apiBase: string; readonly apiKey: Secret; readonly profileId: string };
+
+/** One call; the path begins with a slash. */
+export type VaultCall = {
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Sends once: POST with a body, GET without. Never throws. */
+export function callVault(
+  http: GatewayHttp,
+  { apiBase, apiKey, profileId }: VaultApiAccess,
+  call: VaultCall,
+): Promise<GatewayReply> {
+  const { path, body, timeoutMs, signal } = call;
+  return http.send({
+    method: body === undefined ? "GET" : "POST",
+    url: apiBase + path,
+    // https://api-reference.hyperswitch.io/v2/proxy/proxy-v1 (2026): "Format: api-key=<api_key>", and X-Profile-Id.
+    headers: {
+      ...call.headers,
+      accept: "application/json",
+      authorization: `api-key=${apiKey.expose()}`,
+      "x-profile-id": profileId,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    body: body && JSON.stringify(body),
+    timeoutMs,
+    signal,
+  });
+}
+
+/**
+ * The code of an error in the vault's own form, such as `IR_01`; undefined for anything else, which may come from any box
+ * on the way. https://api-reference.hyperswitch.io/essentials/error_codes (2026)
+ */
+export function errorCodeOf(answer: Extract<GatewayReply, { type: "answer" }>): string | undefined {
+  const error = readJsonObject(answer)?.error;
+  if (!isObject(error) || typeof error.code !== "string") return undefined;
+  return /^[A-Z]{2}_[0-9]{2}$/.test(error.code) ? error.code : undefined;
+}
