@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
+import { publishWidget } from "../widget/publish.ts";
 import type { Config, ServiceConfig } from "./config.ts";
 import { auditOnce } from "./core/audit-sessions.ts";
 import { compareOnce } from "./core/compare.ts";
@@ -136,7 +137,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request met a bug"),
     meta: { brand: config.brand, version, now: () => systemEntropy.now() },
     routeCheckout: (router) => router.service(CheckoutService, checkout),
-    widgetFiles: new Map([...files].map(([name, file]) => [`/widget/v1/${name}`, file])),
+    widgetFiles: publishWidget(files, version),
     isReady: () => readiness.isReady(),
     draining: readiness.draining,
     stopping: readiness.stopping,
@@ -223,7 +224,7 @@ async function startLoops(
   ];
   if (mailer) {
     const mailing = { ...endpoints, mailer };
-    loops.push(loop("notice-mail", everyTenSecondsMs, (closing) => mailNoticesOnce(mailing, closing)));
+    loops.push(loop("notice-mail", everyTenSecondsMs, () => mailNoticesOnce(mailing)));
   }
   const onTry = (seen: SeenTry) => metrics.countTry(name, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry });

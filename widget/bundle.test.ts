@@ -1,12 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CheckoutStandIn, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
 import { bundleWidget, type WidgetFile } from "./bundle.ts";
 import { translations } from "./locale.ts";
+import { type IntegrityList, publishWidget } from "./publish.ts";
 
 let files: Map<string, WidgetFile>;
 let folder: string;
@@ -37,6 +41,24 @@ describe("bundleWidget()", () => {
     for (const locale of translations) expect(find(`${locale}-`)[0]).toMatch(/^\w\w-[A-Z0-9]{8}\.mjs$/);
   });
 
+  it("makes the same bytes in another folder and another process", { timeout: 60_000 }, async () => {
+    const root = join(import.meta.dirname, "..");
+    const copy = join(folder, "another", "place");
+    const packages = ["@bufbuild", "@connectrpc", "esbuild", "@esbuild"].map((name) => `node_modules/${name}`);
+    // Buf's own program is a hundred megabytes, and has no part in this.
+    const filter = (path: string) => !/@bufbuild.buf\b/.test(path);
+    for (const part of ["package.json", "widget", "gen", ...packages]) {
+      await cp(join(root, part), join(copy, part), { recursive: true, filter });
+    }
+    const program = `import { bundleWidget } from "./widget/bundle.ts"; import { publishWidget } from "./widget/publish.ts";
+      const list = publishWidget(await bundleWidget(), "1.2.3").get("/widget/v1.2.3/integrity.json");
+      process.stdout.write(list.bytes);`;
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: copy });
+    const here = publishWidget(files, "1.2.3").get("/widget/v1.2.3/integrity.json");
+    expect(stdout).toBe(new TextDecoder().decode(here?.bytes));
+  });
+
   it("names all its chunks to the script tag", () => {
     const script = new TextDecoder().decode(files.get("widget.js")?.bytes);
     for (const start of ["session-api", ...translations]) expect(script).toContain(find(`${start}-`)[0]);
@@ -61,6 +83,24 @@ describe("bundleWidget()", () => {
       });
     } finally {
       await service.close();
+    }
+  });
+});
+
+describe("publishWidget()", () => {
+  it("puts the same bytes at the moving address and at that of the version, with the digest of each beside them", () => {
+    const published = publishWidget(files, "1.2.3");
+    const list = JSON.parse(new TextDecoder().decode(published.get("/widget/v1.2.3/integrity.json")?.bytes));
+    const { version, path, files: digests }: IntegrityList = list;
+    expect({ version, path, names: Object.keys(digests).toSorted() }).toEqual({
+      version: "1.2.3",
+      path: "/widget/v1.2.3/",
+      names: [...files.keys()].toSorted(),
+    });
+    for (const [name, { bytes }] of files) {
+      expect(published.get(`/widget/v1/${name}`)?.bytes).toBe(bytes);
+      expect(published.get(path + name)?.bytes).toBe(bytes);
+      expect(digests[name]).toBe(`sha384-${createHash("sha384").update(bytes).digest("base64")}`);
     }
   });
 });

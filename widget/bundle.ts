@@ -19,6 +19,8 @@ const settings = {
   charset: "utf8",
   legalComments: "none",
   plugins: [schemasForBrowsers],
+  // Not the tsconfig.json of wherever this is: the same sources are the same bytes everywhere.
+  tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true } },
   absWorkingDir: pathOf("."),
   outdir: pathOf("."),
   entryNames: "widget",
@@ -42,7 +44,9 @@ export async function bundleWidget(): Promise<Map<string, WidgetFile>> {
   const chunks = Object.fromEntries(
     Object.entries(module.metafile.outputs)
       .filter(([, { entryPoint }]) => entryPoint !== undefined && entryPoint !== "es-module.ts")
-      .map(([file, { entryPoint }]) => [basename(entryPoint!, ".ts"), basename(file)]),
+      .map(([file, { entryPoint }]) => [basename(entryPoint!, ".ts"), basename(file)])
+      // They are listed in the order in which they were ready.
+      .sort(),
   );
   const script = await build({
     ...settings,

@@ -71,6 +71,8 @@ describe("a service that restarts", () => {
     await scene.payButton.click();
     const comeBack = await gone;
     scene.service.onSubmit = () => scene.service.succeed();
+    // The submit, and the look after it.
+    await nextFailure();
     await nextFailure();
     await comeBack();
     await scene.told("onSuccess");
@@ -117,7 +119,8 @@ describe("a session's time", () => {
   });
 
   it("does not run out while a payment runs", async () => {
-    scene.service.checkout.expiresInSeconds = 1;
+    // The warning would come while the outcome is waited for.
+    scene.service.checkout.expiresInSeconds = 123;
     await scene.goToCheckout();
     await payUntilSubmitted();
     await expect.poll(() => scene.service.looks, { timeout: 20_000 }).toBeGreaterThan(3);

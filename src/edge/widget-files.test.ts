@@ -11,6 +11,7 @@ const serve = serveWidget(
   new Map([
     ["/widget/v1/widget.js", file],
     ["/widget/v1/api-ABCD1234.mjs", file],
+    ["/widget/v1.2.3/widget.js", file],
   ]),
 );
 
@@ -41,7 +42,8 @@ describe("serveWidget()", () => {
     }
   });
 
-  it("lets a browser keep hashed names for a year and the moving path for minutes", async () => {
+  it("lets a browser keep hashed names and whole versions for a year, and the moving path for minutes", async () => {
+    expect((await get("/widget/v1.2.3/widget.js")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/api-ABCD1234.mjs")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/widget.js")).headers["cache-control"]).toBe("public, max-age=300");
   });

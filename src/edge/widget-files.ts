@@ -4,8 +4,8 @@ import { type StaticFile, serveFiles } from "./static-files.ts";
 
 // The moving path may change at any release; five minutes keep a busy shop off our port and a fix near.
 const movingSeconds = 300;
-// A chunk's name holds a hash of its content, so what is behind a name never changes.
-const hashedName = /-[0-9A-Z]{8}\.mjs$/;
+// A chunk's name holds a hash of its content, and a whole version stays as it was published: neither ever changes.
+const unchanging = /-[0-9A-Z]{8}\.mjs$|^\/widget\/v\d+\.\d+\.\d+\//;
 
 /** Answers GET and HEAD for the files of the map; any page may load them. */
 export function serveWidget(files: EdgeParts["widgetFiles"]) {
@@ -13,7 +13,7 @@ export function serveWidget(files: EdgeParts["widgetFiles"]) {
 }
 
 function describe(path: string, { contentType, bytes }: { contentType: string; bytes: Uint8Array }): StaticFile {
-  const lifetime = hashedName.test(path) ? "max-age=31536000, immutable" : `max-age=${movingSeconds}`;
+  const lifetime = unchanging.test(path) ? "max-age=31536000, immutable" : `max-age=${movingSeconds}`;
   return {
     bytes,
     headers: {
