@@ -224,7 +224,7 @@ async function startLoops(
   ];
   if (mailer) {
     const mailing = { ...endpoints, mailer };
-    loops.push(loop("notice-mail", everyTenSecondsMs, () => mailNoticesOnce(mailing)));
+    loops.push(loop("notice-mail", everyTenSecondsMs, (closing) => mailNoticesOnce(mailing, closing)));
   }
   const onTry = (seen: SeenTry) => metrics.countTry(name, seen);
   const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry });
