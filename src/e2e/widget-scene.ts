@@ -5,9 +5,11 @@ import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { bundleWidget, type WidgetFile } from "../../widget/bundle.ts";
+import { publishWidget } from "../../widget/publish.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { CheckoutStandIn, clientSecretOf, standInSession } from "../testing/checkout-stand-in.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "../vault/vault-fixture.ts";
+import { version } from "../version.ts";
 
 // On a machine with other things to do a page takes seconds.
 const toldWithinMs = 20_000;
@@ -44,7 +46,7 @@ export class WidgetStage {
 
   static async build(): Promise<WidgetStage> {
     const [files, vault, browser] = await Promise.all([bundleWidget(), startVaultFixture(), launchBrowser()]);
-    return new WidgetStage(vault, browser, files);
+    return new WidgetStage(vault, browser, publishWidget(files, version));
   }
 
   async close(): Promise<void> {
@@ -65,6 +67,8 @@ export class WidgetScene {
   readonly calls: [string, unknown][] = [];
   /** By path; `/` and `/mount.js` are there unless a test puts its own in their place. */
   readonly merchantFiles = new Map<string, MerchantFile>();
+  /** Added to the page's script-src. */
+  scriptSources = "";
   readonly #merchant: Server;
 
   private constructor(stage: WidgetStage, service: CheckoutStandIn, context: BrowserContext, page: Page) {
@@ -77,7 +81,7 @@ export class WidgetScene {
 
   static async open(stage: WidgetStage): Promise<WidgetScene> {
     const serveWidget: RequestListener = (request, response) => {
-      const file = stage.files.get(request.url?.replace("/widget/v1/", "") ?? "");
+      const file = stage.files.get(request.url ?? "");
       if (file) response.writeHead(200, { "Content-Type": file.contentType }).end(file.bytes);
       else response.writeHead(404).end();
     };
@@ -176,7 +180,7 @@ export class WidgetScene {
 
   #serveMerchant(path: string, response: ServerResponse): void {
     const { service, stage } = this;
-    const scripts = `script-src 'self' ${service.origin} ${stage.vaultOrigin}`;
+    const scripts = `script-src 'self' ${service.origin} ${stage.vaultOrigin} ${this.scriptSources}`;
     const policy = `default-src 'none'; ${scripts}; connect-src ${service.origin}; frame-src ${stage.vaultOrigin}`;
     const file = this.merchantFiles.get(path) ?? this.#ownFile(path);
     if (file === undefined) return void response.writeHead(404).end();

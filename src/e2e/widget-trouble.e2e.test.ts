@@ -57,6 +57,16 @@ describe("a line that goes", () => {
     expect(scene.callNames).toEqual(["onReady", "onError", "onSuccess"]);
     expect(scene.service.submitted).toHaveLength(1);
   });
+
+  it("before the widget's second part has come lets the customer pay when it is back", async () => {
+    scene.service.onSubmit = () => scene.service.succeed();
+    await scene.page.route("**/session-api-*", (route) => route.abort("internetdisconnected"), { times: 2 });
+    await scene.goToCheckout();
+    await scene.enterCard();
+    await scene.payButton.click();
+    await scene.told("onSuccess");
+    expect(scene.callNames).toEqual(["onReady", "onSuccess"]);
+  });
 });
 
 describe("a service that restarts", () => {
