@@ -62,12 +62,18 @@ const recordSuccess: Statement = {
          SELECT true AS recorded, NULL AS "disabledBecause", ended_at AS "takenAt" FROM mine`,
 };
 
+// What the endpoint is disabled for by this try, if it is.
+const disablesBecause = `CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $11 THEN 'GONE'
+  WHEN e.failing_since < mine.recorded_at - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING' END`;
+
 /**
  * The breaker opens at 5 failures in a row and then lets one probe through after 5 s, 10 s, 20 s … at most 5 minutes:
  * long enough to leave a dead host alone, short enough for one that comes back.
  * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule. Only what is posted to
  * is disabled: an endpoint with a new URL does not pay for what its old one answers. The owner's notice
  * (endpoint-notices.ts) is a part of the disabling and has the try's id.
+ * The endpoint is updated without a lock before it: a statement that takes both locks the row's newest version and then
+ * waits at the older one that it saw first. While a fan-out shares the row, two such statements wait for each other.
  */
 const recordFailure: Statement = {
   name: "record_delivery_failure",
@@ -77,30 +83,26 @@ const recordFailure: Statement = {
                next_at = app.clock() + $10::float8 * interval '1 millisecond', lease_token = NULL,
                ended_at = CASE WHEN $10::float8 IS NULL THEN app.clock() END
            WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
-           RETURNING event_id, endpoint_id
-         ), ${logTry}, verdict AS (
-           SELECT e.id, CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $11 THEN 'GONE'
-             WHEN e.failing_since < app.clock() - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING'
-             END AS because
-           FROM mine JOIN endpoint e ON e.id = mine.endpoint_id FOR NO KEY UPDATE OF e
-         ), health AS (
+           RETURNING event_id, endpoint_id, app.clock() AS recorded_at
+         ), ${logTry}, health AS (
            UPDATE endpoint e
            SET in_flight_max = greatest(1, e.in_flight_max / 2),
                failures_in_row = e.failures_in_row + 1,
-               failing_since = coalesce(e.failing_since, app.clock()),
-               probe_at = CASE WHEN e.failures_in_row >= 4 THEN app.clock() +
+               failing_since = coalesce(e.failing_since, mine.recorded_at),
+               probe_at = CASE WHEN e.failures_in_row >= 4 THEN mine.recorded_at +
                  least(300, 5 * 2 ^ least(e.failures_in_row - 4, 10)) * interval '1 second' END,
-               status = CASE WHEN v.because IS NULL THEN e.status ELSE 'DISABLED' END,
-               disabled_at = CASE WHEN v.because IS NULL THEN e.disabled_at ELSE app.clock() END,
-               disabled_because = coalesce(v.because, e.disabled_because)
-           FROM verdict v WHERE e.id = v.id
-           RETURNING e.id, e.merchant_id, e.failing_since, v.because
+               status = CASE WHEN ${disablesBecause} IS NULL THEN e.status ELSE 'DISABLED' END,
+               disabled_at = CASE WHEN ${disablesBecause} IS NULL THEN e.disabled_at ELSE mine.recorded_at END,
+               disabled_because = coalesce(${disablesBecause}, e.disabled_because)
+           FROM mine WHERE e.id = mine.endpoint_id
+           RETURNING e.id, e.merchant_id, e.failing_since,
+             CASE WHEN e.disabled_at = mine.recorded_at THEN e.disabled_because END AS because
          ), noticed AS (
            INSERT INTO endpoint_notice (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
            SELECT $2, merchant_id, id, 'DISABLED_' || because, failing_since, $6, $7 FROM health
            WHERE because IS NOT NULL ON CONFLICT DO NOTHING
          )
-         SELECT true AS recorded, because AS "disabledBecause", NULL AS "takenAt" FROM verdict`,
+         SELECT true AS recorded, because AS "disabledBecause", NULL AS "takenAt" FROM health`,
 };
 
 /**
