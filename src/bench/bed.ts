@@ -96,7 +96,8 @@ class Databases {
   }
 }
 
-async function describePostgres(ownerUrl: string): Promise<BenchBed["postgres"]> {
+/** Version and durability of a running server. Throws when a commit would not be durable. */
+export async function describePostgres(ownerUrl: string): Promise<BenchBed["postgres"]> {
   return withClient(ownerUrl, async (client) => {
     const show = async (name: string) => String(Object.values((await client.query(`SHOW ${name}`)).rows[0])[0]);
     const durability: Record<string, string> = {};

@@ -1,9 +1,9 @@
 /** What benches 1 to 3 have come to: a table for people, and everything for programs. */
-import { arch, cpus, platform, totalmem } from "node:os";
-import { version } from "../version.ts";
 import type { Round } from "./contestant.ts";
 import { type EdgeBenchOptions, type EdgeBenchTurns, grpcPeer, ours, restPeer } from "./edge-bench.ts";
+import { describeMachine } from "./machine.ts";
 import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
+import { writeRatio, writeTable } from "./table.ts";
 
 /** One bench: the ratio of our rate to the peer's. */
 type Result = {
@@ -33,14 +33,7 @@ export function reportEdge(options: EdgeBenchOptions, turns: EdgeBenchTurns): Ed
   };
   return {
     at: new Date().toISOString(),
-    machine: {
-      processor: `${cpus().length} × ${cpus()[0]?.model.trim() ?? arch()}`,
-      memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
-      system: `${platform()} ${arch()}`,
-      node: process.version,
-      postgres: turns.postgres.version,
-      switchyard: version,
-    },
+    machine: describeMachine({ postgres: turns.postgres.version }),
     options,
     durability: turns.postgres.durability,
     results: [
@@ -87,20 +80,4 @@ function figuresOf(turns: readonly Turn[], name: string): string[] {
     median((round) => round.p50Ms, 1),
     median((round) => round.p99Ms, 1),
   ];
-}
-
-function writeRatio({ median, least, most }: Spread): string {
-  return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
-}
-
-function writeTable(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

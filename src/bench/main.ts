@@ -1,9 +1,11 @@
 /** `npm run bench`: every benchmark by name. Each prints ratios to peers that ran in the same minutes on the same machine. */
 import { Command } from "commander";
 import { edgeCommand } from "./edge-command.ts";
+import { webhookCommand } from "./webhook-command.ts";
 
 await new Command("bench")
   .description("Measures Switchyard beside peers that do the same work, by turns, on this machine.")
   .addHelpText("after", "\nExample:\n  npm run bench -- edge --rounds 7")
   .addCommand(edgeCommand())
+  .addCommand(webhookCommand())
   .parseAsync();

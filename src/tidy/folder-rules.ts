@@ -57,7 +57,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "set-up": [],
   testing: [...product, "e2e"],
   simulation: [...product, "testing"],
-  bench: [...product, "testing"],
+  bench: [...product, "testing", "simulation"],
   e2e: [...product, "testing", "simulation"],
   tidy: [],
 };

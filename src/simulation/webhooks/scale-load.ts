@@ -7,7 +7,6 @@ import type { ToldEvent } from "./check-arrivals.ts";
 import type { ScaleMerchant } from "./scale-endpoints.ts";
 import type { WebhookSite } from "./webhook-site.ts";
 
-const eventsOfSession = 2;
 const type = "payment_session.expired";
 
 /** Writes events and remembers what was told to whom. */
@@ -17,32 +16,37 @@ export class ScaleLoad {
   readonly #merchants: readonly ScaleMerchant[];
   /** What the product itself says of a session. */
   readonly #data: object;
+  readonly #eventsOfSession: number;
   #sessions = 0;
 
-  private constructor(site: WebhookSite, merchants: readonly ScaleMerchant[], data: object) {
+  private constructor(site: WebhookSite, merchants: readonly ScaleMerchant[], data: object, eventsOfSession: number) {
     this.#site = site;
     this.#merchants = merchants;
     this.#data = data;
+    this.#eventsOfSession = eventsOfSession;
   }
 
   /** One session is settled by the product, to a merchant without endpoints; the others are told of in its words. */
-  static async open(site: WebhookSite, merchants: readonly ScaleMerchant[]): Promise<ScaleLoad> {
+  static async open(site: WebhookSite, merchants: readonly ScaleMerchant[], eventsOfSession = 2): Promise<ScaleLoad> {
     const merchantId = systemEntropy.uuid();
     await site.settle(merchantId, { events: 1 });
     const [row] = await site.query<{ body: Buffer }>("SELECT body FROM outbox_event WHERE merchant_id = $1", [
       merchantId,
     ]);
-    return new ScaleLoad(site, merchants, JSON.parse(row!.body.toString()).data);
+    return new ScaleLoad(site, merchants, JSON.parse(row!.body.toString()).data, eventsOfSession);
   }
 
-  /** Settles sessions with so many events in all (rounded up to whole sessions) in one commit, then tells the relays. */
-  async add(events: number): Promise<void> {
-    const sessions = Array.from({ length: Math.ceil(events / eventsOfSession) }, () => ({
+  /**
+   * Settles sessions with so many events in all (rounded up to whole sessions) in one commit, then tells the relays.
+   * Gives what it has told.
+   */
+  async add(events: number): Promise<ScaleLoad["told"]> {
+    const sessions = Array.from({ length: Math.ceil(events / this.#eventsOfSession) }, () => ({
       id: systemEntropy.uuid(),
       merchant: this.#merchants[this.#sessions++ % this.#merchants.length]!,
     }));
     const rows = sessions.flatMap(({ id, merchant }) =>
-      Array.from({ length: eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
+      Array.from({ length: this.#eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
     );
     await this.#site.environment.database.transaction(async (tx) => {
       await tx.query(insertSessions, [
@@ -58,18 +62,18 @@ export class ScaleLoad {
       ]);
     });
     const toldAtMs = performance.timeOrigin + performance.now();
-    for (const { sessionId, id, sequence, merchant, body } of rows) {
-      this.told.push({
-        eventId: encodeId("evt", id),
-        sessionId: encodeId("ps", sessionId),
-        sequence,
-        bodyHash: sha256(body).toString("hex"),
-        endpoints: merchant.endpoints.filter(({ manner }) => manner === "healthy").map((endpoint) => endpoint.id),
-        merchant,
-        toldAtMs,
-      });
-    }
     this.#site.environment.core.outbox.hintRelay();
+    const told = rows.map(({ sessionId, id, sequence, merchant, body }) => ({
+      eventId: encodeId("evt", id),
+      sessionId: encodeId("ps", sessionId),
+      sequence,
+      bodyHash: sha256(body).toString("hex"),
+      endpoints: merchant.endpoints.filter(({ manner }) => manner === "healthy").map((endpoint) => endpoint.id),
+      merchant,
+      toldAtMs,
+    }));
+    for (const event of told) this.told.push(event);
+    return told;
   }
 
   #event(sessionId: string, merchant: ScaleMerchant, sequence: number) {

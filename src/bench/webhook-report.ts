@@ -1,0 +1,147 @@
+/** What benches 7 to 9 have come to: a table for people, and everything for programs. */
+import type { Round } from "./contestant.ts";
+import { describeMachine } from "./machine.ts";
+import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
+import { writeRatio, writeTable } from "./table.ts";
+import {
+  barePosts,
+  besideDead,
+  ours,
+  type WebhookBenchOptions,
+  type WebhookBenchResult,
+  type WebhookLatency,
+} from "./webhook-bench.ts";
+import { healthyMerchants } from "./webhook-contestants.ts";
+import type { Leftovers } from "./webhook-leftovers.ts";
+
+/** One line: the rounds of somebody, beside somebody else's where there is a ratio. */
+type Result = {
+  readonly bench: string;
+  readonly who: string;
+  readonly rounds: readonly Round[];
+  readonly ratio?: Spread;
+  readonly goal?: { readonly text: string; readonly isReached: boolean };
+};
+
+/** Everything that was measured, and where; as `--json` writes it. */
+export type WebhookReport = {
+  readonly at: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly options: WebhookBenchOptions;
+  readonly durability: Readonly<Record<string, string>>;
+  readonly results: readonly Result[];
+  readonly leftovers: Leftovers | undefined;
+};
+
+const goals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 250 };
+
+/** Judges by the goals. */
+export function reportWebhooks(
+  options: WebhookBenchOptions,
+  result: WebhookBenchResult,
+  natsVersion: string,
+): WebhookReport {
+  return {
+    at: new Date().toISOString(),
+    machine: describeMachine({ postgres: result.postgres.version, nats: natsVersion }),
+    options,
+    durability: result.postgres.durability,
+    results: [...latencyLines(result.latency), ...throughputLines(result.throughput), ...scalingLines(result)],
+    leftovers: result.latency?.leftovers,
+  };
+}
+
+function latencyLines(latency: WebhookLatency | undefined): Result[] {
+  if (latency === undefined) return [];
+  const { idle, halfLoad, isolated } = latency;
+  const p50 = spreadOf(idle.map((round) => round.p50Ms!)).median;
+  const p99 = spreadOf(halfLoad.map((round) => round.p99Ms!)).median;
+  return [
+    {
+      bench: "7 commit to arrival, one at a time",
+      who: ours,
+      rounds: idle,
+      goal: { text: `p50 ≤ ${goals.idleP50Ms} ms`, isReached: p50 <= goals.idleP50Ms },
+    },
+    {
+      bench: "7 commit to arrival, at half load",
+      who: ours,
+      rounds: halfLoad,
+      goal: { text: `p99 ≤ ${goals.halfLoadP99Ms} ms`, isReached: p99 <= goals.halfLoadP99Ms },
+    },
+    { bench: "", who: "beside every bad kind", rounds: isolated },
+  ];
+}
+
+function throughputLines(turns: readonly Turn[]): Result[] {
+  if (turns.length === 0) return [];
+  const roundsOf = (name: string) => turns.map((turn) => turn[name]!);
+  const perSecond = spreadOf(roundsOf(ours).map((round) => round.requestsPerSecond)).median;
+  const ratio = ratioOf(turns, besideDead, ours);
+  const goal = { text: `≥ ${goals.keptBesideDead}`, isReached: ratio.median >= goals.keptBesideDead };
+  return [
+    {
+      bench: "8 webhooks/s",
+      who: ours,
+      rounds: roundsOf(ours),
+      ratio: ratioOf(turns, ours, barePosts),
+      goal: { text: `≥ ${goals.perSecond}/s`, isReached: perSecond >= goals.perSecond },
+    },
+    { bench: "", who: barePosts, rounds: roundsOf(barePosts) },
+    { bench: "8 to healthy endpoints", who: besideDead, rounds: roundsOf(besideDead), ratio, goal },
+  ];
+}
+
+function scalingLines({ scaling }: WebhookBenchResult): Result[] {
+  const first = scaling[0]?.rounds;
+  return scaling.map(({ workers, natsServers, rounds }) => {
+    const turns = rounds.map((round, index) => ({ mine: round, first: first![index]! }));
+    return {
+      bench: "9 webhooks/s",
+      who: `${workers} × worker, ${natsServers} × nats-server`,
+      rounds,
+      ratio: ratioOf(turns, "mine", "first"),
+    };
+  });
+}
+
+/** The report as a person reads it. */
+export function writeWebhookReport(report: WebhookReport): string {
+  const { machine, options, durability, results, leftovers } = report;
+  const head = ["bench", "who", "webhooks/s", "CPU ms/webhook", "p50 ms", "p99 ms", "ratio", "goal"];
+  const rows = results.map(({ bench, who, rounds, ratio, goal }) => [
+    bench,
+    who,
+    writeSpread(rounds.map((round) => round.requestsPerSecond)),
+    ...[median(rounds, (round) => round.cpuMsPerRequest, 2), median(rounds, (round) => round.p50Ms, 1)],
+    median(rounds, (round) => round.p99Ms, 1),
+    ratio === undefined ? "" : writeRatio(ratio),
+    goal === undefined ? "" : `${goal.text} ${goal.isReached ? "✓" : "✗"}`,
+  ]);
+  const left = leftovers && [
+    `A worker after all bad endpoints: ${leftovers.socketsAfter} sockets, ${leftovers.megabytesAfter} MB; before them ${leftovers.socketsBefore} and ${leftovers.megabytesBefore} MB.`,
+  ];
+  return [
+    writeTable([head, ...rows]),
+    "",
+    ...(left ?? []),
+    `Medians of ${options.rounds} rounds of ${options.events} webhooks that are due at once, with least and most, by turns, after ${options.warmUpSeconds} s of warm-up; ${healthyMerchants} healthy endpoints; every webhook came.`,
+    `Ratios are to undici, to the same worker without the dead one, and to one worker on one nats-server. CPU is the workers'; all processes are on one machine.`,
+    `Commits are durable: ${Object.entries(durability)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(", ")}.`,
+    Object.entries(machine)
+      .map(([what, value]) => `${what} ${value}`)
+      .join(" · "),
+  ].join("\n");
+}
+
+function median(rounds: readonly Round[], figure: (round: Round) => number | undefined, digits: number): string {
+  const figures = rounds.map(figure).filter((value) => value !== undefined);
+  return figures.length === 0 ? "" : spreadOf(figures).median.toFixed(digits);
+}
+
+function writeSpread(figures: readonly number[]): string {
+  const { median: middle, least, most } = spreadOf(figures);
+  return `${middle.toFixed(0)} (${least.toFixed(0)}–${most.toFixed(0)})`;
+}

@@ -1,0 +1,13 @@
+/** A worker as the product starts it, in a process that tells what it costs. Configured by its environment variables. */
+import { serve } from "../serve.ts";
+import { answerParent, readUsage, type Usage } from "../testing/child-process.ts";
+
+/** What a worker costs: sockets are those of webhooks, database and NATS together. */
+export type WorkerUsage = Usage & { readonly sockets: number };
+
+function usage(): WorkerUsage {
+  const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+  return { ...readUsage(), sockets };
+}
+
+answerParent({ start: () => serve(["worker"]).then(() => null), usage });
