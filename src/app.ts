@@ -253,7 +253,7 @@ async function startMetrics(
     // Without NATS all work goes on; what a person has to put right should stop a rollout.
     readiness: () => ({
       isReady: workers.every(({ watch }) => watch.state === "in_order" || watch.state === "unreachable"),
-      lines: workers.map(({ name, watch }) => `${name}: event stream ${watch.problem ?? watch.state}`),
+      lines: workers.map(({ name, watch }) => `${name}: ${watch.problem ?? `event stream ${watch.state}`}`),
     }),
     reportBug: (error) => log.error({ err: error }, "metrics could not be read"),
   });

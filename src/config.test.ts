@@ -111,12 +111,12 @@ describe("readConfig()", () => {
       SWITCHYARD_PUBLIC_PORT: "hunter2",
       SWITCHYARD_API_ORIGIN: "hunter2",
       SWITCHYARD_TEST_NATS_USER: undefined,
+      SWITCHYARD_SMTP_URL: "smtp://ops:hunter2@",
     };
     const failure = attempt(() => readConfig(["edge"], broken));
     expect(failure).toBeInstanceOf(ConfigError);
-    for (const name of ["SWITCHYARD_PUBLIC_PORT", "SWITCHYARD_API_ORIGIN", "SWITCHYARD_TEST_NATS_USER"]) {
-      expect((failure as Error).message).toContain(name);
-    }
+    const names = ["PUBLIC_PORT", "API_ORIGIN", "TEST_NATS_USER", "SMTP_URL", "SMTP_FROM"];
+    for (const name of names) expect((failure as Error).message).toContain(`SWITCHYARD_${name} `);
     expect((failure as Error).message).not.toContain("hunter2");
   });
 
@@ -130,7 +130,10 @@ describe("readConfig()", () => {
   });
 
   it("keeps passwords out of what it prints", () => {
-    expect(JSON.stringify(readConfig(["edge"], variables).service?.accountsDatabaseUrl)).not.toContain("hunter2");
+    const mail = { SWITCHYARD_SMTP_URL: "smtps://ops:hunter2@mail.example", SWITCHYARD_SMTP_FROM: "pay@example.com" };
+    const { service } = readConfig(["edge"], { ...variables, ...mail });
+    expect(service?.mailServer?.login?.password.expose()).toBe("hunter2");
+    expect(JSON.stringify([service?.accountsDatabaseUrl, service?.mailServer])).not.toContain("hunter2");
   });
 });
 

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { webhookEventTypes } from "../client/merchant/webhook-event.ts";
 import { createProgram } from "../command-line/program.ts";
 import { parseEndpointUrl } from "../events/egress.ts";
+import { writeNotice } from "../events/notice-text.ts";
 
 const docs = join(import.meta.dirname, "..", "..", "docs");
 const guide = readFileSync(join(docs, "webhooks.md"), "utf8");
@@ -83,5 +84,16 @@ describe("docs/webhooks.md", () => {
         !existsSync(join(docs, page!)) || (anchor !== "" && !anchorsOf(page || "webhooks.md").includes(anchor!)),
     );
     expect(dead.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe("the mail of a notice", () => {
+  it("names commands and options that exist", () => {
+    const id = "01890000-0000-7000-8000-000000000001";
+    const about = { id, merchantId: id, endpointId: id, url: "https://hooks.example.com/", failingSince: new Date() };
+    const { text } = writeNotice({ ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null }, "live");
+    const commands = text.match(/switchyard .+/g) ?? [];
+    expect(commands).toHaveLength(4);
+    expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
   });
 });

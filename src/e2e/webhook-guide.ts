@@ -1,7 +1,9 @@
 /** The parts of docs/webhooks.md that are made from the product: examples, the schedule of tries, the figures. */
+import { Registry } from "prom-client";
 import { answerBytesMax, bodyStartBytes, connectTimeoutMs, postTimeoutMs, urlCharactersMax } from "../events/egress.ts";
 import { planNextTry, triesMax } from "../events/retry-schedule.ts";
 import { signWebhook } from "../events/signature.ts";
+import { createWebhookMetrics } from "../metrics/webhook-metrics.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import type { ReceivedRequest } from "../testing/receiver.ts";
@@ -21,6 +23,7 @@ export function guideParts({ bodies, request }: GuideFacts): Record<string, stri
     vector: vectorTable(),
     schedule: scheduleTable(),
     figures: figuresTable(),
+    metrics: metricsTable(),
   };
 }
 
@@ -91,4 +94,16 @@ function figuresTable(): string {
     ["tries for a webhook", `${triesMax}`],
   ];
   return ["| figure | what |", "|---|---|", ...rows.map(([what, figure]) => `| ${figure} | ${what} |`)].join("\n");
+}
+
+function metricsTable(): string {
+  const registry = new Registry();
+  createWebhookMetrics(registry, "switchyard");
+  const rows = registry.getMetricsAsArray().map((metric) => {
+    // The library has it, and leaves it out of its types.
+    const { labelNames } = metric as unknown as { labelNames: readonly string[] };
+    const labels = labelNames.filter((label) => label !== "environment").map((label) => `\`${label}\``);
+    return `| \`${metric.name}\` | ${metric.type} | ${labels.join(", ")} | ${metric.help} |`;
+  });
+  return ["| metric | type | labels | what |", "|---|---|---|---|", ...rows].join("\n");
 }
