@@ -10,7 +10,8 @@ export type WidgetFile = { readonly contentType: string; readonly bytes: Uint8Ar
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-const settings = {
+/** How everything of this folder is built for browsers. */
+export const browserSettings = {
   bundle: true,
   minify: true,
   // Private class fields as they are; the oldest browsers are Chrome 94, Firefox 93 and Safari 15.4.
@@ -34,7 +35,7 @@ const settings = {
  */
 export async function bundleWidget(): Promise<Map<string, WidgetFile>> {
   const module = await build({
-    ...settings,
+    ...browserSettings,
     entryPoints: ["es-module.ts"],
     format: "esm",
     outExtension: { ".js": ".mjs" },
@@ -49,7 +50,7 @@ export async function bundleWidget(): Promise<Map<string, WidgetFile>> {
       .sort(),
   );
   const script = await build({
-    ...settings,
+    ...browserSettings,
     entryPoints: ["script-tag.ts"],
     format: "iife",
     define: { WIDGET_CHUNKS: JSON.stringify(chunks) },

@@ -13,6 +13,8 @@ import type { Texts } from "./texts.ts";
 export type MountedWidget = {
   /** Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. */
   readonly ready: Promise<void>;
+  /** True while the card is on its way or its outcome is open. */
+  readonly running: boolean;
   /** Pays. While a payment runs every call returns the same promise, which never rejects. */
   submit(): Promise<CheckoutResult>;
   /** Swaps in a fresh session, for another try after a decline. Throws while a payment runs. */
@@ -53,6 +55,9 @@ export function createMount(lazyParts: LazyParts): Mount {
     return {
       get ready() {
         return payment.ready;
+      },
+      get running() {
+        return payment.running;
       },
       submit: () => payment.submit(),
       update(fresh) {

@@ -108,7 +108,7 @@ export class WidgetScene {
   }
 
   get frame(): FrameLocator {
-    return this.page.frameLocator("#card iframe");
+    return this.page.frameLocator("iframe");
   }
 
   get payButton() {
@@ -181,7 +181,7 @@ export class WidgetScene {
   #serveMerchant(path: string, response: ServerResponse): void {
     const { service, stage } = this;
     const scripts = `script-src 'self' ${service.origin} ${stage.vaultOrigin} ${this.scriptSources}`;
-    const policy = `default-src 'none'; ${scripts}; connect-src ${service.origin}; frame-src ${stage.vaultOrigin}`;
+    const policy = `default-src 'none'; ${scripts}; connect-src 'self' ${service.origin}; frame-src ${stage.vaultOrigin}`;
     const file = this.merchantFiles.get(path) ?? this.#ownFile(path);
     if (file === undefined) return void response.writeHead(404).end();
     response.writeHead(200, { "Content-Type": file.contentType, "Content-Security-Policy": policy }).end(file.body);

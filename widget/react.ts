@@ -1,0 +1,88 @@
+/** The widget as a React component: `@switchyard/widget/react`. It owns when the widget is mounted, and nothing of a payment. */
+"use client";
+
+import { createElement, forwardRef, useEffect, useImperativeHandle, useInsertionEffect, useRef } from "react";
+import { type MountedWidget, type MountOptions, mount } from "./es-module.ts";
+
+/** The options of mount, but for the container, which the component brings. */
+export type SwitchyardWidgetProps = Omit<MountOptions, "container"> & {
+  /** Of the element around the widget. */
+  readonly className?: string;
+};
+
+/** What a ref to the component holds once the widget is there. */
+export type SwitchyardWidgetHandle = Pick<MountedWidget, "submit" | "focus">;
+
+/**
+ * The payment form. Callbacks may be new functions at each render. A new sessionId swaps in the fresh session, after the
+ * running payment if there is one, and never after a success; a new apiBase, locale, appearance or submitButton mounts
+ * anew. A wrong option is an error of the component, for its error boundary.
+ */
+export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWidgetProps>(
+  function SwitchyardWidget(props, ref) {
+    const container = useRef<HTMLDivElement>(null);
+    const widget = useRef<MountedWidget>(undefined);
+    const shownSession = useRef<string>(undefined);
+    const latest = useRef(props);
+    useInsertionEffect(() => {
+      latest.current = props;
+    });
+
+    const { className, apiBase, locale, submitButton, sessionId } = props;
+    // An object that is written anew at each render is the same look.
+    const look = JSON.stringify(props.appearance);
+    // biome-ignore lint/correctness/useExhaustiveDependencies: These say when to mount; the rest is read by way of latest.
+    useEffect(() => {
+      const mounted = mount({ ...optionsOf(latest), container: container.current! });
+      widget.current = mounted;
+      shownSession.current = latest.current.sessionId;
+      return () => {
+        widget.current = undefined;
+        mounted.unmount();
+      };
+    }, [apiBase, locale, submitButton, look]);
+
+    useEffect(() => {
+      let isCurrent = true;
+      const show = () => {
+        const mounted = widget.current;
+        if (!isCurrent || !mounted || shownSession.current === sessionId) return;
+        // Another form after a success would take the money again.
+        if (mounted.running) return void mounted.submit().then(({ kind }) => kind !== "succeeded" && show());
+        shownSession.current = sessionId;
+        const { clientSecret, vault } = latest.current;
+        // Who has to know of a failure hears of it by onError.
+        mounted.update({ sessionId, clientSecret, vault }).catch(() => undefined);
+      };
+      show();
+      return () => {
+        isCurrent = false;
+      };
+    }, [sessionId]);
+
+    useImperativeHandle(ref, () => ({
+      submit: () => widget.current?.submit() ?? Promise.resolve({ kind: "unmounted" }),
+      focus: () => widget.current?.focus(),
+    }));
+    return createElement("div", { ref: container, className });
+  },
+);
+
+/** The options as they are now, with callbacks that reach those of the latest render. */
+function optionsOf(latest: { readonly current: SwitchyardWidgetProps }): Omit<MountOptions, "container"> {
+  const { className: _, ...options } = latest.current;
+  return {
+    ...options,
+    onSuccess: (result) => latest.current.onSuccess(result),
+    onDeclined: (result) => latest.current.onDeclined(result),
+    onReady: () => latest.current.onReady?.(),
+    onChange: (change) => latest.current.onChange?.(change),
+    onError: (error) => latest.current.onError?.(error),
+    onPending: () => latest.current.onPending?.(),
+    onExpired() {
+      const { onExpired, onDeclined } = latest.current;
+      if (onExpired) onExpired();
+      else onDeclined({ declineCode: "session_expired" });
+    },
+  };
+}
