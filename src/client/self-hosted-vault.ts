@@ -25,6 +25,7 @@ export function openSelfHostedVault(options: {
   return {
     origin,
     forwarding: selfHostedForwarding,
+    describesByCall: false,
     describe: selfHostedVault({ signing, vaultOrigin: origin }),
     forward: (request) => client.forward(request),
     forget: (sessionId) => client.forget(sessionId),

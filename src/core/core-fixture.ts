@@ -177,6 +177,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
+      describesByCall: false,
       describe: async ({ sessionId }) => ({ mode: "self_hosted", sdkAuthorization: `grant for ${sessionId}` }),
       forget: () => {},
     },

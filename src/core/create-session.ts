@@ -135,6 +135,8 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
 
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
   const answer =
+    // A repeat must not depend on a vault that answers, nor open another session there.
+    (core.vault.describesByCall ? await findFirstAnswer(core, request) : undefined) ??
     (await insertFirst(core, request)) ??
     (await findFirstAnswer(core, request)) ??
     // The key's day was over between the two statements, so that it is free now.

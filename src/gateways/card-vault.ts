@@ -41,6 +41,8 @@ export interface CardVault extends CardForwarder {
   /** Where the vault's script comes from; the widget sends a card to no other origin. */
   readonly origin: string;
   readonly forwarding: Forwarding;
+  /** Whether `describe` takes a call, so that a repeated creation had better look for its first answer before. */
+  readonly describesByCall: boolean;
   /** The session's grant. Throws `unavailable` when the vault gives none. */
   describe(session: NewVaultSession): Promise<VaultObject>;
   /** Has every card of a session deleted. Never throws: each vault forgets by itself as well. */

@@ -45,6 +45,7 @@ export function createSimulatedCore(parts: {
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,
+      describesByCall: false,
       describe: async () => ({ mode: "self_hosted" }),
       forget: () => {},
     },

@@ -7,9 +7,11 @@ import type { PauseFilter } from "../gateways/sandbox/pauses.ts";
 
 /** Looks into the pretend acquirers, stops and releases them, and sets their faults. */
 export class SandboxControl {
+  readonly origin: string;
   readonly #admin: string;
 
   constructor(origin: string) {
+    this.origin = origin;
     this.#admin = `${origin}/admin`;
   }
 

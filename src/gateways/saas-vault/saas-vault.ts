@@ -25,6 +25,7 @@ export class SaasVault implements CardVault {
   readonly origin: string;
   // JSON bodies, and in them whole values only; the year is the one that its script was given, in four digits.
   readonly forwarding: Forwarding = { features: new Set(), lateMs: vaultLateMs };
+  readonly describesByCall = true;
   readonly #parts: SaasVaultParts;
 
   constructor(parts: SaasVaultParts) {

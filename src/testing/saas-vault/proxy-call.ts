@@ -1,0 +1,74 @@
+/** The stand-in's proxy: puts the card where the placeholders are and hands the gateway's answer back in a frame. */
+import type { GatewayHttp } from "../../gateways/gateway-http.ts";
+import { parseJsonObject } from "../../gateways/gateway-http.ts";
+import type { ProxiedRequest } from "./orders.ts";
+import type { PaymentMethod, StoredCards } from "./stored-cards.ts";
+import { brokenInside, type Json, refusal, type VaultAnswer } from "./vault-answer.ts";
+
+/** What the vault gives a destination (REQUEST_TIME_OUT in its crates/router/src/consts.rs). */
+const destinationTimeoutMs = 30_000;
+
+class FieldMissing extends Error {}
+
+/** The request in a body; undefined when a field is missing or wrong. */
+export function readProxied(body: Json): ProxiedRequest | undefined {
+  const { request_body, destination_url: url, headers, method, token, token_type: type } = body;
+  const isText = typeof url === "string" && URL.canParse(url) && typeof token === "string" && typeof type === "string";
+  if (!isText || request_body === undefined || method !== "POST" || typeof headers !== "object" || !headers) {
+    return undefined;
+  }
+  const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  return { request_body, destination_url: url, headers: named, token, token_type: type };
+}
+
+/** POST /proxy. Sends JSON whatever the headers say, and believes no answer that is not JSON. */
+export async function proxy(http: GatewayHttp, cards: StoredCards, request: ProxiedRequest): Promise<VaultAnswer> {
+  const found = findMethod(cards, request);
+  if ("status" in found) return found;
+  const { cvc } = found;
+  found.cvc = undefined;
+  const fields: Json = { ...found.card, ...(cvc !== undefined && { card_cvc: cvc }) };
+  let body: unknown;
+  try {
+    body = interpolate(request.request_body, fields);
+  } catch (error) {
+    if (error instanceof FieldMissing) return brokenInside;
+    throw error;
+  }
+  const reply = await http.send({
+    method: "POST",
+    url: request.destination_url,
+    headers: { ...request.headers, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    timeoutMs: destinationTimeoutMs,
+  });
+  const response = reply.type === "answer" ? parseJsonObject(reply.body) : undefined;
+  if (reply.type !== "answer" || response === undefined) return brokenInside;
+  return { status: 200, body: { response, status_code: reply.status, response_headers: reply.headers } };
+}
+
+function findMethod(cards: StoredCards, { token, token_type: type }: ProxiedRequest): PaymentMethod | VaultAnswer {
+  const found = cards.find(token);
+  switch (type) {
+    case "volatile_payment_method_id":
+      if (found?.id === token && found.session.storageType === "volatile") return found;
+      return refusal(422, "IR_05", "Token is invalid or expired");
+    case "payment_method_id":
+      if (found?.id === token && found.session.storageType === "persistent") return found;
+      return refusal(404, "HE_02", "Payment method does not exist in our records");
+    default:
+      return refusal(400, "IR_06", "Json deserialize error: unknown variant of token_type");
+  }
+}
+
+/** A string that begins with a placeholder becomes the field, whatever follows (parse_token in core/proxy/utils.rs). */
+function interpolate(value: unknown, fields: Json): unknown {
+  if (Array.isArray(value)) return value.map((item) => interpolate(item, fields));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, interpolate(member, fields)]));
+  }
+  const [, name] = typeof value === "string" ? (/^\{\{\s*\$(\w+)\s*\}\}/.exec(value) ?? []) : [];
+  if (name === undefined) return value;
+  if (!Object.hasOwn(fields, name)) throw new FieldMissing(name);
+  return fields[name];
+}
