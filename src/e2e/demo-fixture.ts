@@ -15,6 +15,8 @@ export type TestDemo = Demo & {
   readonly stateFolder: string;
   /** The PostgreSQL of its databases, as their owner. */
   readonly postgresUrl: string;
+  /** Where that PostgreSQL keeps its files, the write-ahead log among them. */
+  readonly postgresDataFolder: string;
 };
 
 /** Starts a demo. Its servers are on record with the test run, which ends them should this process die. */
@@ -33,6 +35,7 @@ export async function startTestDemo(): Promise<TestDemo> {
     sandbox: new SandboxControl(addressesFrom(port).sandboxOrigin),
     stateFolder,
     postgresUrl: postgres.ownerUrl,
+    postgresDataFolder: postgres.dataFolder,
     async close() {
       await demo.close();
       await postgres.stop({ removeData: true });

@@ -1,0 +1,83 @@
+/** Everything that a run of the demo leaves behind, read as Latin-1: logs, databases, their files, NATS, metrics, processes. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Client, escapeIdentifier } from "pg";
+import type { TestDemo } from "./demo-fixture.ts";
+
+/** What was read, by where it lies. */
+export type Place = { readonly where: string; readonly text: string };
+
+/** The log files of all roles and servers. */
+export function readLogs(demo: TestDemo): Place[] {
+  return filesUnder(demo.stateFolder).filter(({ where }) => where.endsWith(".log"));
+}
+
+/** What nats-server has written. */
+export function readNatsFiles(demo: TestDemo): Place[] {
+  return filesUnder(join(demo.stateFolder, "nats", "jetstream"));
+}
+
+/** The write-ahead log, from which replicas and backups are made. */
+export function readWriteAheadLog(demo: TestDemo): Place[] {
+  return filesUnder(join(demo.postgresDataFolder, "pg_wal"));
+}
+
+/** Every other file of PostgreSQL: rows that are deleted stand there until they are overwritten. */
+export function readDatabaseFiles(demo: TestDemo): Place[] {
+  return filesUnder(demo.postgresDataFolder).filter(({ where }) => !where.includes("/pg_wal/"));
+}
+
+/** Every row of every table of the four databases, as their owner reads it. */
+export async function dumpDatabases(demo: TestDemo): Promise<Place[]> {
+  const places: Place[] = [];
+  for (const database of ["switchyard_test", "switchyard_live", "switchyard_accounts", "switchyard_vault"]) {
+    const url = new URL(demo.postgresUrl);
+    url.pathname = `/${database}`;
+    const client = new Client({ connectionString: url.href });
+    await client.connect();
+    const { rows: tables } = await client.query<{ schemaname: string; tablename: string }>(
+      "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+    );
+    for (const { schemaname, tablename } of tables) {
+      const name = `${escapeIdentifier(schemaname)}.${escapeIdentifier(tablename)}`;
+      const { rows } = await client.query<{ row: string }>(`SELECT kept::text AS row FROM ${name} AS kept`);
+      places.push({ where: `${database} ${name}`, text: rows.map(({ row }) => row).join("\n") });
+    }
+    await client.end();
+  }
+  return places;
+}
+
+/** What the worker's metrics and the answers without a key say. */
+export async function readOpenAddresses(demo: TestDemo): Promise<Place[]> {
+  const { metricsUrl, connectOrigin, vaultOrigin } = demo.file;
+  const addresses = [metricsUrl, `${connectOrigin}/readyz`, `${connectOrigin}/openapi.json`, `${vaultOrigin}/healthz`];
+  return Promise.all(addresses.map(async (where) => ({ where, text: await (await fetch(where)).text() })));
+}
+
+/** Command lines and environments of every process of the demo, which others on the machine may read. */
+export function readProcesses(demo: TestDemo): Place[] {
+  return Object.entries(demo.file.pids).flatMap(([name, pid]) =>
+    ["cmdline", "environ"].flatMap((part) => {
+      const text = readOrNothing(`/proc/${pid}/${part}`);
+      return text === undefined ? [] : [{ where: `${part} of ${name}`, text }];
+    }),
+  );
+}
+
+function filesUnder(folder: string): Place[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((name) => {
+    const where = join(folder, name);
+    const text = readOrNothing(where);
+    return text === undefined ? [] : [{ where, text }];
+  });
+}
+
+/** Servers remove files while they are listed. */
+function readOrNothing(path: string): string | undefined {
+  try {
+    return statSync(path).isFile() ? readFileSync(path, "latin1") : undefined;
+  } catch {
+    return undefined;
+  }
+}
