@@ -9,6 +9,9 @@ export type CheckoutView = {
   readonly processing: boolean;
   readonly amountMinor: number;
   readonly currency: string;
+  readonly merchantName: string;
+  /** Networks that the shop takes; empty where the service cannot tell. */
+  readonly cardBrands: readonly string[];
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
   readonly success: { readonly capturedVia: string; readonly failoverUsed: boolean } | undefined;

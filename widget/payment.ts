@@ -177,6 +177,7 @@ export class Payment {
   #view(view: CheckoutView): void {
     this.#viewedAt = browserClock.now();
     this.#expiry.set(view.leftMs);
+    if (view.cardBrands.length > 0) void this.#frame.then((frame) => frame?.accept(view.cardBrands));
     const { texts, locale, form } = this.#parts;
     void texts.then(({ pay }) => form.setPayText(pay.replace("{amount}", () => amountText(view, locale))));
   }

@@ -73,6 +73,8 @@ function viewOf(checkout: Checkout): CheckoutView {
     processing: checkout.processing,
     amountMinor: Number(checkout.amountMinor),
     currency: checkout.currency,
+    merchantName: checkout.merchantName,
+    cardBrands: checkout.cardBrands,
     vaultOrigin: checkout.vaultOrigin,
     success:
       outcome?.case === "success"

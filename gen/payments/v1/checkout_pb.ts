@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiXgoUU3VibWl0UGF5bWVudFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEioKC3ZhdWx0X3Rva2VuGAIgASgJQhW6SBLIAQFyDRj/ATIIXlshLX5dKyQiQAoVU3VibWl0UGF5bWVudFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQi7gIKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAGIAQFCCgoIX291dGNvbWVCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0oECAoQC1ILbmV4dF9hY3Rpb24iZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJMsABCg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiXgoUU3VibWl0UGF5bWVudFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEioKC3ZhdWx0X3Rva2VuGAIgASgJQhW6SBLIAQFyDRj/ATIIXlshLX5dKyQiQAoVU3VibWl0UGF5bWVudFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQigwMKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAGIAQESEwoLY2FyZF9icmFuZHMYDCADKAlCCgoIX291dGNvbWVCFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0oECAoQC1ILbmV4dF9hY3Rpb24iZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJMsABCg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -201,6 +201,14 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: optional uint32 expires_in_seconds = 11;
    */
   expiresInSeconds?: number | undefined;
+
+  /**
+   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty where a
+   * gateway leaves it to the account, and once the session was submitted or has ended.
+   *
+   * @generated from field: repeated string card_brands = 12;
+   */
+  cardBrands: string[];
 };
 
 /**
@@ -265,6 +273,14 @@ export type CheckoutJson = {
    * @generated from field: optional uint32 expires_in_seconds = 11;
    */
   expiresInSeconds?: number;
+
+  /**
+   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty where a
+   * gateway leaves it to the account, and once the session was submitted or has ended.
+   *
+   * @generated from field: repeated string card_brands = 12;
+   */
+  cardBrands?: string[];
 };
 
 /**

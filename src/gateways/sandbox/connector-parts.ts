@@ -16,6 +16,9 @@ export type ConnectorParts = {
 /** The sandbox's "late" card approves at most this long after it was asked (main.ts, usualDelays), twice over. */
 export const executionLimitMs = 30_000;
 
+/** The pretend acquirers take every network that the vault tells apart. */
+export const cardBrands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"];
+
 /** An account as the acquirer describes it, or why it could not be read. */
 export type AccountReading =
   | {

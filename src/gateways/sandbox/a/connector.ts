@@ -16,7 +16,7 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
-import { accountChecks, type ConnectorParts, executionLimitMs } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import { readAccount, readAuthorize, readCapture, readLookUp, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 
@@ -28,6 +28,7 @@ export class SandboxAConnector implements Connector {
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
   readonly forwardFeatures = ["form_body"] as const;
+  readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",

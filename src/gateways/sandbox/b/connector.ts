@@ -19,7 +19,7 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
-import { accountChecks, type ConnectorParts, executionLimitMs } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
@@ -32,6 +32,7 @@ export class SandboxBConnector implements Connector {
   readonly executionLimitMs = executionLimitMs;
   readonly failsOnRequest: boolean = true;
   readonly forwardFeatures = [];
+  readonly cardBrands = cardBrands;
   readonly credentialFields: readonly CredentialField[] = [
     {
       name: "apiKey",
