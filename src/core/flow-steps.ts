@@ -228,7 +228,8 @@ async function recordGivenBack(
   if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
     await recordVoided(tx, attempt, { voidKind, askedAt });
-    if (trail.session.status !== "CREATED") await tellMerchant(tx, core, trail.session, "payment_attempt.voided");
+    const hasEnded = trail.session.status !== "CREATED";
+    if (hasEnded) await tellMerchant(tx, core, trail.session, "payment_attempt.voided", attempt.id);
     return;
   }
   if (answer.type === "alreadyCaptured" && attempt.captureStartedAt && trail.session.status === "CREATED") {

@@ -68,5 +68,5 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
 export async function tellCaptureFailed(tx: Tx, core: Core, session: SessionKey, attemptId: string): Promise<void> {
   const detail = "The gateway reports that the capture has failed: the merchant may not get the money.";
   await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", sessionId: session.id, attemptId, detail });
-  await tellMerchant(tx, core, session, "payment_attempt.capture_failed");
+  await tellMerchant(tx, core, session, "payment_attempt.capture_failed", attemptId);
 }

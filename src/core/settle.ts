@@ -1,6 +1,7 @@
 /** Ends a session: its final status and its event, together or not at all. */
 import { type EventType, recordEvent, writeEventBody } from "../events/outbox.ts";
 import type { Statement, Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { loadSession } from "./session-trail.ts";
@@ -43,19 +44,21 @@ const eventOf: Record<Ending["status"], EventType> = {
   DEGRADED: "payment_session.degraded",
 };
 
-/** Writes an event about a locked session as it stands in this transaction. */
+/** Writes an event about a locked session, or one attempt of it, as it stands in this transaction. */
 export async function tellMerchant(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
+  attemptId?: string,
 ): Promise<void> {
   const data = core.describeSession(await loadSession(tx, session.id));
+  const attempt = attemptId !== undefined && { attemptId: encodeId("att", attemptId) };
   await recordEvent(tx, core.outbox, {
     sessionId: session.id,
     merchantId: session.merchantId,
     type,
-    body: (envelope, sequence) => writeEventBody(envelope, { sequence, ...data }),
+    body: (envelope, sequence) => writeEventBody(envelope, { sequence, ...attempt, ...data }),
   });
 }
 

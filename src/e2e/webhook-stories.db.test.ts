@@ -103,6 +103,17 @@ describe("the webhooks of whole payments", () => {
     }
   });
 
+  it("name the attempt, where they are about one", () => {
+    const told = webhooks().map(bodyOf);
+    const statuses = told.flatMap(({ type, data }) => {
+      const about = data.attempts.find(({ attemptId }: { attemptId: string }) => attemptId === data.attemptId);
+      return "attemptId" in data || type.startsWith("payment_attempt.") ? [`${type} ${about?.status}`] : [];
+    });
+    expect(new Set(statuses)).toEqual(
+      new Set(["payment_attempt.voided VOIDED", "payment_attempt.capture_failed CAPTURED"]),
+    );
+  });
+
   it("please both stock verifiers, every one of them, and no tampered one does", async () => {
     expect(witness.seen()).toBe(receiver.requests.length);
     await witness.finish();

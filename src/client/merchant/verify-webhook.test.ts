@@ -121,5 +121,6 @@ describe("verifyWebhook()", () => {
     const received = verifyWebhook(send());
     if (received.type === "webhook_endpoint.test") expectTypeOf(received.data.endpointId).toBeString();
     if (received.type === "payment_attempt.voided") expectTypeOf(received.data.sequence).toBeNumber();
+    if (received.type === "payment_attempt.voided") expectTypeOf(received.data.attemptId).toBeString();
   });
 });

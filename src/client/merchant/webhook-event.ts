@@ -24,9 +24,17 @@ export type SessionEventData = Omit<PaymentSession, "customerEmail"> & {
   readonly sequence: number;
 };
 
+/** The same, about one of its attempts. */
+export type AttemptEventData = SessionEventData & {
+  /** One of `attempts`. */
+  readonly attemptId: string;
+};
+
+type DataOf<Type> = Type extends `payment_attempt.${string}` ? AttemptEventData : SessionEventData;
+
 /** One of these each: so that a check of `type` narrows the event. */
 export type SessionEvent = {
-  [Type in SessionEventType]: Envelope & { readonly type: Type; readonly data: SessionEventData };
+  [Type in SessionEventType]: Envelope & { readonly type: Type; readonly data: DataOf<Type> };
 }[SessionEventType];
 
 /** Sent to prove that an endpoint works. */
