@@ -137,15 +137,21 @@ export async function recordFailed(tx: Tx, attempt: Attempt, next: NextStep): Pr
   });
 }
 
-/** The gateway may or may not hold the amount. */
+/** The gateway may or may not hold the amount; what it calls the payment, if it said so, helps to look it up and to give it back. */
 export async function recordUnknown(
   tx: Tx,
   attempt: Attempt,
   kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
-  next: NextStep,
+  known: { next: NextStep; gatewayReference?: string | undefined },
 ): Promise<void> {
+  const { next, gatewayReference } = known;
   await move(tx, attempt, "AUTHORIZING", {
-    set: { status: "UNKNOWN", failureKind: kind, ...nextColumns(next) },
+    set: {
+      status: "UNKNOWN",
+      failureKind: kind,
+      ...nextColumns(next),
+      ...(gatewayReference !== undefined && { gatewayReference }),
+    },
     stamp: ["answeredAt"],
   });
 }

@@ -83,8 +83,14 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Ne
       return recordDeclined(tx, attempt, outcome, next);
     case "notProcessed":
       return recordFailed(tx, attempt, next);
-    case "unknown":
-      return recordUnknown(tx, attempt, outcome.kind, next);
+    case "unknown": {
+      const { gatewayReference } = outcome;
+      const isOurs = gatewayReference !== undefined && !(await isReferenceTaken(tx, attempt, gatewayReference));
+      return recordUnknown(tx, attempt, outcome.kind, {
+        next,
+        gatewayReference: isOurs ? gatewayReference : undefined,
+      });
+    }
     default:
       return unreachable(outcome);
   }
@@ -126,7 +132,7 @@ export async function giveUpWaiting({ core, lease, trail }: Work, attempt: Attem
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     const next = await decide(tx, { ...trail, session, readAt: now }, attempt, { kind: "TIMEOUT" });
-    await recordUnknown(tx, attempt, "TIMEOUT", next);
+    await recordUnknown(tx, attempt, "TIMEOUT", { next });
   });
 }
 
@@ -171,7 +177,7 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
 
 /** Sends the ordered capture and settles on its acknowledgement; without one it is repeated, for as long as it takes. */
 export async function captureWinner({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
-  const answer = await gateway.capture(core, attempt);
+  const answer = await gateway.capture(core, trail.session, attempt);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     await recordCapture(tx, { core, lease, trail: { ...trail, session, readAt: now } }, attempt, answer);

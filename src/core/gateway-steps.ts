@@ -52,8 +52,11 @@ function isUsable(gatewayReference: string): boolean {
 
 /** A hold that could not be named again is no answer; it is given back by our own reference. */
 function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
-  if (outcome.type !== "held" || isUsable(outcome.gatewayReference)) return outcome;
-  return { type: "unknown", kind: "GATEWAY_ERROR", reason: unusable };
+  if (!("gatewayReference" in outcome) || outcome.gatewayReference === undefined) return outcome;
+  if (isUsable(outcome.gatewayReference)) return outcome;
+  return outcome.type === "held"
+    ? { type: "unknown", kind: "GATEWAY_ERROR", reason: unusable }
+    : { ...outcome, gatewayReference: undefined };
 }
 
 const unusable = "the gateway's reference is too long to be one";
@@ -62,7 +65,7 @@ const unusable = "the gateway's reference is too long to be one";
  * Asks the gateway to take the money: always with the same key, so a repeat takes nothing again. Where it has reported the
  * capture already, its notice is the answer.
  */
-export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnswer> {
+export async function capture(core: Core, session: PaymentSession, attempt: Attempt): Promise<CaptureAnswer> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -71,7 +74,12 @@ export async function capture(core: Core, attempt: Attempt): Promise<CaptureAnsw
   const key = `${encodeId("att", attempt.id)}_cap`;
   return connector.capture(
     { credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key },
-    { ...atGateway(attempt), gatewayReference: attempt.gatewayReference ?? "" },
+    {
+      ...atGateway(attempt),
+      gatewayReference: attempt.gatewayReference ?? "",
+      sessionId: encodeId("ps", session.id),
+      orderRef: session.orderRef,
+    },
   );
 }
 

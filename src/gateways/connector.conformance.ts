@@ -213,7 +213,8 @@ function describeRepeats(bench: () => GatewayBench): void {
     const { attemptReference, amountMinor, currency } = bench().newPayment();
     const attempt = { attemptReference, amountMinor, currency };
     const answer = await bench().connector.lookUp(bench().call(""), attempt);
-    expect(answer.type).toBe(bench().connector.canRead ? "absent" : "cannotTell");
+    // A gateway whose look-up by our own reference lags behind cannot call anything absent.
+    expect(bench().connector.canRead ? ["absent", "cannotTell"] : ["cannotTell"]).toContain(answer.type);
     expect(await bench().sandbox.authorizations(attemptReference)).toEqual([]);
   });
 
@@ -255,7 +256,9 @@ function describeVerify(bench: () => GatewayBench): void {
     expect(outcome).toMatchObject({ type: "notProcessed", cause: "credentials_refused" });
     const rows = await bench().connector.verify(call);
     expect(rows[0]).toMatchObject({ check: "credentials", state: "failed" });
-    expect(JSON.stringify([outcome, await bench().connector.verify(bench().call(""))])).not.toContain("sandbox_test_");
+    const told = JSON.stringify([outcome, await bench().connector.verify(bench().call(""))]);
+    for (const credential of Object.values(bench().call("").credentials))
+      expect(told).not.toContain(credential.expose());
   });
 }
 

@@ -82,7 +82,10 @@ export const brokenAnswers: Readonly<Record<string, Spoil>> = {
 export const otherMoney: Readonly<Record<string, Spoil>> = {
   "another amount": ({ status, body }) => ({ status, body: body.replaceAll("4900", "4901") }),
   "the amount as text": ({ status, body }) => ({ status, body: body.replaceAll(":4900", ':"4900"') }),
-  "another currency": ({ status, body }) => ({ status, body: body.replaceAll('"EUR"', '"USD"') }),
+  "another currency": ({ status, body }) => ({
+    status,
+    body: body.replaceAll('"EUR"', '"USD"').replaceAll('"eur"', '"usd"'),
+  }),
 };
 
 /** Answers whose last byte does not come in time. */

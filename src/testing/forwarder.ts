@@ -6,6 +6,7 @@ import type { GatewayHttp } from "../gateways/gateway-http.ts";
 const destinations: Readonly<Record<string, { path: string; contentType: string }>> = {
   "SANDBOX_A authorize": { path: "/a/v1/authorizations", contentType: "application/x-www-form-urlencoded" },
   "SANDBOX_B authorize": { path: "/b/payments", contentType: "application/json" },
+  "STRIPE payment_method": { path: "/v1/payment_methods", contentType: "application/x-www-form-urlencoded" },
 };
 
 /** Fills in the card it was given last, and keeps what the connector had written. */

@@ -3,10 +3,11 @@ import type { AuthorizeRequest, ChangingCall, Connector, Credentials, Hold } fro
 import { GatewayHttp } from "../gateways/gateway-http.ts";
 import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
 import { startSandbox } from "../gateways/sandbox/main.ts";
-import { openSpecs, type SpecName } from "../gateways/testing/gateway-spec.ts";
+import { openSpecs, type SpecAnswer, type SpecName } from "../gateways/testing/gateway-spec.ts";
+import type { SpecRequest } from "../gateways/testing/spec-operation.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "./forwarder.ts";
-import { type Answer, Receiver } from "./receiver.ts";
+import { type Answer, type ReceivedRequest, Receiver } from "./receiver.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 
 /** A card that both acquirers approve, and below it one that both decline. */
@@ -43,15 +44,24 @@ const hopByHop = /^(host|connection|keep-alive|content-length|transfer-encoding|
 
 /** Close it at the test's end. */
 export async function startGatewayBench({ connect, credentials, ...subject }: BenchSubject) {
-  const sandbox = await startSandbox({ port: 0, silenceMs: 20_000, lateMs: 20_000, slowCaptureMs: 20_000 });
+  const sandbox = await startSandbox({
+    port: 0,
+    silenceMs: 20_000,
+    lateMs: 20_000,
+    slowCaptureMs: 20_000,
+    searchLagMs: 20_000,
+  });
   const middle = await Receiver.start();
   const http = new GatewayHttp();
   const forwarder = new TestForwarder(http, approvedCard);
   let spoil: Spoil = (honest) => honest;
-  const spec = subject.specs && openSpecs(subject.specs);
-  const specProblems = new Set<string>();
-  middle.answerWith(async ({ method, path, headers, body }) => {
+  let replace: (request: ReceivedRequest) => Answer | undefined = () => undefined;
+  const judge = judgeOf(subject);
+  middle.answerWith(async (request) => {
+    const { method, path, headers, body } = request;
     if (path === noticePath) return { status: 200 };
+    const replaced = replace(request);
+    if (replaced !== undefined) return replaced;
     const text = body.toString();
     const reply = await http.send({
       method: method === "GET" ? "GET" : "POST",
@@ -60,16 +70,12 @@ export async function startGatewayBench({ connect, credentials, ...subject }: Be
       body: method === "GET" ? undefined : text,
       timeoutMs: 20_000,
     });
-    const title = `${method} ${path.split("?")[0]}`;
-    const isJudged = spec !== undefined && !subject.unlisted?.some((one) => one.test(title));
-    const noted = (problems: readonly string[]) => problems.forEach((problem) => void specProblems.add(problem));
-    if (isJudged) noted(spec.requestProblems({ method, path, contentType: headers["content-type"], body: text }));
+    judge.request({ method, path, contentType: headers["content-type"], body: text });
     if (reply.type !== "answer") return "reset";
     const honest = { status: reply.status, headers: endToEnd(reply.headers), body: Buffer.from(reply.body).toString() };
-    if (isJudged) noted(spec.answerProblems({ method, path, ...honest }));
-    return subject.spoils?.test(title) === false ? honest : spoil(honest);
+    judge.answer({ method, path, ...honest });
+    return subject.spoils?.test(titleOf(request)) === false ? honest : spoil(honest);
   });
-  let counted = 0;
   return {
     connector: connect({ http, forwarder, origin: middle.url, environment: "test" }),
     forwarder,
@@ -81,18 +87,12 @@ export async function startGatewayBench({ connect, credentials, ...subject }: Be
     spoilWith(next: Spoil): void {
       spoil = next;
     },
-    /** A payment nobody made before. */
-    newPayment(change: Partial<AuthorizeRequest> = {}): AuthorizeRequest {
-      return {
-        attemptReference: `att_bench${++counted}`,
-        sessionId: `ps_bench${counted}`,
-        vaultToken: new Secret("tok_bench"),
-        orderRef: "order-1",
-        amountMinor: 4900,
-        currency: "EUR",
-        ...change,
-      };
+    /** Answers in the gateway's place, so that a request never reaches it; undefined lets it through. */
+    replaceWith(next: (request: ReceivedRequest) => Answer | undefined): void {
+      replace = next;
     },
+    /** A payment nobody made before. */
+    newPayment: paymentMaker(),
     call(idempotencyKey: string, timeoutMs = 5_000): ChangingCall {
       return { credentials, idempotencyKey, timeoutMs };
     },
@@ -100,9 +100,43 @@ export async function startGatewayBench({ connect, credentials, ...subject }: Be
     async close(): Promise<void> {
       await Promise.all([middle.close(), sandbox.close()]);
       await http.close();
-      if (specProblems.size > 0) throw new Error(`Against the specification:\n${[...specProblems].join("\n")}`);
+      judge.throwProblems();
     },
   };
+}
+
+function paymentMaker() {
+  let counted = 0;
+  return (change: Partial<AuthorizeRequest> = {}): AuthorizeRequest => ({
+    attemptReference: `att_bench${++counted}`,
+    sessionId: `ps_bench${counted}`,
+    vaultToken: new Secret("tok_bench"),
+    orderRef: "order-1",
+    amountMinor: 4900,
+    currency: "EUR",
+    ...change,
+  });
+}
+
+/** Collects what the gateway's specification does not know; nothing where there is none. */
+function judgeOf({ specs, unlisted }: Pick<BenchSubject, "specs" | "unlisted">) {
+  const spec = specs && openSpecs(specs);
+  const problems = new Set<string>();
+  const judge = (about: SpecRequest | SpecAnswer, judged: () => readonly string[] | undefined) => {
+    if (unlisted?.some((one) => one.test(titleOf(about)))) return;
+    for (const problem of judged() ?? []) problems.add(problem);
+  };
+  return {
+    request: (request: SpecRequest) => judge(request, () => spec?.requestProblems(request)),
+    answer: (answer: SpecAnswer) => judge(answer, () => spec?.answerProblems(answer)),
+    throwProblems() {
+      if (problems.size > 0) throw new Error(`Against the specification:\n${[...problems].join("\n")}`);
+    },
+  };
+}
+
+function titleOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path.split("?")[0]}`;
 }
 
 function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

@@ -57,6 +57,21 @@ export const destinations: readonly Destination[] = [
       "/paymentMethod/holderName": "{{card.holder}}",
     },
   },
+  {
+    connector: "STRIPE",
+    operation: "payment_method",
+    method: "POST",
+    hosts: { test: /^api\.stripe\.com$/, live: /^api\.stripe\.com$/ },
+    path: "/v1/payment_methods",
+    contentType: "application/x-www-form-urlencoded",
+    fields: {
+      "card[number]": "{{card.number}}",
+      "card[exp_month]": "{{card.expMonth}}",
+      "card[exp_year]": "{{card.expYear}}",
+      "card[cvc]": "{{card.cvc}}",
+      "billing_details[name]": "{{card.holder}}",
+    },
+  },
 ];
 
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);

@@ -1,6 +1,7 @@
-/** One HTTP server that pretends to be two acquirers: it builds their shared state and serves their routes. */
+/** One HTTP server that pretends to be two acquirers and stands in for real gateways: it builds their shared state and serves their routes. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { GatewayHttp } from "../gateway-http.ts";
+import { stripeRoutes } from "../stripe/stand-in.ts";
 import { sandboxARoutes } from "./a/acquirer.ts";
 import { Accounts } from "./accounts.ts";
 import { adminRoutes } from "./admin.ts";
@@ -14,7 +15,7 @@ import { Pauses } from "./pauses.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 
-/** The server of both acquirers; closing it lets go of everything that waits. */
+/** The server of all acquirers; closing it lets go of everything that waits. */
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
 
 type Served = {
@@ -41,6 +42,7 @@ export function createAcquirer(delays: Delays): Acquirer {
   const routes = [
     ...sandboxARoutes({ accounts, ledger, issuer, idempotency }),
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notices, pauses, faults }),
+    ...stripeRoutes({ accounts, ledger, issuer, pauses, searchLagMs: delays.searchLagMs }),
     ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests }),
   ];
   const server = createServer((request, response) => {
@@ -77,7 +79,7 @@ async function serve({ routes, pauses, faults, requests }: Served, request: Inco
   requests.record(route.operation, about);
   await pauses.gate(route.operation, about);
   if (answer === "hang_up") return response.destroy();
-  return reply(response, answer.status, answer.body);
+  return reply(response, answer.status, answer.body, answer.headers);
 }
 
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
@@ -91,6 +93,6 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function reply(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+function reply(response: ServerResponse, status: number, body: object, headers = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }

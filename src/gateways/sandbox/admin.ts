@@ -4,7 +4,7 @@ import type { Account, Accounts } from "./accounts.ts";
 import type { CardBehaviour } from "./card-behaviour.ts";
 import type { FaultPlan, Faults } from "./faults.ts";
 import type { Issuer } from "./issuer.ts";
-import type { Ledger } from "./ledger.ts";
+import { type AcquirerName, acquirerNames, type Ledger } from "./ledger.ts";
 import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
@@ -59,12 +59,12 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     route("GET", "faults", () => ({ counts: faults.counts() })),
     route("PUT", "down", ({ body }) => {
       const { acquirer, down } = jsonOf(body);
-      if (acquirer === "A" || acquirer === "B") requests.setDown(acquirer, down === true);
+      if (isAcquirer(acquirer)) requests.setDown(acquirer, down === true);
       return { acquirer, down };
     }),
     route("PUT", "cards", ({ body }) => {
       const { acquirer, number, behaviour } = jsonOf(body);
-      if ((acquirer === "A" || acquirer === "B") && isObject(behaviour)) {
+      if (isAcquirer(acquirer) && isObject(behaviour)) {
         issuer.setBehaviour(acquirer, String(number), behaviour as CardBehaviour);
       }
       return { acquirer, number, behaviour };
@@ -94,6 +94,10 @@ function changeAccount(accounts: Accounts, settings: Readonly<Record<string, unk
   if (typeof rawCards === "boolean") account.rawCards = rawCards;
   if (typeof manualCapture === "boolean") account.manualCapture = manualCapture;
   return account;
+}
+
+function isAcquirer(name: unknown): name is AcquirerName {
+  return acquirerNames.some((known) => known === name);
 }
 
 function filterOf({ operation, reference }: Readonly<Record<string, unknown>>): PauseFilter {

@@ -1,8 +1,9 @@
-/** The pretend bank behind the test cards: what becomes of an authorize, for both acquirers. */
+/** The pretend bank behind the test cards: what becomes of an authorize, for all acquirers. */
+
+import { behaviourAt } from "./behaviour-at.ts";
 import type { CardBehaviour } from "./card-behaviour.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization, Reference } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
-import { testCards } from "./test-cards.ts";
 
 /** A payment as the bank sees it, card number and all. */
 export type CardPayment = Reference & {
@@ -22,6 +23,8 @@ export type Delays = {
   readonly slowCaptureMs: number;
   /** How long an overdue capture takes; longer than a whole payment may. */
   readonly overdueCaptureMs: number;
+  /** How long a new payment cannot be found by Stripe's search. */
+  readonly searchLagMs: number;
 };
 
 /** `silent` means: close the connection without an answer. `refused`: the reference had been voided. */
@@ -32,7 +35,7 @@ export type CardResult =
   | { readonly type: "refused" }
   | { readonly type: "silent" };
 
-/** Answers authorizes by what the test card says, for both acquirers. */
+/** Answers authorizes by what the test card says, for all acquirers. */
 export class Issuer {
   readonly #ledger: Ledger;
   readonly #pauses: Pauses;
@@ -129,8 +132,6 @@ export class Issuer {
   #behaviourOf({ acquirer, number }: CardPayment): CardBehaviour {
     const override = this.#overrides.get(`${acquirer} ${number}`);
     if (override !== undefined) return override;
-    const card = testCards.find((one) => one.number === number);
-    if (card === undefined) return { act: "decline", code: acquirer === "A" ? "incorrect_number" : "8" };
-    return acquirer === "A" ? card.onA : card.onB;
+    return behaviourAt[acquirer](number);
   }
 }

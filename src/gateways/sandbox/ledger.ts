@@ -1,9 +1,12 @@
-/** The money side of both pretend acquirers: holds, captures and voids. Knows no HTTP. */
+/** The money side of all pretend acquirers: holds, captures and voids. Knows no HTTP. */
 import { randomUUID } from "node:crypto";
 import type { CaptureBehaviour } from "./card-behaviour.ts";
 
-/** Which of the two pretend acquirers: SANDBOX_A or SANDBOX_B. */
-export type AcquirerName = "A" | "B";
+/** SANDBOX_A, SANDBOX_B, and the stand-ins of real gateways. */
+export const acquirerNames = ["A", "B", "STRIPE"] as const;
+
+/** Which of the pretend acquirers. */
+export type AcquirerName = (typeof acquirerNames)[number];
 
 /** One authorization on record. Amounts are integers of the acquirer's own unit. */
 export type Authorization = {

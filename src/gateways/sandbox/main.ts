@@ -15,7 +15,14 @@ export type Sandbox = { readonly origin: string; close(): Promise<void> };
 
 // Longer than the flow waits for an attempt (10 s), so that "late" and "slow" happen after it gave up.
 // A submission has 45 s: after a minute of capturing the merchant has been told that it takes longer.
-const usualDelays: Delays = { silenceMs: 30_000, lateMs: 15_000, slowCaptureMs: 15_000, overdueCaptureMs: 60_000 };
+// Stripe's search is usually less than a minute behind; a demo has less patience.
+const usualDelays: Delays = {
+  silenceMs: 30_000,
+  lateMs: 15_000,
+  slowCaptureMs: 15_000,
+  overdueCaptureMs: 60_000,
+  searchLagMs: 5_000,
+};
 
 /** Resolves once requests are accepted. Rejects when the port is taken. */
 export async function startSandbox({ port, host = "127.0.0.1", ...delays }: SandboxOptions): Promise<Sandbox> {

@@ -12,7 +12,14 @@ export type SandboxRequest = {
 };
 
 /** `hang_up` closes the connection without an answer. `about` is the reference that release signals know it by. */
-export type SandboxAnswer = { readonly status: number; readonly body: object; readonly about?: string } | "hang_up";
+export type SandboxAnswer =
+  | {
+      readonly status: number;
+      readonly body: object;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly about?: string;
+    }
+  | "hang_up";
 
 /** What an acquirer does for one method and path. */
 export type Route = {

@@ -1,0 +1,32 @@
+/** What the card networks say about asking again, whichever gateway passes it on. Network codes only add stops. Pure. */
+import type { Declined, DeclineStop } from "./declines.ts";
+
+/** The network's own words on a decline, as far as a gateway repeats them. */
+export type NetworkAdvice = {
+  /** In lower case, as `visa`; a code of an unknown network counts for each. */
+  readonly network?: string | undefined;
+  /** The issuer's response code (ISO 8583 field 39). */
+  readonly responseCode?: unknown;
+  /** Mastercard's merchant advice code. */
+  readonly adviceCode?: unknown;
+};
+
+// Visa category 1, "issuer will never approve": each further try at any acquirer is charged.
+// https://developers.tabapay.com/docs/excessive-retry-rules (2026), an acquirer's copy of Visa's rule.
+const visaNever = new Set(["04", "07", "12", "14", "15", "41", "43", "46", "57", "R0", "R1", "R3"]);
+
+// 03 "do not try again", 21 "payment cancelled": https://support.peachpayments.com/support/solutions/articles/47001248617 (2026).
+const mastercardNever = new Set(["03", "21"]);
+
+/** The decline, with a stop where the network forbids another try. A stop that is there already stays. */
+export function withNetworkAdvice(declined: Declined, advice: NetworkAdvice): Declined {
+  const stop = stopOf(advice);
+  return declined.stop === "none" && stop !== undefined ? { ...declined, stop } : declined;
+}
+
+function stopOf({ network, responseCode, adviceCode }: NetworkAdvice): DeclineStop | undefined {
+  const says = (name: string, codes: ReadonlySet<string>, code: unknown) =>
+    (network === undefined || network === name) && typeof code === "string" && codes.has(code);
+  const isNever = says("visa", visaNever, responseCode) || says("mastercard", mastercardNever, adviceCode);
+  return isNever ? "scheme_rule" : undefined;
+}

@@ -1,0 +1,17 @@
+/** What a card does at each pretend acquirer: a row an acquirer. */
+import { stripeCardBehaviour } from "../stripe/stand-in-cards.ts";
+import type { CardBehaviour } from "./card-behaviour.ts";
+import type { AcquirerName } from "./ledger.ts";
+import { testCards } from "./test-cards.ts";
+
+const cardOf = (number: string) => testCards.find((card) => card.number === number);
+
+/**
+ * By acquirer, what a card number does there. A stand-in knows its gateway's own numbers first; to the others it does what
+ * the pretend gateway does whose decline codes it shares.
+ */
+export const behaviourAt: Readonly<Record<AcquirerName, (number: string) => CardBehaviour>> = {
+  A: (number) => cardOf(number)?.onA ?? { act: "decline", code: "incorrect_number" },
+  B: (number) => cardOf(number)?.onB ?? { act: "decline", code: "8" },
+  STRIPE: (number) => stripeCardBehaviour(number) ?? behaviourAt.A(number),
+};

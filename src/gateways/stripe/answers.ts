@@ -1,0 +1,145 @@
+/** What Stripe's answers to authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+import type {
+  AttemptAtGateway,
+  CaptureAnswer,
+  GatewayOutcome,
+  NotProcessedCause,
+  Refused,
+  Unknown,
+  VoidAnswer,
+} from "../connector.ts";
+import { classifyDecline } from "../declines.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { declines } from "./declines.ts";
+import { codeOf, type Json, judgeDecline } from "./judge-decline.ts";
+import { isFor, isSameMoney, type PaymentIntent } from "./payment-intent.ts";
+
+/** Answers documented as "refused before anything was done", by status: https://docs.stripe.com/api/errors (2026). */
+const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
+  400: "request_refused",
+  401: "credentials_refused",
+  403: "credentials_refused",
+  404: "request_refused",
+};
+
+/** Said of a capture, these end the matter: https://docs.stripe.com/error-codes (2026). */
+const tooLateToCapture = new Set(["capture_charge_authorization_expired", "charge_expired_for_capture"]);
+
+/** One of the two requests before the confirmation: its object is there, or why there will be no confirmation. */
+export type Prepared = { readonly type: "ready"; readonly id: string } | Exclude<GatewayOutcome, { type: "held" }>;
+
+/** The payment method that the card became; a card that cannot be one is declined. */
+export function readPaymentMethod(reply: GatewayReply, attempt: AttemptAtGateway): Prepared {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  const json = readJsonObject(reply);
+  const isOurs = json?.object === "payment_method" && isFor(json, attempt);
+  if (reply.status === 200 && isOurs && typeof json.id === "string") return { type: "ready", id: json.id };
+  const error = errorOf(json);
+  // No money has been asked for yet, so there is no payment that the error could be about.
+  if (reply.status === 402 && error?.type === "card_error" && error.payment_intent === undefined) {
+    return classifyDecline(declines, codeOf(error));
+  }
+  return refusedOrUntrusted(reply.status, error);
+}
+
+/** The payment intent without money. */
+export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): Prepared {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  const json = readJsonObject(reply);
+  if (reply.status === 200 && isFor(json, attempt) && isSameMoney(json, attempt)) return { type: "ready", id: json.id };
+  return refusedOrUntrusted(reply.status, errorOf(json));
+}
+
+/** A confirmation's answer; `unjudged` is a decline whose reason has to be read from the payment intent first. */
+export type Confirmed =
+  | { readonly type: "outcome"; readonly outcome: GatewayOutcome }
+  | { readonly type: "unjudged"; readonly error: Json };
+
+/** What the confirmation came to. Whatever is not documented or not about this attempt is unknown. */
+export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway): Confirmed {
+  if (reply.type !== "answer") return { type: "outcome", outcome: unansweredAuthorize(reply) };
+  const json = readJsonObject(reply);
+  if (reply.status === 200) return { type: "outcome", outcome: readIntentAfterConfirm(json, attempt) };
+  const error = errorOf(json);
+  const intent = error?.payment_intent;
+  if (reply.status === 402 && error?.type === "card_error" && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
+    if (!isObject(intent.latest_charge)) return { type: "unjudged", error };
+    return { type: "outcome", outcome: judgeDecline(error, intent.latest_charge) };
+  }
+  // The intent was confirmed or cancelled before: only a cancelled one certainly holds nothing.
+  const isUsed = error?.code === "payment_intent_unexpected_state";
+  if (isUsed && !(isFor(intent, attempt) && intent.status === "canceled")) {
+    return { type: "outcome", outcome: untrusted(reply.status) };
+  }
+  return { type: "outcome", outcome: refusedOrUntrusted(reply.status, error) };
+}
+
+function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGateway): GatewayOutcome {
+  if (!isFor(json, attempt) || !isSameMoney(json, attempt)) return untrusted(200);
+  if (json.status === "requires_capture" && json.amount_capturable === json.amount) {
+    return { type: "held", gatewayReference: json.id };
+  }
+  if (json.status === "requires_action") return classifyDecline(declines, "authentication_required");
+  return untrusted(200);
+}
+
+/** What a capture came to; unknown unless the answer is about this attempt. */
+export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = readJsonObject(reply);
+  const intent = intentIn(reply.status, json);
+  if (isFor(intent, attempt) && isSameMoney(intent, attempt) && isCapturedWhole(intent)) return { type: "done" };
+  return refusedOrUnknown(reply.status, json, attempt);
+}
+
+/** What a cancellation came to; unknown unless the answer is about this attempt, whatever amount it names. */
+export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = readJsonObject(reply);
+  const intent = intentIn(reply.status, json);
+  if (isFor(intent, attempt) && intent.status === "canceled") return { type: "done" };
+  if (reply.status !== 200 && isFor(intent, attempt) && intent.status === "succeeded")
+    return { type: "alreadyCaptured" };
+  return refusedOrUnknown(reply.status, json, attempt);
+}
+
+/** Whether the whole amount has been taken. */
+export function isCapturedWhole(intent: PaymentIntent): boolean {
+  return intent.status === "succeeded" && intent.amount_received === intent.amount;
+}
+
+/** Whether an answer is the one that Stripe keeps for its idempotency key and will give to every repeat. */
+export function isKept(reply: GatewayReply): boolean {
+  return reply.type === "answer" && reply.headers["idempotent-replayed"] === "true";
+}
+
+/** The intent that an answer is about: the answer itself, or the one in the error "unexpected state". */
+function intentIn(status: number, json: Json | undefined): unknown {
+  if (status === 200) return json;
+  const error = errorOf(json);
+  return status === 400 && error?.code === "payment_intent_unexpected_state" ? error.payment_intent : undefined;
+}
+
+function refusedOrUntrusted(status: number, error: Json | undefined): Exclude<GatewayOutcome, { type: "held" }> {
+  // A key used for other content says that something was sent before.
+  if (error?.type !== "invalid_request_error") return untrusted(status);
+  const cause = status === 429 && error.code === "rate_limit" ? "rate_limited" : notProcessed[status];
+  if (cause === undefined) return untrusted(status);
+  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${status})` };
+}
+
+function refusedOrUnknown(status: number, json: Json | undefined, attempt: AttemptAtGateway): Refused | Unknown {
+  const error = errorOf(json);
+  if (status < 400 || status >= 500 || typeof error?.type !== "string") return untrusted(status);
+  const intent = error.payment_intent;
+  if (intent !== undefined && !isFor(intent, attempt)) return untrusted(status);
+  const gatewayCode = codeOf(error);
+  const isOver = isFor(intent, attempt) && intent.status === "canceled" && status === 400;
+  return { type: "refused", definitive: isOver || tooLateToCapture.has(gatewayCode), gatewayCode };
+}
+
+/** The error object of an answer. */
+export function errorOf(json: Json | undefined): Json | undefined {
+  return isObject(json?.error) ? json.error : undefined;
+}

@@ -1,0 +1,93 @@
+/** Stripe's API over HTTP: addresses, headers, forms and the time that one call has. What is said through it is the connector's. */
+import type { CardForwarder, ForwardReply } from "../card-forwarder.ts";
+import type { AuthorizeRequest, GatewayCall } from "../connector.ts";
+import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
+
+/** What Stripe's connector is built from. */
+export type StripeParts = {
+  readonly http: GatewayHttp;
+  readonly forwarder: CardForwarder;
+  /** https://api.stripe.com, or a stand-in of it. */
+  readonly origin: string;
+  /** The environment whose keys are taken. */
+  readonly environment: "test" | "live";
+};
+
+/** Fields of a form, by Stripe's names with brackets; undefined ones are left out. */
+export type Form = Readonly<Record<string, string | undefined>>;
+
+/** The version whose OpenAPI file our tests check against; Stripe keeps each version's behaviour (https://docs.stripe.com/api/versioning, 2026). */
+export const apiVersion = "2023-08-16";
+
+/** Sends single requests, and never one twice. */
+export class StripeApi {
+  readonly environment: StripeParts["environment"];
+  readonly #http: GatewayHttp;
+  readonly #forwarder: CardForwarder;
+  readonly #origin: string;
+
+  constructor(parts: StripeParts) {
+    this.environment = parts.environment;
+    this.#http = parts.http;
+    this.#forwarder = parts.forwarder;
+    this.#origin = parts.origin;
+  }
+
+  get(call: GatewayCall, path: string, query: Form = {}): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    const url = `${this.#origin}${path}?${encode(query)}`;
+    return this.#http.send({ method: "GET", url, headers: headersOf(call), timeoutMs, signal });
+  }
+
+  post(call: GatewayCall, path: string, { key, form }: { key: string; form: Form }): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    return this.#http.send({
+      method: "POST",
+      url: this.#origin + path,
+      headers: { ...headersOf(call), "idempotency-key": key, "content-type": "application/x-www-form-urlencoded" },
+      body: encode(form),
+      timeoutMs,
+      signal,
+    });
+  }
+
+  /** The one request that carries a card, by way of the vault, which fixes its address. */
+  postCard(
+    call: GatewayCall,
+    { vaultToken: token, sessionId }: AuthorizeRequest,
+    { key, form }: { key: string; form: Form },
+  ): Promise<ForwardReply> {
+    return this.#forwarder.forward({
+      connector: "STRIPE",
+      operation: "payment_method",
+      token,
+      sessionId,
+      origin: this.#origin,
+      pathVariables: {},
+      headers: { ...headersOf(call), "idempotency-key": key },
+      body: encode(form),
+      timeoutMs: call.timeoutMs,
+      signal: call.signal,
+    });
+  }
+}
+
+/** The path of a payment intent, or of something to be done with it. */
+export function intentPath(id: string, action?: "confirm" | "capture" | "cancel"): string {
+  return `/v1/payment_intents/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
+}
+
+/** Calls in a row that share one deadline: each gets what is left of it. */
+export function sharedDeadline<Call extends GatewayCall>(call: Call): () => Call {
+  const endsAtMs = performance.now() + call.timeoutMs;
+  return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - performance.now())) });
+}
+
+function headersOf(call: GatewayCall): Record<string, string> {
+  return { authorization: `Bearer ${call.credentials.secretKey?.expose() ?? ""}`, "stripe-version": apiVersion };
+}
+
+function encode(form: Form): string {
+  const given = Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined);
+  return new URLSearchParams(given).toString();
+}

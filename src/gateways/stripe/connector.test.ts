@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Secret } from "../../platform/secrets.ts";
+import { approvedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../testing/gateway-bench.ts";
+import { describeConformance } from "../connector.conformance.ts";
+import { apiVersion, type StripeParts } from "./api.ts";
+import { StripeConnector } from "./connector.ts";
+import { currencies } from "./currencies.ts";
+import { declines } from "./declines.ts";
+
+const subject = {
+  connect: (parts: StripeParts) => new StripeConnector(parts),
+  credentials: { secretKey: new Secret("sk_test_conformance") },
+  specs: ["stripe"],
+} as const;
+
+describeConformance({
+  ...subject,
+  // The requests that decide about money; what is said before them is spoilt in tests below.
+  spoils: /^(?!POST \/v1\/payment_(methods|intents)$)/,
+  gateway: "STRIPE",
+  declines,
+  currencies,
+  refusalOf: (status) =>
+    JSON.stringify({
+      error: {
+        type: status < 500 ? "invalid_request_error" : "api_error",
+        code: status === 429 ? "rate_limit" : "in_no_row",
+      },
+    }),
+  notProcessed: {
+    400: "request_refused",
+    401: "credentials_refused",
+    403: "credentials_refused",
+    429: "rate_limited",
+  },
+});
+
+describe("StripeConnector", () => {
+  let bench: GatewayBench;
+  beforeAll(async () => {
+    bench = await startGatewayBench(subject);
+  });
+  afterAll(() => bench.close());
+
+  const authorize = async (number: string, payment = bench.newPayment(), signal?: AbortSignal) => {
+    bench.forwarder.useCard(number);
+    const answer = bench.connector.authorize({ ...bench.call(payment.attemptReference), signal }, payment);
+    bench.forwarder.useCard(approvedCard);
+    return (await answer).outcome;
+  };
+  const withoutName = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayBench["newPayment"]>) => ({
+    attemptReference,
+    amountMinor,
+    currency,
+  });
+  const askedFor = (reference: string, path: RegExp) =>
+    bench.middle.requests.filter(
+      ({ method, path: asked, body }) =>
+        path.test(`${method} ${asked.split("?")[0]}`) && decodeURIComponent(body.toString()).includes(reference),
+    );
+
+  it.each([
+    ["4242424242424242", { type: "held", gatewayReference: expect.stringMatching(/^pi_/) }],
+    ["4000000000000002", { type: "declined", kind: "SOFT_DECLINE", stop: "none", gatewayCode: "generic_decline" }],
+    ["4000000000009995", { type: "declined", kind: "SOFT_DECLINE", stop: "none", declineCode: "insufficient_funds" }],
+    ["4000000000009987", { type: "declined", stop: "scheme_rule", declineCode: "lost_or_stolen" }],
+    ["4000000000009979", { type: "declined", stop: "scheme_rule", declineCode: "lost_or_stolen" }],
+    ["4000000000006975", { type: "declined", stop: "none", declineCode: "limit_exceeded" }],
+    ["4000000000000069", { type: "declined", stop: "same_card_fails", declineCode: "card_expired" }],
+    ["4000000000000127", { type: "declined", stop: "same_card_fails", declineCode: "incorrect_cvc" }],
+    ["4000000000000119", { type: "declined", kind: "SOFT_DECLINE", stop: "none", gatewayCode: "processing_error" }],
+    ["4242424242424241", { type: "declined", stop: "same_card_fails", declineCode: "incorrect_number" }],
+    ["4100000000000019", { type: "declined", kind: "FRAUD", stop: "fraud", gatewayCode: "fraudulent" }],
+    ["4000000000009235", { type: "held" }],
+    ["4000000000003220", { type: "declined", stop: "authentication_required" }],
+    ["4000002760003184", { type: "declined", declineCode: "authentication_required" }],
+    ["4000000000005001", { type: "unknown", kind: "GATEWAY_ERROR" }],
+    ["4000000000004160", { type: "unknown", kind: "GATEWAY_ERROR" }],
+  ])("authorizes Stripe's test card %s as Stripe describes it", async (number, expected) => {
+    expect(await authorize(number)).toMatchObject(expected);
+  });
+
+  it("sees the block of Radar's that a plain decline hides", async () => {
+    const payment = bench.newPayment();
+    const outcome = await authorize("4000000000004954", payment);
+    expect(outcome).toMatchObject({ kind: "FRAUD", stop: "fraud", gatewayCode: "generic_decline" });
+  });
+
+  it("stops at a plain decline whose charge it cannot read", async () => {
+    bench.spoilWith((honest) =>
+      honest.status === 200 && honest.body.includes('"last_payment_error":{') ? "reset" : honest,
+    );
+    const outcome = await authorize("4000000000000002");
+    bench.spoilWith((honest) => honest);
+    expect(outcome).toMatchObject({ type: "declined", stop: "unclassified", gatewayCode: "generic_decline" });
+  });
+
+  it("sends Stripe's version, a key of its own for each request, and nothing of the payment's text with a key", async () => {
+    const payment = bench.newPayment({ orderRef: "order 7", customerEmail: "ada@example.com" });
+    const hold = await holdPayment(bench, payment);
+    const call = bench.call(`${payment.attemptReference}_cap`);
+    await bench.connector.capture(call, { ...hold, ...payment, statementDescriptor: "Tea & <Cake>" });
+    const asked = bench.middle.requests.slice(-4);
+    expect(asked.map(({ headers }) => headers["stripe-version"])).toEqual(Array(4).fill(apiVersion));
+    expect(asked.map(({ headers }) => headers["idempotency-key"]).toSorted()).toEqual([
+      payment.attemptReference,
+      `${payment.attemptReference}_cap`,
+      `${payment.attemptReference}_card`,
+      `${payment.attemptReference}_new`,
+    ]);
+    const forms = Object.fromEntries(asked.map(({ path, body }) => [path, new URLSearchParams(body.toString())]));
+    expect(forms["/v1/payment_methods"]?.get("metadata[order_ref]")).toBe("order 7");
+    expect(forms["/v1/payment_methods"]?.get("billing_details[email]")).toBe("ada@example.com");
+    const capture = forms[`/v1/payment_intents/${hold.gatewayReference}/capture`];
+    expect(capture?.get("metadata[order_ref]")).toBe("order 7");
+    expect(capture?.get("statement_descriptor_suffix")).toBe("Tea & Cake");
+  });
+
+  it("names the payment of a confirmation whose answer was lost, and finds its hold by that name at once", async () => {
+    const payment = bench.newPayment();
+    bench.spoilWith((honest) => (honest.body.includes('"requires_capture"') ? "reset" : honest));
+    const outcome = await authorize(approvedCard, payment);
+    bench.spoilWith((honest) => honest);
+    expect(outcome).toMatchObject({ type: "unknown", gatewayReference: expect.stringMatching(/^pi_/) });
+    if (outcome.type !== "unknown") throw new Error("checked above");
+    const named = { ...withoutName(payment), gatewayReference: outcome.gatewayReference };
+    expect(await bench.connector.lookUp(bench.call(""), named)).toMatchObject({ type: "held" });
+    expect(await bench.connector.void(bench.call("lost_void"), named)).toEqual({ type: "done" });
+  });
+
+  it("finds a hold by our reference once the search has caught up, and until then cannot tell", async () => {
+    const payment = bench.newPayment();
+    await holdPayment(bench, payment);
+    const lookUp = () => bench.connector.lookUp(bench.call(""), withoutName(payment));
+    expect(await lookUp()).toMatchObject({ type: "cannotTell" });
+    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+    expect(await lookUp()).toMatchObject({ type: "held" });
+  });
+
+  it("voids by our reference what the search finds", async () => {
+    const payment = bench.newPayment();
+    await holdPayment(bench, payment);
+    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+    const asked = askedFor(payment.attemptReference, /^POST \/v1\/payment_intents$/).length;
+    expect(await bench.connector.void(bench.call("found_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(askedFor(payment.attemptReference, /^POST \/v1\/payment_intents$/)).toHaveLength(asked);
+    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+  });
+
+  it("makes a payment harmless that Stripe has not heard of: what comes late is refused", async () => {
+    const payment = bench.newPayment();
+    expect(await bench.connector.void(bench.call("early_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await authorize(approvedCard, payment)).toMatchObject({ type: "notProcessed", cause: "request_refused" });
+    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+  });
+
+  it("takes nothing for held, declined or refused while another request works on the payment", async () => {
+    const payment = bench.newPayment();
+    const first = authorize("4000000000002024", payment);
+    await bench.sandbox.paused({ operation: "stripe.silence", reference: payment.attemptReference });
+    expect(await authorize("4000000000002024", payment)).toMatchObject({ type: "unknown" });
+    const meanwhile = await bench.connector.void(bench.call("meanwhile_void"), withoutName(payment));
+    expect(meanwhile).toMatchObject({ type: "refused", definitive: false, gatewayCode: "lock_timeout" });
+    await bench.sandbox.release({ operation: "stripe.silence", reference: payment.attemptReference });
+    expect(await first).toMatchObject({ type: "unknown" });
+    expect(await bench.connector.void(bench.call("late_void"), withoutName(payment))).toEqual({ type: "done" });
+  });
+
+  it("believes the record where Stripe keeps an error for a capture that it carried out", async () => {
+    const hold = await holdPayment(bench, bench.newPayment());
+    const keptError = { status: 500, headers: { "idempotent-replayed": "true" }, body: "" };
+    const capture = () => bench.connector.capture(bench.call(`${hold.attemptReference}_cap`), hold);
+    bench.spoilWith((honest) => (honest.body.includes('"succeeded"') ? keptError : honest));
+    expect(await capture()).toMatchObject({ type: "unknown" });
+    let errors = 1;
+    bench.spoilWith((honest) => (errors-- > 0 ? keptError : honest));
+    expect(await capture()).toEqual({ type: "done" });
+    bench.spoilWith((honest) => honest);
+    expect(await bench.sandbox.requests(hold.attemptReference)).toMatchObject({
+      "stripe.capture": 2,
+      "stripe.read": 2,
+    });
+  });
+
+  it("captures under another key where Stripe keeps an error for a capture that it did not carry out", async () => {
+    const hold = await holdPayment(bench, bench.newPayment());
+    const keys: string[] = [];
+    bench.replaceWith(({ path, headers }) => {
+      if (!path.endsWith("/capture") || keys.push(String(headers["idempotency-key"])) > 1) return undefined;
+      return { status: 500, headers: { "idempotent-replayed": "true" }, body: '{"error":{"type":"api_error"}}' };
+    });
+    const answer = await bench.connector.capture(bench.call(`${hold.attemptReference}_cap`), hold);
+    bench.replaceWith(() => undefined);
+    expect(answer).toEqual({ type: "done" });
+    expect(keys).toEqual([
+      `${hold.attemptReference}_cap`,
+      expect.stringMatching(new RegExp(`^${hold.attemptReference}_cap_.`)),
+    ]);
+    expect(await bench.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+  });
+
+  it("takes a capture that had been made under another key as done, and refuses for good what was voided", async () => {
+    const hold = await holdPayment(bench, bench.newPayment());
+    await bench.connector.capture(bench.call("first_cap"), hold);
+    expect(await bench.connector.capture(bench.call("second_cap"), hold)).toEqual({ type: "done" });
+    expect(await bench.connector.void(bench.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
+    const other = await holdPayment(bench, bench.newPayment());
+    await bench.connector.void(bench.call("v1"), other);
+    expect(await bench.connector.capture(bench.call("c1"), other)).toEqual({
+      type: "refused",
+      definitive: true,
+      gatewayCode: "payment_intent_unexpected_state",
+    });
+  });
+
+  it("looks up a decline as the same decline, and a hold over another amount as no hold of ours", async () => {
+    const payment = bench.newPayment();
+    const outcome = await authorize("4000000000009995", payment);
+    const gatewayReference = nameOf(payment);
+    expect(await bench.connector.lookUp(bench.call(""), { ...payment, gatewayReference })).toEqual(outcome);
+    const other = bench.newPayment();
+    const unknown = await authorize("4000000000004160", other);
+    if (unknown.type !== "unknown") throw new Error("expected a hold over another amount");
+    const named = { ...other, gatewayReference: unknown.gatewayReference };
+    expect(await bench.connector.lookUp(bench.call(""), named)).toMatchObject({ type: "heldOther" });
+  });
+
+  /** The name that Stripe gave to the payment, taken from the address of its confirmation. */
+  function nameOf({ attemptReference }: { attemptReference: string }) {
+    const confirmation = bench.middle.requests.find(
+      ({ path, headers }) => path.endsWith("/confirm") && headers["idempotency-key"] === attemptReference,
+    );
+    return confirmation?.path.split("/")[3];
+  }
+});

@@ -1,0 +1,244 @@
+/**
+ * Stripe: the requests of a card payment. What its answers mean is in answers.ts and payment-intent.ts.
+ *
+ * A payment is created without money first, so that it has a name before anything can be held, and then confirmed with the
+ * card. Whoever lost the name asks for the same creation again: its idempotency key names one payment for ever.
+ */
+import { randomUUID } from "node:crypto";
+import { type Amount, toGatewayAmount } from "../amounts.ts";
+import { withoutPlaceholders } from "../card-forwarder.ts";
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CaptureAnswer,
+  ChangingCall,
+  Connector,
+  CredentialField,
+  GatewayCall,
+  GatewayOutcome,
+  Hold,
+  LookUpAnswer,
+  VerifyRow,
+  VoidAnswer,
+} from "../connector.ts";
+import type { GatewayReply } from "../gateway-http.ts";
+import { untrusted } from "../unanswered.ts";
+import {
+  type Confirmed,
+  isKept,
+  type Prepared,
+  readCapture,
+  readConfirmation,
+  readNewIntent,
+  readPaymentMethod,
+  readVoid,
+} from "./answers.ts";
+import { type Form, intentPath, StripeApi, type StripeParts, sharedDeadline } from "./api.ts";
+import { currencies, whyNotPayable } from "./currencies.ts";
+import { judgeDecline } from "./judge-decline.ts";
+import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
+import { secretKeyField, verifyAccount } from "./verify.ts";
+
+/** The connector for Stripe's payment intents, with cards that the vault fills in. */
+export class StripeConnector implements Connector {
+  readonly gateway = "STRIPE";
+  readonly canRead = true;
+  /** A cancelled payment intent refuses every later confirmation: https://docs.stripe.com/api/payment_intents/cancel (2026). */
+  readonly refusesVoidedReference = true;
+  /** As long as Stripe's own libraries wait for an answer (80 s: https://github.com/stripe/stripe-node#timeout, 2026). */
+  readonly executionLimitMs = 80_000;
+  readonly failsOnRequest = false;
+  readonly forwardFeatures = ["form_body"] as const;
+  readonly credentialFields: readonly CredentialField[];
+  readonly #api: StripeApi;
+
+  constructor(parts: StripeParts) {
+    this.#api = new StripeApi(parts);
+    this.credentialFields = [secretKeyField(parts.environment)];
+  }
+
+  whyNotPayable(amount: Amount): string | undefined {
+    return whyNotPayable(amount);
+  }
+
+  async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    const because = whyNotPayable(request);
+    if (because !== undefined) {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: because } };
+    }
+    const left = sharedDeadline(call);
+    const [{ reply, card }, created] = await Promise.all([
+      this.#api.postCard(call, request, { key: `${call.idempotencyKey}_card`, form: cardForm(request) }),
+      this.#create(call, request),
+    ]);
+    const method = readPaymentMethod(reply, request);
+    const intent = readNewIntent(created, request);
+    if (method.type !== "ready" || intent.type !== "ready") {
+      return { outcome: whyUnconfirmed(method, intent), card };
+    }
+    const attempt = { ...request, gatewayReference: intent.id };
+    const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
+      key: call.idempotencyKey,
+      form: { payment_method: method.id, error_on_requires_action: "true", "expand[0]": "latest_charge" },
+    });
+    const outcome = await this.#judge(left(), attempt, readConfirmation(confirmed, attempt));
+    return { outcome: outcome.type === "unknown" ? { ...outcome, gatewayReference: intent.id } : outcome, card };
+  }
+
+  async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    const left = sharedDeadline(call);
+    const reply = await this.#capture(call, hold, call.idempotencyKey);
+    const answer = readCapture(reply, hold);
+    if (answer.type !== "unknown" || !isKept(reply)) return answer;
+    // Stripe would give its first error to every repeat of this key. Where the hold is untouched, another key captures it,
+    // and no second time: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
+    const record = await this.lookUp(left(), hold);
+    if (record.type === "captured") return { type: "done" };
+    if (record.type !== "held") return answer;
+    return readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);
+  }
+
+  async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const { gatewayReference } = attempt;
+    if (gatewayReference !== undefined) return this.#cancel(call, attempt, gatewayReference);
+    const left = sharedDeadline(call);
+    // What is old enough to be found may be older than the key that creates it again (24 h).
+    const searched = await this.#search(call, attempt);
+    const found = foundIntents(searched);
+    if (found === undefined && !isUnavailable(searched)) return readVoid(searched, attempt);
+    if (found === undefined || found.length === 0) return this.#cancelUnnamed(left, attempt);
+    if (!found.every((intent) => isFor(intent, attempt))) return untrusted(200);
+    const answers: VoidAnswer[] = [];
+    for (const { id } of found) answers.push(await this.#cancel(left(), attempt, String(id)));
+    return answers.find(({ type }) => type !== "done") ?? { type: "done" };
+  }
+
+  async lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
+    const { gatewayReference } = attempt;
+    if (gatewayReference === undefined) return readSearch(await this.#search(call, attempt), attempt);
+    return readRecord(await this.#read(call, gatewayReference), attempt);
+  }
+
+  verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
+    return verifyAccount(this.#api, call);
+  }
+
+  /** Holds nothing yet. Made of nothing but the attempt itself, so that it can be asked for again, byte for byte, at any time. */
+  #create(call: GatewayCall, attempt: AttemptAtGateway): Promise<GatewayReply> {
+    const amount = toGatewayAmount(currencies, attempt);
+    if (amount.type === "impossible") throw new Error("an attempt is opened only for an amount that can be paid");
+    return this.#api.post(call, "/v1/payment_intents", {
+      key: `${attempt.attemptReference}_new`,
+      form: {
+        amount: String(amount.value),
+        currency: attempt.currency.toLowerCase(),
+        capture_method: "manual",
+        "payment_method_types[0]": "card",
+        "metadata[attempt_id]": attempt.attemptReference,
+      },
+    });
+  }
+
+  /** A decline that came without its charge is read once more, because a plain code may hide a block of Radar's. */
+  async #judge(
+    call: GatewayCall,
+    attempt: AttemptAtGateway & { readonly gatewayReference: string },
+    confirmed: Confirmed,
+  ): Promise<GatewayOutcome> {
+    if (confirmed.type === "outcome") return confirmed.outcome;
+    const record = readRecord(await this.#read(call, attempt.gatewayReference), attempt);
+    return record.type === "declined" ? record : judgeDecline(confirmed.error, undefined);
+  }
+
+  /**
+   * Nobody knows the payment's name. Creating it again under the same key gives the name that any confirmation must have
+   * used; cancelled, it refuses a confirmation that is still to come.
+   */
+  async #cancelUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const reply = await this.#create(left(), attempt);
+    const intent = readNewIntent(reply, attempt);
+    if (intent.type === "ready") return this.#cancel(left(), attempt, intent.id);
+    // An error that is kept for the key, or that refuses the request as such: no confirmation ever had a name to use.
+    if (isKept(reply) && intent.type === "unknown") return { type: "absent" };
+    if (intent.type === "notProcessed" && intent.cause === "request_refused") return { type: "absent" };
+    return readVoid(reply, attempt);
+  }
+
+  #capture(call: GatewayCall, hold: Hold, key: string): Promise<GatewayReply> {
+    return this.#api.post(call, intentPath(hold.gatewayReference, "capture"), { key, form: captureForm(hold) });
+  }
+
+  async #cancel(call: ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
+    const request = { key: call.idempotencyKey, form: { cancellation_reason: "abandoned" } };
+    return readVoid(await this.#api.post(call, intentPath(id, "cancel"), request), {
+      ...attempt,
+      gatewayReference: id,
+    });
+  }
+
+  #read(call: GatewayCall, id: string): Promise<GatewayReply> {
+    return this.#api.get(call, intentPath(id), { "expand[0]": "latest_charge" });
+  }
+
+  #search(call: GatewayCall, attempt: AttemptAtGateway): Promise<GatewayReply> {
+    return this.#api.get(call, "/v1/payment_intents/search", {
+      query: `metadata['attempt_id']:'${attempt.attemptReference}'`,
+      limit: "10",
+      "expand[0]": "data.latest_charge",
+    });
+  }
+}
+
+/** Of two preparations, one or both failed: the answer that says most. Without a confirmation nothing can be held. */
+function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
+  const failed = [method, intent].filter((one) => one.type !== "ready");
+  const order = ["declined", "notProcessed", "unknown"];
+  const [worst] = failed.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
+  if (worst === undefined) throw new Error("only called when a preparation failed");
+  return worst.type === "unknown" && intent.type === "ready" ? { ...worst, gatewayReference: intent.id } : worst;
+}
+
+/** Accounts in India have no search: https://docs.stripe.com/search (2026). */
+function isUnavailable(reply: GatewayReply): boolean {
+  return reply.type === "answer" && reply.status === 400;
+}
+
+/** For people who look at a payment that was never captured; Radar weighs the address. */
+function cardForm({ attemptReference, sessionId, orderRef, customerEmail }: AuthorizeRequest): Form {
+  return {
+    type: "card",
+    "card[number]": "{{card.number}}",
+    "card[exp_month]": "{{card.expMonth}}",
+    "card[exp_year]": "{{card.expYear}}",
+    "card[cvc]": "{{card.cvc}}",
+    "billing_details[name]": "{{card.holder}}",
+    "billing_details[email]": customerEmail === undefined ? undefined : plainAddress(customerEmail),
+    "metadata[attempt_id]": attemptReference,
+    "metadata[session_id]": sessionId,
+    "metadata[order_ref]": withoutPlaceholders(orderRef),
+  };
+}
+
+/** Stripe refuses the whole request for an address that it finds malformed, so only a plain one is sent. */
+function plainAddress(email: string): string | undefined {
+  return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
+}
+
+/** What disputes are answered with, and what the customer reads on the statement. */
+function captureForm({ sessionId, orderRef, statementDescriptor }: Hold): Form {
+  return {
+    "metadata[session_id]": sessionId,
+    "metadata[order_ref]": orderRef,
+    statement_descriptor_suffix: statementDescriptor === undefined ? undefined : plainDescriptor(statementDescriptor),
+  };
+}
+
+/** At most 22 characters with a letter among them, and none of < > \ ' " *: https://docs.stripe.com/get-started/account/statement-descriptors (2026). */
+function plainDescriptor(descriptor: string): string | undefined {
+  const plain = descriptor
+    .replace(/[<>\\'"*]|[^\x20-\x7e]/g, "")
+    .slice(0, 22)
+    .trim();
+  return /[a-z]/i.test(plain) ? plain : undefined;
+}

@@ -1,0 +1,52 @@
+/** One decline of Stripe's, judged by everything that it says: the code, Radar's verdict on the charge, the network's advice. */
+import { classifyDecline, type Declined } from "../declines.ts";
+import { isObject } from "../gateway-http.ts";
+import { withNetworkAdvice } from "../network-advice.ts";
+import { declines } from "./declines.ts";
+
+/** A JSON object of Stripe's. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The reason that an error names; Stripe's code where there is no finer one. */
+export function codeOf(error: Json): string {
+  const code = error.decline_code ?? error.code ?? error.type;
+  return typeof code === "string" ? code : "";
+}
+
+/**
+ * What a decline means. A block of Radar's is fraud under whatever code it hides. Without the charge nobody can tell, so
+ * a code that would let the plan go on stops it.
+ */
+export function judgeDecline(error: Json, charge: Json | undefined): Declined {
+  const declined = classifyDecline(declines, codeOf(error));
+  if (charge === undefined) {
+    return declined.stop === "none" ? { ...declined, stop: "unclassified", declineCode: "unclassified" } : declined;
+  }
+  const outcome = isObject(charge.outcome) ? charge.outcome : {};
+  if (outcome.type === "blocked") {
+    return { ...classifyDecline(declines, "blocked"), gatewayCode: declined.gatewayCode };
+  }
+  // Since 2024 Stripe tells the network's words on the error and on the charge: https://docs.stripe.com/declines/network-codes (2026).
+  return [error, outcome].reduce<Declined>(
+    (judged, source) => withStripeAdvice(withNetworkAdvice(judged, adviceOf(source, charge)), source.advice_code),
+    declined,
+  );
+}
+
+function adviceOf(source: Json, charge: Json) {
+  const details = isObject(charge.payment_method_details) ? charge.payment_method_details : {};
+  const card = isObject(details.card) ? details.card : {};
+  return {
+    network: typeof card.network === "string" ? card.network : undefined,
+    responseCode: source.network_decline_code,
+    adviceCode: source.network_advice_code,
+  };
+}
+
+/** Stripe's own summary of the network's advice. */
+function withStripeAdvice(declined: Declined, advice: unknown): Declined {
+  if (declined.stop !== "none") return declined;
+  if (advice === "do_not_try_again") return { ...declined, stop: "scheme_rule" };
+  if (advice === "confirm_card_data") return { ...declined, stop: "same_card_fails" };
+  return declined;
+}

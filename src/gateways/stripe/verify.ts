@@ -1,0 +1,127 @@
+/** The test calls that a Stripe account must pass before it can be routed to. They leave a cancelled payment intent behind, and take nothing. */
+import { randomUUID } from "node:crypto";
+import type { CredentialField, GatewayCall, VerifyRow } from "../connector.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { errorOf } from "./answers.ts";
+import { intentPath, type StripeApi } from "./api.ts";
+import type { Json } from "./judge-decline.ts";
+
+type Environment = "test" | "live";
+
+/** The one credential: a secret or restricted key of this environment. */
+export function secretKeyField(environment: Environment): CredentialField {
+  return {
+    name: "secretKey",
+    label: "Secret key",
+    // The prefixes: https://docs.stripe.com/keys (2026). Lengths differ by age, so only their order of size is checked.
+    shape: new RegExp(`^(sk|rk)_${environment}_[A-Za-z0-9]{10,250}$`),
+    hint: `Stripe dashboard, Developers, API keys: a secret or restricted key that begins with sk_${environment}_ or rk_${environment}_.`,
+  };
+}
+
+// Stripe's own number for tests, no card of anybody's: https://docs.stripe.com/testing (2026).
+const testNumber = "4242424242424242";
+
+// Above the least that Stripe charges in any currency, and never charged.
+const probeAmount = 100_000;
+
+/** Every check; where the key does not open the account, the others fail as not tried. */
+export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<readonly VerifyRow[]> {
+  const account = await api.get(call, "/v1/account");
+  const json = account.type === "answer" && account.status === 200 ? readJsonObject(account) : undefined;
+  if (json?.object !== "account") return untried(account);
+  const [intent, rawCards] = await Promise.all([probeIntent(api, call, json), probeRawCards(api, call)]);
+  const environment = api.environment;
+  const isChargeable = environment === "test" || json.charges_enabled === true;
+  return [
+    row("credentials", true, "The key opens the account."),
+    row(
+      "environment",
+      intent.livemode === (environment === "live"),
+      `The key belongs to ${environment} mode.`,
+      `The key does not belong to ${environment} mode, or its mode could not be told.`,
+    ),
+    row(
+      "raw_cards",
+      rawCards,
+      "The account may send card numbers.",
+      "The account may not send card numbers; ask Stripe for access to raw card data APIs.",
+    ),
+    row(
+      "manual_capture",
+      intent.isCancelled,
+      "A payment to be captured later can be prepared and cancelled.",
+      "A payment to be captured later could not be prepared and cancelled; a restricted key needs write access to payment intents.",
+    ),
+    row(
+      "currencies",
+      isChargeable,
+      "The account takes payments.",
+      "The account takes no payments yet; complete it in Stripe's dashboard.",
+    ),
+  ];
+}
+
+/** Prepares a payment in the account's own currency and cancels it. */
+async function probeIntent(api: StripeApi, call: GatewayCall, account: Json) {
+  const currency = typeof account.default_currency === "string" ? account.default_currency : "usd";
+  const created = intentOf(
+    await api.post(call, "/v1/payment_intents", {
+      key: `verify_${randomUUID()}`,
+      form: {
+        amount: String(probeAmount),
+        currency,
+        capture_method: "manual",
+        "payment_method_types[0]": "card",
+        description: "Check of the connection; cancelled at once",
+      },
+    }),
+  );
+  if (typeof created?.id !== "string") return { livemode: undefined, isCancelled: false };
+  const cancelled = intentOf(
+    await api.post(call, intentPath(created.id, "cancel"), { key: `verify_${randomUUID()}`, form: {} }),
+  );
+  const isManual = created.capture_method === "manual";
+  return { livemode: created.livemode, isCancelled: isManual && cancelled?.status === "canceled" };
+}
+
+/** In live mode the test number is declined, but only after the account was allowed to send it. */
+async function probeRawCards(api: StripeApi, call: GatewayCall): Promise<boolean> {
+  const reply = await api.post(call, "/v1/payment_methods", {
+    key: `verify_${randomUUID()}`,
+    form: {
+      type: "card",
+      "card[number]": testNumber,
+      "card[exp_month]": "12",
+      "card[exp_year]": String(new Date().getUTCFullYear() + 2),
+      "card[cvc]": "123",
+    },
+  });
+  if (reply.type !== "answer") return false;
+  const json = readJsonObject(reply);
+  if (reply.status === 200) return json?.object === "payment_method";
+  return reply.status === 402 && errorOf(json)?.type === "card_error";
+}
+
+function intentOf(reply: GatewayReply): Json | undefined {
+  const json = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
+  return isObject(json) && json.object === "payment_intent" ? json : undefined;
+}
+
+function untried(account: GatewayReply): VerifyRow[] {
+  const because =
+    account.type !== "answer"
+      ? `Stripe gave no answer: ${account.reason}.`
+      : account.status === 401
+        ? "Stripe does not know this key."
+        : `Stripe gave no account (HTTP ${account.status}).`;
+  const others = ["environment", "raw_cards", "manual_capture", "currencies"] as const;
+  return [
+    row("credentials", false, because),
+    ...others.map((check) => row(check, false, "Not checked: the account could not be read.")),
+  ];
+}
+
+function row(check: VerifyRow["check"], passed: boolean, right: string, wrong = right): VerifyRow {
+  return { check, state: passed ? "passed" : "failed", required: true, detail: passed ? right : wrong };
+}
