@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build } from "esbuild";
 import { schemasForBrowsers } from "./bundle-schemas.ts";
+import { minifiedStyle } from "./bundle-style.ts";
 
 /** A built file as it is served. */
 export type WidgetFile = { readonly contentType: string; readonly bytes: Uint8Array };
@@ -19,7 +20,7 @@ export const browserSettings = {
   // Arabic and Japanese would be three times as long in escapes.
   charset: "utf8",
   legalComments: "none",
-  plugins: [schemasForBrowsers],
+  plugins: [schemasForBrowsers, minifiedStyle],
   // Not the tsconfig.json of wherever this is: the same sources are the same bytes everywhere.
   tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true } },
   absWorkingDir: pathOf("."),

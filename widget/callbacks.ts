@@ -40,13 +40,13 @@ export function tellResult(result: CheckoutResult, options: MountOptions): void 
 export function messageFor(result: CheckoutResult, texts: Texts): Message | undefined {
   switch (result.kind) {
     case "succeeded":
-      return { kind: "status", text: texts.succeeded };
+      return { kind: "status", tone: "good", text: texts.succeeded };
     case "declined":
       return { kind: "error", text: declineText(texts, result.declineCode) };
     case "expired":
       return { kind: "error", text: texts.expired };
     case "pending":
-      return { kind: "status", text: texts.pending };
+      return { kind: "status", tone: "notice", text: texts.pending };
     case "unmounted":
       return undefined;
     case "failed":

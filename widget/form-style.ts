@@ -1,6 +1,6 @@
 /** The form's style sheet. The custom properties of two words and --radius are the appearance's variables. */
 
-/** The style sheet of the form's shadow root. */
+/** The style sheet of the form's shadow root; the bundle holds it minified. */
 export const formStyle = `
 :host {
   display: block;
@@ -8,7 +8,9 @@ export const formStyle = `
   --primary: var(--color-primary, #1d4ed8);
   --on-primary: var(--color-on-primary, #fff);
   --text: var(--color-text, #1a1f2b);
+  --muted: #5b6474;
   --danger: var(--color-danger, #b3261e);
+  --good: #0b6b3a;
   font: 400 var(--font-size, 1rem)/1.4 var(--font-family, system-ui, sans-serif);
   color: var(--text);
 }
@@ -17,7 +19,9 @@ export const formStyle = `
   --primary: var(--color-primary, #8ab4ff);
   --on-primary: var(--color-on-primary, #0b1530);
   --text: var(--color-text, #e8eaf0);
+  --muted: #a5afc0;
   --danger: var(--color-danger, #ffb4ab);
+  --good: #7fdca4;
 }
 @media (prefers-color-scheme: dark) {
   :host([data-theme="auto"]) {
@@ -25,22 +29,41 @@ export const formStyle = `
     --primary: var(--color-primary, #8ab4ff);
     --on-primary: var(--color-on-primary, #0b1530);
     --text: var(--color-text, #e8eaf0);
+    --muted: #a5afc0;
     --danger: var(--color-danger, #ffb4ab);
+    --good: #7fdca4;
   }
 }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
-/* The frame keeps 3 px around its fields for their focus rings: the fields stand in line with the button. */
-.card { margin-inline: -3px; }
+p {
+  display: flex;
+  gap: .6em;
+  margin: .875rem 0 0;
+  overflow-wrap: anywhere;
+}
+/* Without words it takes no room, and stays where screen readers have found it. */
+p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
+/* It keeps its line while it is empty: nothing below it moves when the service has answered. */
+.summary {
+  flex-wrap: wrap;
+  justify-content: space-between;
+  align-items: baseline;
+  min-height: 1.75em;
+  margin: 0 0 1rem;
+}
+.merchant { color: var(--muted); }
+.amount { font-size: 1.25em; }
+/* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
+.card { margin-inline: -4px; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card:empty { min-height: 17rem; }
+.card:empty { min-height: 262px; }
 .pay {
-  position: relative;
   width: 100%;
   min-height: 3rem;
   margin-top: 1rem;
   padding: .625rem 1rem;
-  border: 0;
+  border: 1px solid transparent;
   border-radius: var(--radius, .5rem);
   background: var(--primary);
   color: var(--on-primary);
@@ -50,29 +73,47 @@ export const formStyle = `
 }
 .pay[data-waiting] { visibility: hidden; }
 .pay:hover { filter: brightness(1.08); }
-.pay:focus-visible { outline: 3px solid var(--primary); outline-offset: 2px; }
-.pay:disabled { opacity: .55; cursor: default; filter: none; }
-.pay[aria-busy="true"] { cursor: progress; }
-.pay[aria-busy="true"] .label { opacity: 0; }
+.pay:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
+.pay:disabled, .pay[aria-busy="true"] { filter: none; cursor: default; }
+.pay:disabled { opacity: .5; }
+.pay.paid { opacity: 1; background: var(--good); }
 .spinner {
   display: none;
-  position: absolute;
-  inset: 0;
-  margin: auto;
-  width: 1.25rem;
-  height: 1.25rem;
-  border: 3px solid;
+  width: 1.1em;
+  height: 1.1em;
+  margin-inline-end: .6em;
+  vertical-align: -.2em;
+  border: 2px solid;
   border-inline-end-color: transparent;
   border-radius: 50%;
   animation: turn .8s linear infinite;
 }
-.pay[aria-busy="true"] .spinner { display: block; }
-p { margin: .75rem 0 0; overflow-wrap: anywhere; }
-p:empty { margin: 0; }
-.status { text-align: center; }
-.error { color: var(--danger); }
+.pay[aria-busy="true"] .spinner { display: inline-block; }
+.busy {
+  justify-content: center;
+  color: var(--muted);
+}
+.error, .notice, .good {
+  --tone: var(--danger);
+  padding: .75rem .875rem;
+  border: 1px solid var(--tone);
+  border-radius: var(--radius, .5rem);
+  background: color-mix(in srgb, var(--tone) 8%, transparent);
+}
+.notice { --tone: var(--primary); }
+.good { --tone: var(--good); }
+.error::before, .notice::before, .good::before {
+  flex: none;
+  content: "!" / "";
+  color: var(--tone);
+  font-weight: 800;
+}
+.notice::before { content: "i" / ""; }
+.good::before { content: "✓" / ""; }
+:empty::before { content: none; }
 @keyframes turn { to { transform: rotate(1turn); } }
+@keyframes fade { 50% { opacity: .35; } }
 @media (prefers-reduced-motion: reduce) {
-  .spinner { animation-duration: 4s; }
+  .spinner { animation: fade 2s infinite; }
 }
 `;

@@ -13,14 +13,21 @@ export type FormOptions = {
   readonly onPay: () => void;
 };
 
-/** `status` waits its turn with a screen reader, `error` interrupts. */
-export type Message = { readonly kind: "status" | "error"; readonly text: string };
+/** `status` waits its turn with a screen reader, `error` interrupts; `good` is the end everybody hopes for, `notice` wants to be read. */
+export type Message = {
+  readonly kind: "status" | "error";
+  readonly text: string;
+  readonly tone?: "good" | "notice";
+};
 
 /** A form in the page, as the payment uses it. */
 export type Form = {
   /** Where the vault puts its frame. */
   readonly cardContainer: HTMLElement;
-  setPayText(text: string): void;
+  /** As it was asked for, with a theme that fits the page. */
+  readonly appearance: Appearance;
+  /** Who is paid and how much, as the service says. */
+  setSummary(summary: { merchantName: string; amount: string; pay: string }): void;
   setBusy(busy: boolean): void;
   /** A finished payment has nothing left to press. */
   setFinished(finished: boolean): void;
@@ -32,7 +39,8 @@ export type Form = {
 };
 
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
-export function createForm({ container, locale, appearance, submitButton, onPay }: FormOptions): Form {
+export function createForm({ container, locale, submitButton, onPay, ...asked }: FormOptions): Form {
+  const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
   const host = document.createElement("div");
   host.lang = locale;
   host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
@@ -43,6 +51,10 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
   sheet.replaceSync(formStyle);
   root.adoptedStyleSheets = [sheet];
 
+  const summary = element("p", "summary");
+  const merchant = element("bdi", "merchant");
+  const amount = element("strong", "amount");
+  summary.append(merchant, amount);
   const cardContainer = element("div", "card");
   const button = element("button", "pay");
   button.type = "button";
@@ -52,21 +64,26 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
   const label = element("span", "label");
   button.append(label, element("span", "spinner"));
   button.addEventListener("click", onPay);
-  const status = element("p", "status");
+  const status = element("p", "");
   status.setAttribute("role", "status");
   const error = element("p", "error");
   error.setAttribute("role", "alert");
-  root.append(cardContainer, button, status, error);
+  root.append(summary, cardContainer, button, status, error);
   container.append(host);
 
   const say = (message: Message | undefined) => {
+    status.className = message?.tone ?? "busy";
+    button.classList.toggle("paid", message?.tone === "good");
     setText(status, message?.kind === "status" ? message.text : "");
     setText(error, message?.kind === "error" ? message.text : "");
   };
   return {
     cardContainer,
-    setPayText(text) {
-      label.textContent = text;
+    appearance,
+    setSummary(shown) {
+      setText(merchant, shown.merchantName);
+      setText(amount, shown.amount);
+      setText(label, shown.pay);
       delete button.dataset.waiting;
     },
     setBusy(busy) {
@@ -86,6 +103,17 @@ export function createForm({ container, locale, appearance, submitButton, onPay 
     },
     remove: () => host.remove(),
   };
+}
+
+/**
+ * `auto` is dark only where the page itself can be: dark means light letters, which a page that stays light would not
+ * show. A page says so with `color-scheme`.
+ */
+function themeFor(container: Element, theme: Appearance["theme"] = "auto"): "auto" | "light" | "dark" {
+  if (theme !== "auto") return theme;
+  const { colorScheme } = getComputedStyle(container);
+  if (!colorScheme.includes("dark")) return "light";
+  return colorScheme.includes("light") ? "auto" : "dark";
 }
 
 function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: Appearance): void {

@@ -65,7 +65,7 @@ export class Payment {
       onView: (view) => this.#view(view),
       onPending: () => {
         if (this.#closing.signal.aborted) return;
-        this.#say((texts) => ({ kind: "status", text: texts.pending }));
+        this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.pending }));
         tell(parts.options.onPending);
       },
       onResult: (result) => this.#tell(result),
@@ -73,7 +73,7 @@ export class Payment {
     this.#expiry = new ExpiryWatch({
       clock: browserClock,
       closed: this.#closing.signal,
-      onSoon: () => this.#say((texts) => ({ kind: "status", text: texts.expiresSoon })),
+      onSoon: () => this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.expiresSoon })),
       onOver: () => this.#checkout.refresh(),
     });
     this.#expiry.watch();
@@ -129,7 +129,7 @@ export class Payment {
         sdkUrl: sdkUrl.href,
         framePolicy,
         locale,
-        appearance: options.appearance ?? {},
+        appearance: form.appearance,
         onChange: (change) => tell(options.onChange, change),
         onSubmitRequest: () => void this.submit(),
       });
@@ -179,7 +179,10 @@ export class Payment {
     this.#expiry.set(view.leftMs);
     if (view.cardBrands.length > 0) void this.#frame.then((frame) => frame?.accept(view.cardBrands));
     const { texts, locale, form } = this.#parts;
-    void texts.then(({ pay }) => form.setPayText(pay.replace("{amount}", () => amountText(view, locale))));
+    const amount = amountText(view, locale);
+    void texts.then(({ pay }) =>
+      form.setSummary({ merchantName: view.merchantName, amount, pay: pay.replace("{amount}", () => amount) }),
+    );
   }
 
   #tell(result: CheckoutResult): void {

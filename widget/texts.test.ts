@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { declineCodes } from "../src/gateways/declines.ts";
 import { messageFor } from "./callbacks.ts";
 import { isRightToLeft, translationFor, translations } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
@@ -14,6 +15,22 @@ describe("locales", () => {
     expect(Object.keys(texts.declines)).toEqual(Object.keys(english.declines));
     expect(texts.pay).toContain("{amount}");
     expect([...Object.values(texts), ...Object.values(texts.declines)]).not.toContain("");
+  });
+});
+
+describe("decline texts", () => {
+  // The service shows card_declined in their place (src/edge/checkout-rpc.ts), and so does declineText.
+  const neverShown = ["fraud_suspected", "lost_or_stolen", "unclassified"];
+  const shown = declineCodes.filter((code) => !neverShown.includes(code));
+
+  it.each([["en", english] as const, ...all])("are there in %s for every public decline code", (_locale, texts) => {
+    expect(Object.keys(texts.declines).toSorted()).toEqual(shown.toSorted());
+  });
+
+  it.each([["en", english] as const, ...all])("say in %s what happened, and then what helps", (_locale, texts) => {
+    const sentences = (text: string) => text.split(/[.。]/).filter((sentence) => sentence.trim() !== "");
+    for (const text of Object.values(texts.declines)) expect(sentences(text).length, text).toBeGreaterThan(1);
+    expect(new Set(Object.values(texts.declines)).size).toBe(shown.length);
   });
 });
 

@@ -16,8 +16,8 @@ export const texts: Texts = {
     card_declined: "Ihre Karte wurde abgelehnt. Bitte verwenden Sie eine andere Karte.",
     insufficient_funds: "Die Karte ist nicht ausreichend gedeckt. Bitte verwenden Sie eine andere Karte.",
     card_expired: "Diese Karte ist abgelaufen. Bitte verwenden Sie eine andere Karte.",
-    incorrect_number: "Die Kartennummer ist nicht richtig.",
-    incorrect_cvc: "Die Prüfnummer ist nicht richtig.",
+    incorrect_number: "Die Kartennummer ist nicht richtig. Prüfen Sie sie und versuchen Sie es erneut.",
+    incorrect_cvc: "Die Prüfnummer ist nicht richtig. Prüfen Sie sie und versuchen Sie es erneut.",
     card_not_supported: "Diese Kartenart wird nicht akzeptiert. Bitte verwenden Sie eine andere Karte.",
     limit_exceeded: "Diese Zahlung übersteigt das Limit der Karte. Bitte verwenden Sie eine andere Karte.",
     authentication_required:

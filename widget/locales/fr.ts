@@ -17,8 +17,8 @@ export const texts: Texts = {
     card_declined: "Votre carte a été refusée. Veuillez utiliser une autre carte.",
     insufficient_funds: "Les fonds disponibles sont insuffisants. Veuillez utiliser une autre carte.",
     card_expired: "Cette carte a expiré. Veuillez utiliser une autre carte.",
-    incorrect_number: "Le numéro de carte est incorrect.",
-    incorrect_cvc: "Le code de sécurité est incorrect.",
+    incorrect_number: "Le numéro de carte est incorrect. Vérifiez-le et réessayez.",
+    incorrect_cvc: "Le code de sécurité est incorrect. Vérifiez-le et réessayez.",
     card_not_supported: "Ce type de carte n’est pas accepté. Veuillez utiliser une autre carte.",
     limit_exceeded: "Ce paiement dépasse le plafond de la carte. Veuillez utiliser une autre carte.",
     authentication_required:
