@@ -81,7 +81,7 @@ async function toCheckout(parts: CheckoutParts, { core }: EdgeEnvironment, sessi
     status: PaymentSession_Status[session.status],
     processing: session.phase === "PROCESSING" && session.status === "CREATED",
     expiresAt: timestampFromDate(session.expiresAt),
-    vaultOrigin: "https://vault.example",
+    vaultOrigin: core.vault.origin,
     ...(isOpen && { expiresInSeconds: Math.max(0, Math.ceil(leftMs / 1_000)) }),
     ...(isOpen && { cardBrands: await loadCardBrands(core, session) }),
     ...(outcome && { outcome }),
