@@ -27,6 +27,8 @@ export type DemoOptions = {
   readonly nats?: string | undefined;
   /** Prints nothing; for tests. */
   readonly quiet?: boolean | undefined;
+  /** Settings of the roles beside the demo's own, looked at whenever a role starts; for tests. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A running demo. */
@@ -72,7 +74,7 @@ async function startParts(
   const run = async (role: Role) => {
     const metrics = role === "worker" ? { SWITCHYARD_METRICS_PORT: String(addresses.ports.metrics) } : {};
     const process: RoleProcess = await startRole(role, {
-      variables: { ...variables, ...metrics },
+      variables: { ...variables, ...metrics, ...options.settings },
       logFile: join(options.state, `${role}.log`),
     });
     undo.push(() => process.close());

@@ -19,8 +19,11 @@ export type TestDemo = Demo & {
   readonly postgresDataFolder: string;
 };
 
-/** Starts a demo. Its servers are on record with the test run, which ends them should this process die. */
-export async function startTestDemo(): Promise<TestDemo> {
+/**
+ * Starts a demo. Its servers are on record with the test run, which ends them should this process die. Of `settings` a role
+ * takes what is there when it starts.
+ */
+export async function startTestDemo(settings: Readonly<Record<string, string>> = {}): Promise<TestDemo> {
   const name = `${inject("testRunName")}-demo-${process.pid}`;
   const stateFolder = join(testStateFolder, name);
   const postgres = await startPrivatePostgres({
@@ -29,7 +32,7 @@ export async function startTestDemo(): Promise<TestDemo> {
     forTests: true,
   });
   const port = await freePortRange(Object.keys(addressesFrom(0).ports).length);
-  const demo = await startDemo({ state: stateFolder, port, postgres: postgres.ownerUrl, quiet: true });
+  const demo = await startDemo({ state: stateFolder, port, postgres: postgres.ownerUrl, quiet: true, settings });
   return {
     ...demo,
     sandbox: new SandboxControl(addressesFrom(port).sandboxOrigin),
