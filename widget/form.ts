@@ -107,13 +107,15 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
 
 /**
  * `auto` is dark only where the page itself can be: dark means light letters, which a page that stays light would not
- * show. A page says so with `color-scheme`.
+ * show. A page says so with `color-scheme`, in CSS or in a meta element.
  */
 function themeFor(container: Element, theme: Appearance["theme"] = "auto"): "auto" | "light" | "dark" {
   if (theme !== "auto") return theme;
   const { colorScheme } = getComputedStyle(container);
-  if (!colorScheme.includes("dark")) return "light";
-  return colorScheme.includes("light") ? "auto" : "dark";
+  const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
+  const schemes = colorScheme === "normal" && meta ? meta.content : colorScheme;
+  if (!schemes.includes("dark")) return "light";
+  return schemes.includes("light") ? "auto" : "dark";
 }
 
 function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: Appearance): void {

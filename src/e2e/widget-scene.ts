@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { bundleWidget, type WidgetFile } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
@@ -79,14 +79,14 @@ export class WidgetScene {
     this.#merchant = createServer((request, response) => this.#serveMerchant(request.url ?? "/", response));
   }
 
-  static async open(stage: WidgetStage): Promise<WidgetScene> {
+  static async open(stage: WidgetStage, options: BrowserContextOptions = {}): Promise<WidgetScene> {
     const serveWidget: RequestListener = (request, response) => {
       const file = stage.files.get(request.url ?? "");
       if (file) response.writeHead(200, { "Content-Type": file.contentType }).end(file.bytes);
       else response.writeHead(404).end();
     };
     const service = await CheckoutStandIn.start({ vaultOrigin: stage.vaultOrigin, fallback: serveWidget });
-    const context = await stage.browser.newContext();
+    const context = await stage.browser.newContext(options);
     const page = await context.newPage();
     const scene = new WidgetScene(stage, service, context, page);
     scene.#merchant.listen(0, "127.0.0.1");
@@ -152,7 +152,7 @@ export class WidgetScene {
   }
 
   async enterCard(number = testCard.number): Promise<void> {
-    await this.frame.getByLabel("Card number").fill(number);
+    await this.frame.locator("#number").fill(number);
     await this.frame.locator("#expiry").fill("04/31");
     await this.frame.locator("#cvc").fill("123");
   }
