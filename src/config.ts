@@ -1,6 +1,7 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
+import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
 import { readVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
@@ -43,6 +44,8 @@ export type ServiceConfig = {
   readonly apiOrigin: string;
   /** Where the pretend acquirers listen; without it there are no sandbox connectors. */
   readonly sandboxOrigin: string | undefined;
+  /** Stand-ins of real gateways, in test alone. */
+  readonly standInOrigins: StandInOrigins;
   /** Webhook URLs may lead to loopback: for the demo and for tests. */
   readonly loopbackWebhooks: boolean;
   readonly timing: Timing;
@@ -61,6 +64,8 @@ export type VaultRoleConfig = {
   readonly publicPort: number;
   readonly grpcPort: number;
   readonly publicOrigin: string;
+  /** Hosts, with port, that stand for real gateways in test. */
+  readonly standInHosts: readonly string[];
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
 };
 
@@ -140,6 +145,7 @@ function readService(reader: Reader): ServiceConfig {
     metricsPort: reader.port("SWITCHYARD_METRICS_PORT", "0") || undefined,
     apiOrigin,
     sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
+    standInOrigins: readStandInOrigins(reader),
     loopbackWebhooks: reader.loopbackWebhooks(sandboxOrigin !== "http://none"),
     timing: reader.timing(),
     requestLimit: reader.requestLimit(),
@@ -155,6 +161,7 @@ function readVault(reader: Reader): VaultRoleConfig {
     publicPort: reader.port("SWITCHYARD_VAULT_PORT"),
     grpcPort: reader.port("SWITCHYARD_VAULT_GRPC_PORT"),
     publicOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
+    standInHosts: standInHosts(readStandInOrigins(reader)),
     environments: reader.environmentNames().map((name) => ({ name, ...reader.keyFile(name, parseVaultKeys) })),
   };
 }

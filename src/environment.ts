@@ -23,6 +23,8 @@ import { GatewayHttp } from "./gateways/gateway-http.ts";
 import { SaasVault } from "./gateways/saas-vault/saas-vault.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
+import { stripeOrigin } from "./gateways/stripe/api.ts";
+import { StripeConnector } from "./gateways/stripe/connector.ts";
 import {
   connectionWaitMs,
   databaseConnectionsMax,
@@ -141,16 +143,27 @@ function requestLimitsOn(
   });
 }
 
-/** Every gateway that this installation can reach, by its identifier. */
+/**
+ * Every gateway that this installation can reach, by its identifier: a row each. Pretend ones are there where the operator
+ * says so; live has no real ones beside them, so that a demo never takes real money.
+ */
 function buildConnectors(
   config: EnvironmentConfig,
   shared: ServiceConfig,
   ways: { http: GatewayHttp; vault: CardVault },
 ): ReadonlyMap<string, Connector> {
-  if (shared.sandboxOrigin === undefined) return new Map();
-  const parts = { http: ways.http, forwarder: ways.vault, origin: shared.sandboxOrigin, environment: config.name };
-  const connectors = [new SandboxAConnector(parts), new SandboxBConnector(parts)];
-  return new Map(connectors.map((connector) => [connector.gateway, connector]));
+  const { sandboxOrigin, standInOrigins } = shared;
+  const at = (origin: string) => ({ http: ways.http, forwarder: ways.vault, origin, environment: config.name });
+  const pretend =
+    sandboxOrigin === undefined
+      ? []
+      : [new SandboxAConnector(at(sandboxOrigin)), new SandboxBConnector(at(sandboxOrigin))];
+  const standIns = config.name === "test" ? standInOrigins : {};
+  const real =
+    config.name === "live" && sandboxOrigin !== undefined
+      ? []
+      : [new StripeConnector(at(standIns.STRIPE ?? stripeOrigin))];
+  return new Map([...pretend, ...real].map((connector) => [connector.gateway, connector]));
 }
 
 // TLS ports only, as firewalls of merchants expect it (webhook guide).

@@ -4,6 +4,7 @@ import { type Config, type Role, readConfig, type VaultRoleConfig } from "./conf
 import { openDatabase } from "./environment.ts";
 import { startSandbox } from "./gateways/sandbox/main.ts";
 import { testCards } from "./gateways/sandbox/test-cards.ts";
+import { stripeTestNumbers } from "./gateways/stripe/stand-in-cards.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
 import { startVault } from "./vault/main.ts";
 
@@ -30,6 +31,9 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
   };
 }
 
+/** Our own test cards, and those of the gateways that can be connected with test credentials. */
+const testNumbers: ReadonlySet<string> = new Set([...testCards.map((card) => card.number), ...stripeTestNumbers]);
+
 async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Logger): Promise<Running> {
   const { orm, database } = await openDatabase(vault.databaseUrl, []);
   const keys = vault.environments.map(({ name, verification }) => ({ environment: name, ...verification }));
@@ -42,12 +46,12 @@ async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Lo
     environments: vault.environments.map(({ name, ring }) => ({
       environment: name,
       ring,
-      testCards: name === "test" ? new Set(testCards.map((card) => card.number)) : undefined,
+      testCards: name === "test" ? testNumbers : undefined,
     })),
     grantKeys: keys,
     serviceTokenKeys: keys,
     trustedProxies: config.trustedProxies,
-    sandboxHosts: [],
+    sandboxHosts: vault.standInHosts,
     errorsUrl: config.errorDocsUrl,
   });
   return {

@@ -7,7 +7,7 @@ import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 export type StripeParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** https://api.stripe.com, or a stand-in of it. */
+  /** `stripeOrigin`, or a stand-in of it. */
   readonly origin: string;
   /** The environment whose keys are taken. */
   readonly environment: "test" | "live";
@@ -18,6 +18,9 @@ export type Form = Readonly<Record<string, string | undefined>>;
 
 /** The version whose OpenAPI file our tests check against; Stripe keeps each version's behaviour (https://docs.stripe.com/api/versioning, 2026). */
 export const apiVersion = "2023-08-16";
+
+/** Where Stripe's API is, in test mode and in live mode: https://docs.stripe.com/api (2026). */
+export const stripeOrigin = "https://api.stripe.com";
 
 /** Sends single requests, and never one twice. */
 export class StripeApi {

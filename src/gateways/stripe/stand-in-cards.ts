@@ -25,6 +25,9 @@ const cards: Readonly<Record<string, StripeCard>> = {
   "4000000000004954": { code: "generic_decline", outcome: { type: "blocked", reason: "rule" } },
 };
 
+/** Stripe's own test numbers, but for the one that is no card number. */
+export const stripeTestNumbers: readonly string[] = Object.keys(cards);
+
 const cardOf = (number: string) => (Object.hasOwn(cards, number) ? cards[number] : undefined);
 
 /** What one of Stripe's own numbers does; undefined for any other. */
