@@ -42,11 +42,11 @@ export function readVaultSettings(
 
 const saasNames = ["API_BASE", "API_KEY", "PUBLISHABLE_KEY", "PROFILE_ID", "SDK_URL", "CUSTOMER_ID"] as const;
 
-// The vault's keys name its own environment: dev, int, snd and prd
+// The vault's keys name its own environment: dev, snd or prd
 // (https://github.com/juspay/hyperswitch, crates/router_env/src/env.rs, prefix_for_env; 2026).
 const otherSide: Readonly<Record<EnvironmentName, RegExp>> = {
   test: /^(pk_)?prd_/,
-  live: /^(pk_)?(dev|int|snd)_/,
+  live: /^(pk_)?(dev|snd)_/,
 };
 
 function readSaas(

@@ -3,7 +3,7 @@ import { vaultTextCharactersMax } from "../../limits.ts";
 import type { CardShown } from "../card-forwarder.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import type { CardParts } from "./proxy-body.ts";
-import { errorCodeOf } from "./vault-api.ts";
+import { earlyRefusalOf } from "./vault-api.ts";
 
 /** A card at the external vault. */
 export type StoredCard = {
@@ -36,15 +36,9 @@ export function readStoredCard(reply: GatewayReply): CardReading {
   if (reply.status === 200 && typeof json?.id === "string" && /^[\w-]{1,128}$/.test(json.id)) {
     return { type: "card", card: cardOf(json.id, json) };
   }
-  const isGone = [404, 410, 422].includes(reply.status) && errorCodeOf(reply) !== undefined && !isWrongAddress(reply);
-  return isGone
+  return earlyRefusalOf(reply) === "the_card"
     ? none("token_unusable", "the vault does not know the token, or no longer")
     : none("vault_unavailable", `the vault did not tell of the card (HTTP ${reply.status})`);
-}
-
-/** IR_02: "Unrecognized request URL", a mistake of the operator's. */
-function isWrongAddress(reply: Extract<GatewayReply, { type: "answer" }>): boolean {
-  return errorCodeOf(reply) === "IR_02";
 }
 
 /** No card to send, so that nothing was sent. */

@@ -1,7 +1,8 @@
 /** What the external vault's proxy answered: the gateway's own answer, masked, or how far the request may have got. */
+import { unreachable } from "../../platform/errors.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { maskAnswer } from "./mask-answer.ts";
-import { errorCodeOf } from "./vault-api.ts";
+import { earlyRefusalOf, errorCodeOf } from "./vault-api.ts";
 
 type Answer = Extract<GatewayReply, { type: "answer" }>;
 
@@ -41,25 +42,20 @@ function unwrap(reply: Answer, last4: string | undefined): GatewayReply {
 }
 
 function readRefusal(reply: Answer): GatewayReply {
-  const code = errorCodeOf(reply);
-  if (code === undefined) return lost(reply.status);
-  const said = `(HTTP ${reply.status}, ${code})`;
-  switch (reply.status) {
-    case 400:
+  const said = `(HTTP ${reply.status}, ${errorCodeOf(reply) ?? "no code"})`;
+  const refusal = earlyRefusalOf(reply);
+  switch (refusal) {
+    case "the_request":
       return { type: "neverSent", cause: "request_refused", reason: `the vault refused the request ${said}` };
-    case 401:
-    case 403:
-      return { type: "neverSent", cause: "vault_unavailable", reason: `the vault refused our key ${said}` };
-    case 404:
-    case 410:
-    case 422:
-      return code === "IR_02"
-        ? { type: "neverSent", cause: "vault_unavailable", reason: `the vault has no proxy there ${said}` }
-        : { type: "neverSent", cause: "token_unusable", reason: `the vault keeps the card no longer ${said}` };
-    case 500:
+    case "our_access":
+      return { type: "neverSent", cause: "vault_unavailable", reason: `the vault refused us ${said}` };
+    case "the_card":
+      return { type: "neverSent", cause: "token_unusable", reason: `the vault keeps the card no longer ${said}` };
+    case undefined:
+      if (reply.status !== 500 || errorCodeOf(reply) === undefined) return lost(reply.status);
       return { type: "noAnswer", timedOut: false, reason: `the vault brought no answer of the gateway ${said}` };
     default:
-      return lost(reply.status);
+      return unreachable(refusal);
   }
 }
 

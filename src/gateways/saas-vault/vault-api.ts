@@ -38,12 +38,40 @@ export function callVault(
   });
 }
 
+type Answer = Extract<GatewayReply, { type: "answer" }>;
+
 /**
  * The code of an error in the vault's own form, such as `IR_01`; undefined for anything else, which may come from any box
  * on the way. https://api-reference.hyperswitch.io/essentials/error_codes (2026)
  */
-export function errorCodeOf(answer: Extract<GatewayReply, { type: "answer" }>): string | undefined {
+export function errorCodeOf(answer: Answer): string | undefined {
   const error = readJsonObject(answer)?.error;
   if (!isObject(error) || typeof error.code !== "string") return undefined;
   return /^[A-Z]{2}_[0-9]{2}$/.test(error.code) ? error.code : undefined;
+}
+
+/** What the vault refused before it did anything. */
+export type EarlyRefusal = "our_access" | "the_card" | "the_request";
+
+/**
+ * Why nothing was done, by the same page; undefined where that is not certain. IR codes are about the request itself;
+ * HE_02 and HE_04 say that there is no such object. HE_00 comes with 422 as well as 500 and promises nothing.
+ */
+export function earlyRefusalOf(answer: Answer): EarlyRefusal | undefined {
+  const code = errorCodeOf(answer) ?? "";
+  switch (answer.status) {
+    case 400:
+      return code.startsWith("IR_") ? "the_request" : undefined;
+    case 401:
+    case 403:
+    case 405:
+      return code.startsWith("IR_") ? "our_access" : undefined;
+    case 404:
+      // IR_02: "Unrecognized request URL".
+      return code === "IR_02" ? "our_access" : /^HE_0[24]$/.test(code) ? "the_card" : undefined;
+    case 422:
+      return code.startsWith("IR_") ? "the_card" : undefined;
+    default:
+      return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import type { ProxiedRequest } from "./orders.ts";
 import type { PaymentMethod, StoredCards } from "./stored-cards.ts";
 import { brokenInside, type Json, refusal, type VaultAnswer } from "./vault-answer.ts";
 
-/** What the vault gives a destination (REQUEST_TIME_OUT in its crates/router/src/consts.rs). */
+/** What the vault gives a destination (REQUEST_TIME_OUT in its source). */
 const destinationTimeoutMs = 30_000;
 
 class FieldMissing extends Error {}
