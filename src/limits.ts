@@ -143,7 +143,7 @@ export const vaultGrantTimeoutMs = 3 * second;
 export const vaultReadTimeoutMs = 2 * second;
 /**
  * How much longer than we wait it may hold a request before the gateway gets it. Hyperswitch ends its own calls after 30 s
- * (https://github.com/juspay/hyperswitch, REQUEST_TIME_OUT in crates/router/src/consts.rs, 2026); twice that, as it is no promise.
+ * (https://github.com/juspay/hyperswitch, REQUEST_TIME_OUT, 2026); twice that, as it is no promise.
  */
 export const vaultLateMs = minute;
 /** Longest grant and token of an external vault: its documented ones have some hundred characters. */
