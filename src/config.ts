@@ -162,7 +162,10 @@ function readVault(reader: Reader): VaultRoleConfig {
     grpcPort: reader.port("SWITCHYARD_VAULT_GRPC_PORT"),
     publicOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
     standInHosts: standInHosts(readStandInOrigins(reader)),
-    environments: reader.environmentNames().map((name) => ({ name, ...reader.keyFile(name, parseVaultKeys) })),
+    environments: reader.environmentNames().map((name) => ({
+      name,
+      ...reader.keyFile(name, { variable: "VAULT_KEYS_FILE", parse: parseVaultKeys }),
+    })),
   };
 }
 
@@ -222,13 +225,16 @@ class Reader extends SettingReader {
         user: this.text(`${prefix}_NATS_USER`, /./, "the user of this environment's NATS account"),
         pass: this.text(`${prefix}_NATS_PASSWORD`, /./, "the password of this environment's NATS account"),
       },
-      keys: this.keyFile(name, parseKeyFile),
+      keys: this.keyFile(name, { variable: "KEYS_FILE", parse: parseKeyFile }),
       vault: readVaultSettings(this, { environment: name, apiOrigin }),
     };
   }
 
-  keyFile<Keys>(name: EnvironmentName, parse: (text: string, name: EnvironmentName) => Keys): Keys {
-    const variable = `SWITCHYARD_${name.toUpperCase()}_KEYS_FILE`;
+  keyFile<Keys>(
+    name: EnvironmentName,
+    { parse, ...of }: { variable: string; parse: (text: string, name: EnvironmentName) => Keys },
+  ): Keys {
+    const variable = `SWITCHYARD_${name.toUpperCase()}_${of.variable}`;
     const file = this.text(variable, /./, "the key file that `switchyard server-keys generate` wrote");
     try {
       return parse(readFileSync(file, "utf8"), name);

@@ -36,7 +36,9 @@ const testNumbers: ReadonlySet<string> = new Set([...testCards.map((card) => car
 
 async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Logger): Promise<Running> {
   const { orm, database } = await openDatabase(vault.databaseUrl, []);
-  const keys = vault.environments.map(({ name, verification }) => ({ environment: name, ...verification }));
+  const keys = vault.environments.flatMap(({ name, verification }) =>
+    verification.map((key) => ({ environment: name, ...key })),
+  );
   const running = await startVault({
     publicListen: { host: vault.host, port: vault.publicPort },
     publicOrigin: vault.publicOrigin,

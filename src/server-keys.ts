@@ -1,4 +1,7 @@
-/** The server's own keys of one environment: how a key file is made, read and checked. Keys of merchants are elsewhere. */
+/**
+ * The server's own keys of one environment: how its two files are made, read and checked. Edge and worker hold one, the
+ * vault the other: who has the sessions' tokens must not have the ring that opens cards, and the vault signs nothing.
+ */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import type { ClientSecretKeys } from "./core/client-secret.ts";
 import { type KeyRing, Secret } from "./platform/secrets.ts";
@@ -17,38 +20,87 @@ export type ServerKeys = {
 /** Keys that the vault holds. */
 export type VaultKeys = {
   readonly ring: KeyRing;
-  readonly verification: { readonly kid: string; readonly publicKey: KeyObject };
+  /** Public halves of the signing keys that count; two while one takes the other's place. */
+  readonly verification: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
 
-/** A key file as JSON. Every key is 32 bytes in base64, but for the Ed25519 pair in PEM. */
-type KeyFile = {
+/** Keys by their kid in base64, 32 bytes each. */
+export type RingFile = { current: string; keys: Record<string, string> };
+
+/** The key file of edge and worker, as JSON. Private keys are in PEM. */
+export type KeyFile = {
   environment: string;
   clientSecret: { current: number; keys: Record<string, string> };
-  sealing: { current: string; keys: Record<string, string> };
+  sealing: RingFile;
   pageToken: string;
   signing: { kid: string; privateKey: string };
-  vaultRing: { current: string; keys: Record<string, string> };
+  /** The signing key to come; the vault knows it already. */
+  nextSigning?: { kid: string; privateKey: string };
   /** Public keys in PEM by the service's name; files of the first version have none. */
   internalServices?: Record<string, string>;
 };
 
+/** The vault's key file, as JSON. */
+export type VaultKeyFile = {
+  environment: string;
+  vaultRing: RingFile;
+  /** Public keys in PEM by kid. */
+  verification: Record<string, string>;
+};
+
 const keyBytes = 32;
 
-/** The text of a new key file: fresh keys for everything, version 1 of each. */
+/** The text of a new key file for edge and worker: fresh keys for everything, version 1 of each. */
 export function generateKeyFile(environment: "test" | "live"): string {
-  const fresh = () => randomBytes(keyBytes).toString("base64");
   const kid = (purpose: string) => `${purpose}-${environment}-1`;
-  const file: KeyFile = {
+  return printKeyFile({
     environment,
-    clientSecret: { current: 1, keys: { 1: fresh() } },
-    sealing: { current: kid("sealing"), keys: { [kid("sealing")]: fresh() } },
-    pageToken: fresh(),
-    signing: {
-      kid: kid("signing"),
-      privateKey: generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    },
-    vaultRing: { current: kid("vault"), keys: { [kid("vault")]: fresh() } },
-  };
+    clientSecret: { current: 1, keys: { 1: freshKey() } },
+    sealing: { current: kid("sealing"), keys: { [kid("sealing")]: freshKey() } },
+    pageToken: freshKey(),
+    signing: { kid: kid("signing"), privateKey: freshSigningKey() },
+  });
+}
+
+/** The text of a new key file for the vault that belongs to this file of the edge's: a fresh ring, and what verifies. */
+export function generateVaultKeyFile(keyFile: string): string {
+  const { environment, signing } = JSON.parse(keyFile) as KeyFile;
+  const kid = `vault-${environment}-1`;
+  return printKeyFile({
+    environment,
+    vaultRing: { current: kid, keys: { [kid]: freshKey() } },
+    verification: { [signing.kid]: publicHalf(signing.privateKey) },
+  });
+}
+
+/**
+ * The two files of a key file that may hold the vault's ring as well, as those of the first version do. Without a ring in
+ * it the vault's file has a fresh one.
+ */
+export function separateVaultKeys(keyFile: string): { keyFile: string; vaultKeyFile: string } {
+  const { vaultRing, ...file } = JSON.parse(keyFile) as KeyFile & Partial<VaultKeyFile>;
+  const fresh = generateVaultKeyFile(keyFile);
+  const vaultKeyFile = vaultRing ? printKeyFile({ ...(JSON.parse(fresh) as VaultKeyFile), vaultRing }) : fresh;
+  return { keyFile: printKeyFile(file), vaultKeyFile };
+}
+
+/** A key for the file: 32 random bytes in base64. */
+export function freshKey(): string {
+  return randomBytes(keyBytes).toString("base64");
+}
+
+/** A private Ed25519 key for the file, in PEM. */
+export function freshSigningKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/** The public half of a private key, both in PEM. */
+export function publicHalf(privateKey: string): string {
+  return createPublicKey(privateKey).export({ type: "spki", format: "pem" }).toString();
+}
+
+/** A key file's text. */
+export function printKeyFile(file: KeyFile | VaultKeyFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
@@ -61,14 +113,16 @@ export function addInternalService(keyFile: string, name: string): { keyFile: st
     [name]: publicKey.export({ type: "spki", format: "pem" }).toString(),
   };
   return {
-    keyFile: `${JSON.stringify({ ...file, internalServices }, null, 2)}\n`,
+    keyFile: printKeyFile({ ...file, internalServices }),
     privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
 }
 
 /** Reads a key file. Throws an Error that names the member and the rule, never a key. */
 export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
-  const file = readKeyFile(text, environment);
+  const file = readFile<KeyFile>(text, environment);
+  // Who can read every session's token must not be able to open the cards as well.
+  if ("vaultRing" in file) throw new Error("vaultRing belongs into the vault's key file alone");
   const versions = Object.entries(file.clientSecret.keys).map(([version, key]): [number, Uint8Array] => [
     Number(version),
     keyOf(key, `clientSecret.keys.${version}`),
@@ -91,22 +145,29 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
   };
 }
 
-/** What the vault needs of a key file: its ring, and the public half of the signing key. */
+/** Reads the vault's key file. Throws an Error that names the member and the rule, never a key. */
 export function parseVaultKeys(text: string, environment: "test" | "live"): VaultKeys {
-  const file = readKeyFile(text, environment);
+  const file = readFile<VaultKeyFile>(text, environment);
+  // A vault that could sign could let itself in anywhere.
+  for (const member of ["signing", "nextSigning", "clientSecret", "sealing", "pageToken"]) {
+    if (member in file) throw new Error(`${member} belongs into the edge's key file, not into the vault's`);
+  }
   return {
     ring: ringOf(file.vaultRing, "vaultRing"),
-    verification: { kid: file.signing.kid, publicKey: createPublicKey(file.signing.privateKey) },
+    verification: Object.entries(file.verification).map(([kid, pem]) => {
+      if (pem.includes("PRIVATE")) throw new Error(`verification.${kid} must be a public key`);
+      return { kid, publicKey: createPublicKey(pem) };
+    }),
   };
 }
 
-function readKeyFile(text: string, environment: "test" | "live"): KeyFile {
-  const file = JSON.parse(text) as KeyFile;
+function readFile<File extends KeyFile | VaultKeyFile>(text: string, environment: "test" | "live"): File {
+  const file = JSON.parse(text) as File;
   if (file.environment !== environment) throw new Error(`these are not the keys of ${environment}`);
   return file;
 }
 
-function ringOf(ring: KeyFile["sealing"], member: string): KeyRing {
+function ringOf(ring: RingFile, member: string): KeyRing {
   const keys = Object.entries(ring.keys).map(([kid, key]) => [kid, keyOf(key, `${member}.keys.${kid}`)]);
   if (!(ring.current in ring.keys)) throw new Error(`${member}.current names no key`);
   return { current: ring.current, keys: Object.fromEntries(keys) };

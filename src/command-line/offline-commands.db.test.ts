@@ -5,6 +5,7 @@ import { Pool } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { findOperator } from "../accounts/operator-tokens.ts";
 import { Database } from "../platform/database.ts";
+import { parseVaultKeys } from "../server-keys.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 
@@ -12,14 +13,35 @@ const folder = mkdtempSync(join(tmpdir(), "switchyard-offline-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("switchyard server-keys", () => {
-  it("writes a key file for its owner only, and never over another", async () => {
+  it("writes a key file and the vault's for their owner only, and never over another", async () => {
     const out = join(folder, "keys", "keys-test.json");
+    const vaultFile = join(folder, "keys", "vault-keys-test.json");
     const generate = ["server-keys", "generate", "--environment", "test", "--out", out, "--json"];
-    expect(JSON.parse((await run(generate)).out)).toEqual({ file: out });
+    expect(JSON.parse((await run(generate)).out)).toEqual({ file: out, vaultFile });
+    expect(statSync(vaultFile).mode & 0o777).toBe(0o600);
     const content = readFileSync(out, "utf8");
     expect(await run(generate)).toMatchObject({ code: 1, err: expect.stringContaining("EEXIST") });
     expect(readFileSync(out, "utf8")).toBe(content);
     expect(statSync(out).mode & 0o777).toBe(0o600);
+  });
+
+  it("turns a key over step by step, and refuses a step out of turn", async () => {
+    const [out, vaultFile] = [join(folder, "turned.json"), join(folder, "vault-turned.json")];
+    await run(["server-keys", "generate", "--environment", "test", "--out", out]);
+    const rotate = (key: string, step: string) =>
+      run(["server-keys", "rotate", "--key", key, "--step", step, "--keys", out, "--vault-keys", vaultFile, "--json"]);
+    const readRing = () => parseVaultKeys(readFileSync(vaultFile, "utf8"), "test").ring;
+    expect(await rotate("vault-ring", "use")).toMatchObject({ code: 1, err: expect.stringContaining("add one first") });
+    await rotate("vault-ring", "add");
+    expect(readRing().current).toBe("vault-test-1");
+    await rotate("vault-ring", "use");
+    expect(readRing().current).toBe("vault-test-2");
+    expect(Object.keys(readRing().keys)).toEqual(["vault-test-1", "vault-test-2"]);
+    await rotate("vault-ring", "drop");
+    expect(Object.keys(readRing().keys)).toEqual(["vault-test-2"]);
+    expect(await rotate("signing", "add")).toMatchObject({ code: 0 });
+    expect(statSync(vaultFile).mode & 0o777).toBe(0o600);
+    expect(parseVaultKeys(readFileSync(vaultFile, "utf8"), "test").verification).toHaveLength(2);
   });
 });
 

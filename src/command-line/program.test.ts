@@ -71,6 +71,8 @@ describe("createProgram()", () => {
       "serve",
       "server-keys add-service",
       "server-keys generate",
+      "server-keys rotate",
+      "server-keys separate",
       "session create",
       "session show",
       "work-list close",

@@ -1,33 +1,63 @@
 /** `switchyard server-keys`: the installation's own keys. Merchants' API keys are `switchyard keys`. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
-import { addInternalService, generateKeyFile } from "../server-keys.ts";
+import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
+import { rotateCommand } from "./rotate-keys.ts";
 
 /** Makes the installation's own keys. */
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
     .description("the installation's own keys (merchants' API keys: switchyard keys)")
     .addCommand(generateCommand())
+    .addCommand(separateCommand())
+    .addCommand(rotateCommand())
     .addCommand(addServiceCommand());
 }
 
 function generateCommand(): Command {
   return describedCommand("generate", {
-    description: "write a new key file; an existing one is never overwritten",
+    description:
+      "write new key files, one for edge and worker and one for the vault; an existing one is never overwritten",
     example: "switchyard server-keys generate --environment live --out /etc/switchyard/keys-live.json",
   })
     .addOption(new Option("--environment <name>").choices(["test", "live"]).makeOptionMandatory())
-    .requiredOption("--out <file>", "where to write it")
-    .action((options: OutputOptions & { environment: "test" | "live"; out: string }) => {
-      mkdirSync(dirname(resolve(options.out)), { recursive: true });
-      writeFileSync(options.out, generateKeyFile(options.environment), { mode: 0o600, flag: "wx" });
-      print(options, { file: options.out }, () => [
-        `Wrote the keys of ${options.environment} to ${options.out}. Keep it secret and keep a copy.`,
+    .requiredOption("--out <file>", "where to write the file of edge and worker")
+    .option("--vault-out <file>", "where to write the vault's (default: vault-… beside the other)")
+    .action((options: OutputOptions & { environment: "test" | "live"; out: string; vaultOut?: string }) => {
+      const { out, vaultOut = join(dirname(out), `vault-${basename(out)}`) } = options;
+      const keyFile = generateKeyFile(options.environment);
+      writeNew(out, keyFile);
+      writeNew(vaultOut, generateVaultKeyFile(keyFile));
+      print(options, { file: out, vaultFile: vaultOut }, () => [
+        `Wrote the keys of ${options.environment} to ${out}, and the vault's to ${vaultOut}.`,
+        "Keep both secret and keep copies. The vault's goes to the vault alone, the other one never there.",
       ]);
     });
+}
+
+function separateCommand(): Command {
+  return describedCommand("separate", {
+    description: "move the vault's keys out of a key file that holds them as well, into a new file of their own",
+    example: "switchyard server-keys separate --keys keys-live.json --vault-out vault-keys-live.json",
+  })
+    .requiredOption("--keys <file>", "the key file; it is changed")
+    .requiredOption("--vault-out <file>", "where to write the vault's; an existing file is never overwritten")
+    .action((options: OutputOptions & { keys: string; vaultOut: string }) => {
+      const { keyFile, vaultKeyFile } = separateVaultKeys(readFileSync(options.keys, "utf8"));
+      writeNew(options.vaultOut, vaultKeyFile);
+      writeFileSync(options.keys, keyFile, { mode: 0o600 });
+      print(options, { file: options.keys, vaultFile: options.vaultOut }, () => [
+        `Moved the vault's keys from ${options.keys} to ${options.vaultOut}.`,
+      ]);
+    });
+}
+
+function writeNew(path: string, text: string): void {
+  mkdirSync(dirname(resolve(path)), { recursive: true });
+  writeFileSync(path, text, { mode: 0o600, flag: "wx" });
 }
 
 function addServiceCommand(): Command {

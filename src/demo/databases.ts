@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DatabaseKind, migrate } from "../migrations/migrate.ts";
 import { provision } from "../migrations/provision.ts";
-import { generateKeyFile } from "../server-keys.ts";
+import { generateKeyFile, separateVaultKeys } from "../server-keys.ts";
 
 const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKind>> = {
   test: "environment",
@@ -37,14 +37,17 @@ export async function prepareDatabases(ownerUrl: string, stateFolder: string): P
   return { test: urlOf("test"), live: urlOf("live"), accounts: urlOf("accounts"), vault: urlOf("vault") };
 }
 
-/** The key files of both environments, made on the first start. */
-export function prepareKeyFiles(stateFolder: string): Readonly<Record<"test" | "live", string>> {
-  const fileOf = (environment: "test" | "live") => {
-    const file = join(stateFolder, `keys-${environment}.json`);
-    keptOnce(file, () => generateKeyFile(environment));
-    return file;
+/** The key files of both environments, made on the first start: one for edge and worker, one for the vault. */
+export function prepareKeyFiles(stateFolder: string) {
+  const filesOf = (environment: "test" | "live") => {
+    const service = join(stateFolder, `keys-${environment}.json`);
+    const vault = join(stateFolder, `vault-keys-${environment}.json`);
+    const apart = separateVaultKeys(keptOnce(service, () => generateKeyFile(environment)));
+    keptOnce(vault, () => apart.vaultKeyFile);
+    writeFileSync(service, apart.keyFile, { mode: 0o600 });
+    return { service, vault };
   };
-  return { test: fileOf("test"), live: fileOf("live") };
+  return { test: filesOf("test"), live: filesOf("live") };
 }
 
 function keptOnce(file: string, make: () => string): string {

@@ -21,7 +21,8 @@ export function roleVariables(
     const prefix = `SWITCHYARD_${name.toUpperCase()}`;
     return [
       [`${prefix}_DATABASE_URL`, servers.databases[name]],
-      [`${prefix}_KEYS_FILE`, keys[name]],
+      [`${prefix}_KEYS_FILE`, keys[name].service],
+      [`${prefix}_VAULT_KEYS_FILE`, keys[name].vault],
       [`${prefix}_NATS_SERVERS`, servers.nats[name].servers],
       [`${prefix}_NATS_USER`, servers.nats[name].user],
       [`${prefix}_NATS_PASSWORD`, servers.nats[name].pass],

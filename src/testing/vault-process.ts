@@ -8,7 +8,7 @@ import { type RoleProcess, startRole } from "../demo/roles.ts";
 import { createLogger } from "../platform/log.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type SigningKey, signSessionGrant } from "../platform/service-token-signing.ts";
-import { generateKeyFile, parseKeyFile } from "../server-keys.ts";
+import { generateKeyFile, generateVaultKeyFile, parseKeyFile } from "../server-keys.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { testStateFolder } from "./test-run.ts";
 
@@ -30,11 +30,11 @@ export class VaultProcess {
     const { url } = await createTestDatabase("vault");
     const keys = generateKeyFile("test");
     const keysFile = join(testStateFolder, inject("testRunName"), `vault-keys-${process.pid}.json`);
-    writeFileSync(keysFile, keys, { mode: 0o600 });
+    writeFileSync(keysFile, generateVaultKeyFile(keys), { mode: 0o600 });
     const port = String(await freePort());
     const variables = {
       SWITCHYARD_ENVIRONMENTS: "test",
-      SWITCHYARD_TEST_KEYS_FILE: keysFile,
+      SWITCHYARD_TEST_VAULT_KEYS_FILE: keysFile,
       SWITCHYARD_VAULT_DATABASE_URL: url,
       SWITCHYARD_VAULT_PORT: port,
       SWITCHYARD_VAULT_GRPC_PORT: String(await freePort()),

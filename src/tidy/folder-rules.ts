@@ -8,6 +8,7 @@ const faces = [
   ...payment,
   "config",
   "server-keys",
+  "server-key-rotation",
   "version",
   "edge",
   "dashboard",
@@ -38,6 +39,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   migrations: ["platform"],
   config: [...foundation, "gateways", "server-keys", "core"],
   "server-keys": ["platform", "core"],
+  "server-key-rotation": ["server-keys"],
   environment: [...faces, "migrations"],
   // It serves the widget's files, so it builds them.
   app: [...faces, "environment", "metrics", "migrations", "widget"],

@@ -1,0 +1,72 @@
+/**
+ * Turns the server's own keys over in three steps, so that no copy of a role ever meets a key that it does not know:
+ * every copy learns the new key, then it is used, then the old one goes. Each copy reads its file when it starts.
+ */
+import { freshKey, freshSigningKey, type KeyFile, publicHalf, type VaultKeyFile } from "./server-keys.ts";
+
+/** `add`: known everywhere; `use`: for everything new; `drop`: the ones before are gone. */
+export type RotationStep = "add" | "use" | "drop";
+
+type Ring<Kid> = { current: Kid; keys: Record<string, string> };
+
+/** The vault's file after a step of its ring. Throws when the step before it has not been made. */
+export function rotateVaultRing(file: VaultKeyFile, step: RotationStep): VaultKeyFile {
+  return { ...file, vaultRing: rotateRing(file.vaultRing, step, (last) => nextKid(last)) };
+}
+
+/** The edge's file after a step of the key that client secrets are derived by. Throws when the step before is missing. */
+export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {
+  return { ...file, clientSecret: rotateRing(file.clientSecret, step, (last) => Number(last) + 1) };
+}
+
+/** Both files after a step of the key that signs for the vault. Throws when the step before it has not been made. */
+export function rotateSigning(
+  files: { keys: KeyFile; vaultKeys: VaultKeyFile },
+  step: RotationStep,
+): { keys: KeyFile; vaultKeys: VaultKeyFile } {
+  const { keys, vaultKeys } = files;
+  const { nextSigning, ...rest } = keys;
+  switch (step) {
+    case "add": {
+      if (nextSigning) throw new Error(`${nextSigning.kid} is there already and waits to be used`);
+      const added = { kid: nextKid(keys.signing.kid), privateKey: freshSigningKey() };
+      const verification = { ...vaultKeys.verification, [added.kid]: publicHalf(added.privateKey) };
+      return { keys: { ...keys, nextSigning: added }, vaultKeys: { ...vaultKeys, verification } };
+    }
+    case "use":
+      if (!nextSigning) throw new Error("there is no new signing key: add one first");
+      return { keys: { ...rest, signing: nextSigning }, vaultKeys };
+    case "drop": {
+      if (nextSigning) throw new Error(`${nextSigning.kid} is not used yet`);
+      const { kid, privateKey } = keys.signing;
+      return { keys, vaultKeys: { ...vaultKeys, verification: { [kid]: publicHalf(privateKey) } } };
+    }
+  }
+}
+
+function rotateRing<Kid extends string | number>(
+  ring: Ring<Kid>,
+  step: RotationStep,
+  kidAfter: (last: string) => Kid,
+): Ring<Kid> {
+  // Keys stand in the order in which they were added; JSON keeps it, and puts whole numbers in theirs.
+  const last = Object.keys(ring.keys).at(-1) ?? "";
+  const waits = last !== String(ring.current);
+  switch (step) {
+    case "add":
+      if (waits) throw new Error(`${last} is there already and waits to be used`);
+      return { ...ring, keys: { ...ring.keys, [kidAfter(last)]: freshKey() } };
+    case "use":
+      if (!waits) throw new Error("there is no new key: add one first");
+      return { ...ring, current: (typeof ring.current === "number" ? Number(last) : last) as Kid };
+    case "drop":
+      if (waits) throw new Error(`${last} is not used yet`);
+      return { ...ring, keys: { [last]: ring.keys[last]! } };
+  }
+}
+
+/** `vault-live-2` after `vault-live-1`. */
+function nextKid(kid: string): string {
+  const [, stem = `${kid}-`, number = "1"] = /^(.*-)(\d+)$/.exec(kid) ?? [];
+  return `${stem}${Number(number) + 1}`;
+}
