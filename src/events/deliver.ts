@@ -7,11 +7,12 @@ import type { Secret } from "../platform/secrets.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
 import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
-import { type RecordedTry, recordTry, type Try, type TryVerdict } from "./record-delivery.ts";
+import type { RecordedTry, Try, TryVerdict } from "./record-delivery.ts";
 import { parseRetryAfterMs, planNextTry } from "./retry-schedule.ts";
 import { outcomeOf, type SeenTry } from "./seen-try.ts";
 import { signWebhook } from "./signature.ts";
 import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
+import { TryRecorder } from "./try-recorder.ts";
 
 /** What one webhook try needs. */
 export type DeliverContext = SealingContext & {
@@ -64,9 +65,14 @@ export function isTaken(tried: Try): boolean {
 
 /**
  * Tries a claimed delivery and records the result under its lease. A process that dies between the two has sent
- * something that it does not remember: the same event is then sent again under the same id.
+ * something that it does not remember: the same event is then sent again under the same id. Deliveries that share a
+ * recorder are recorded together.
  */
-export async function deliver(context: DeliverContext, claimed: ClaimedDelivery): Promise<DeliveryResult> {
+export async function deliver(
+  context: DeliverContext,
+  claimed: ClaimedDelivery,
+  recorder: TryRecorder = new TryRecorder(context.database),
+): Promise<DeliveryResult> {
   const tried = await sendWebhook(context, {
     url: claimed.url,
     eventId: encodeId("evt", claimed.event_id),
@@ -74,7 +80,7 @@ export async function deliver(context: DeliverContext, claimed: ClaimedDelivery)
     secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
   });
   const verdict = judgeTry(context.entropy, tried, claimed.tries + 1);
-  const written = await recordTry(context.database, claimed, { ...tried, id: context.entropy.uuid() }, verdict);
+  const written = await recorder.record(claimed, { ...tried, id: context.entropy.uuid() }, verdict);
   const endpoint = encodeId("we", claimed.endpoint_id);
   if (written.disabledBecause !== null) {
     context.log.warn({ endpoint, because: written.disabledBecause }, "a webhook endpoint was disabled");
@@ -119,5 +125,6 @@ const batchDeliveries = 100;
 export async function deliverOnce(context: DeliverContext): Promise<DeliveryResult[]> {
   const leaseToken = context.entropy.uuid();
   const claimed = await claimDeliveries(context.database, { leaseToken, limit: batchDeliveries });
-  return Promise.all(claimed.map((delivery) => deliver(context, delivery)));
+  const recorder = new TryRecorder(context.database);
+  return Promise.all(claimed.map((delivery) => deliver(context, delivery, recorder)));
 }

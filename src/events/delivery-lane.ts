@@ -2,6 +2,7 @@
 import { type Loop, runLoop } from "../platform/loop.ts";
 import { type Claim, type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { type DeliverContext, deliver } from "./deliver.ts";
+import { TryRecorder } from "./try-recorder.ts";
 
 // A delivery under way is a socket, a body of a few KiB and a timer.
 const underWayMax = 512;
@@ -15,6 +16,7 @@ const lookEverywhereMs = 1_000;
 /** The deliveries of one worker. */
 export class DeliveryLane {
   readonly #context: DeliverContext;
+  readonly #recorder: TryRecorder;
   readonly #loop: Loop;
   readonly #underWay = new Map<Promise<void>, ClaimedDelivery>();
   #hinted = new Set<string>();
@@ -23,6 +25,7 @@ export class DeliveryLane {
 
   constructor(context: DeliverContext) {
     this.#context = context;
+    this.#recorder = new TryRecorder(context.database);
     this.#loop = runLoop({
       name: "deliveries",
       intervalMs: lookEverywhereMs,
@@ -80,7 +83,7 @@ export class DeliveryLane {
   }
 
   #start(delivery: ClaimedDelivery): void {
-    const done = deliver(this.#context, delivery)
+    const done = deliver(this.#context, delivery, this.#recorder)
       .then(
         () => {},
         // Its lease runs out and somebody tries again; the network's failures do not come here.

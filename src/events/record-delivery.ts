@@ -24,6 +24,9 @@ export type RecordedTry = {
   readonly takenAt: Date | null;
 };
 
+/** A delivery as whoever claimed it names it. */
+export type Leased = { readonly event_id: string; readonly endpoint_id: string; readonly lease_token: string };
+
 /** Keeps one try of a delivery, with what the endpoint answered. */
 export const insertDeliveryAttempt: Statement = {
   name: "insert_delivery_attempt",
@@ -110,7 +113,7 @@ const recordFailure: Statement = {
  */
 export async function recordTry(
   database: Database,
-  claimed: { event_id: string; endpoint_id: string; lease_token: string },
+  claimed: Leased,
   tried: Try & { readonly id: string },
   verdict: TryVerdict,
 ): Promise<RecordedTry> {

@@ -1,0 +1,73 @@
+/** Writes many webhooks that were taken in one commit; record-delivery.ts says what one comes to. */
+import type { Database, Statement, Tx } from "../platform/database.ts";
+import type { Leased, RecordedTry, Try } from "./record-delivery.ts";
+
+/** A try that was answered with 2xx. */
+export type Success = {
+  readonly claimed: Leased;
+  readonly tried: Try & { readonly id: string };
+  readonly slow: boolean;
+};
+
+const recordAll: Statement = {
+  name: "record_delivery_successes",
+  text: `WITH tried AS (
+           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::int[], $7::int[], $8::text[])
+             AS t (event_id, id, endpoint_id, lease_token, started_at, duration_ms, status_code, answer)
+         ), mine AS (
+           UPDATE delivery d
+           SET status = 'SUCCEEDED', tries = d.tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
+           FROM tried t
+           WHERE d.event_id = t.event_id AND d.endpoint_id = t.endpoint_id AND d.lease_token = t.lease_token
+           RETURNING d.event_id, t.id, d.endpoint_id, t.started_at, t.duration_ms, t.status_code, t.answer, d.ended_at
+         ), logged AS (
+           INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, answer)
+           SELECT event_id, id, endpoint_id, started_at, duration_ms, status_code, answer FROM mine
+         )
+         SELECT mine.id, mine.ended_at AS "takenAt", e.in_flight_max < 64 OR e.failures_in_row > 0 AS "isBelowItsBest"
+         FROM mine JOIN endpoint e ON e.id = mine.endpoint_id`,
+};
+
+// As each success by itself would do it: an answer that took long halves the window, any other widens it by one.
+const recordHealth: Statement = {
+  name: "record_endpoint_successes",
+  text: `UPDATE endpoint
+         SET in_flight_max = CASE WHEN $3 > 0 THEN greatest(1, in_flight_max / (1 << least($3, 6)))
+                                  ELSE least(64, in_flight_max + $2) END,
+             failures_in_row = 0, failing_since = NULL, probe_at = NULL
+         WHERE id = $1`,
+};
+
+type Row = { readonly id: string; readonly takenAt: Date; readonly isBelowItsBest: boolean };
+
+/**
+ * Records them under their leases, in the order given: deliveries, log lines and endpoints together. Whose lease was lost
+ * is left out.
+ */
+export async function recordSuccesses(database: Database, successes: readonly Success[]): Promise<RecordedTry[]> {
+  const columns = successes.map(({ claimed, tried }) => [
+    ...[claimed.event_id, tried.id, claimed.endpoint_id, claimed.lease_token, tried.startedAt, tried.durationMs],
+    ...(tried.kind === "answered" ? [tried.statusCode, tried.answer] : [null, null]),
+  ]);
+  const values = columns[0]!.map((_, column) => columns.map((row) => row[column]));
+  return database.transaction(async (tx) => {
+    const rows = new Map((await tx.query<Row>(recordAll, values)).map((row) => [row.id, row]));
+    await recordEndpoints(
+      tx,
+      successes.filter(({ tried, slow }) => rows.has(tried.id) && (slow || rows.get(tried.id)!.isBelowItsBest)),
+    );
+    return successes.map(({ tried }) => {
+      const row = rows.get(tried.id);
+      return { recorded: row !== undefined, disabledBecause: null, takenAt: row?.takenAt ?? null };
+    });
+  });
+}
+
+/** One endpoint after another, in an order that all workers keep to, so that none of them waits for another in a circle. */
+async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
+  const byEndpoint = Map.groupBy(successes, ({ claimed }) => claimed.endpoint_id);
+  for (const endpointId of [...byEndpoint.keys()].sort()) {
+    const ofIt = byEndpoint.get(endpointId)!;
+    await tx.query(recordHealth, [endpointId, ofIt.length, ofIt.filter(({ slow }) => slow).length]);
+  }
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
+import { type DueDeliveries, writeDueDeliveries } from "./testing/due-deliveries.ts";
+import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
+import { TryRecorder } from "./try-recorder.ts";
+
+let bed: EventsBed;
+beforeAll(async () => {
+  bed = await openEventsBed();
+});
+afterAll(() => bed.close());
+
+async function claimAll(due: Partial<DueDeliveries> & { merchants: number; dueEach: number }) {
+  await writeDueDeliveries(bed, { endpointsEach: 1, sinceSeconds: 60, ...due });
+  const leaseToken = bed.context.entropy.uuid();
+  return claimDeliveries(bed.context.database, { leaseToken, limit: due.merchants * due.dueEach });
+}
+
+/** Records all in one moment, as answered with 204 and an excerpt that names its place. */
+function recordTaken(claimed: readonly ClaimedDelivery[], slow: (place: number) => boolean = () => false) {
+  const recorder = new TryRecorder(bed.context.database);
+  return Promise.all(
+    claimed.map((delivery, place) =>
+      recorder.record(
+        delivery,
+        { ...answered(), durationMs: place, answer: `{"place": "${place}", "quote": "'\\"}` },
+        { kind: "succeeded", slow: slow(place) },
+      ),
+    ),
+  );
+}
+
+const health = (endpointId: string) =>
+  bed.rows("SELECT in_flight_max, failures_in_row, failing_since, probe_at FROM endpoint WHERE id = $1", [endpointId]);
+const commits = async () => Number((await bed.rows<{ id: string }>("SELECT pg_current_xact_id()::text AS id"))[0]!.id);
+
+describe("TryRecorder", () => {
+  it("writes hundreds of webhooks that were taken at once in a few commits, each with its own log line", async () => {
+    const claimed = await claimAll({ merchants: 8, dueEach: 40 });
+    const before = await commits();
+    const written = await recordTaken(claimed);
+    expect((await commits()) - before).toBeLessThan(claimed.length / 20);
+    expect(written.every(({ recorded, takenAt }) => recorded && takenAt instanceof Date)).toBe(true);
+    const rows = await bed.rows<{ event_id: string; answer: string; duration_ms: number; status: string }>(
+      `SELECT event_id, answer, duration_ms, status FROM delivery JOIN delivery_attempt USING (event_id, endpoint_id)
+       WHERE event_id = ANY ($1) AND tries = 1 AND lease_token IS NULL AND ended_at IS NOT NULL`,
+      [claimed.map(({ event_id }) => event_id)],
+    );
+    const byEvent = new Map(rows.map((row) => [row.event_id, row]));
+    claimed.forEach(({ event_id }, place) => {
+      const answer = `{"place": "${place}", "quote": "'\\"}`;
+      expect(byEvent.get(event_id)).toEqual({ event_id, answer, duration_ms: place, status: "SUCCEEDED" });
+    });
+  });
+
+  it("widens windows by each success and forgets failures, for each endpoint by itself", async () => {
+    const claimed = await claimAll({ merchants: 3, dueEach: 5, window: 20, failuresInRow: 2 });
+    await recordTaken(claimed);
+    const whole = { in_flight_max: 25, failures_in_row: 0, failing_since: null, probe_at: null };
+    for (const { endpoint_id } of claimed) expect(await health(endpoint_id)).toEqual([whole]);
+  });
+
+  it("halves the window for each answer that took long, also one at its full size", async () => {
+    const claimed = await claimAll({ merchants: 1, dueEach: 10 });
+    await recordTaken(claimed, (place) => place >= 8);
+    expect(await health(claimed[0]!.endpoint_id)).toMatchObject([{ in_flight_max: 16 }]);
+  });
+
+  it("leaves out whose lease was lost, and records the rest", async () => {
+    const claimed = await claimAll({ merchants: 1, dueEach: 6 });
+    const lost = claimed[3]!;
+    await bed.rows("UPDATE delivery SET lease_token = gen_random_uuid() WHERE event_id = $1", [lost.event_id]);
+    const written = await recordTaken(claimed);
+    expect(written.map(({ recorded }) => recorded)).toEqual(claimed.map((delivery) => delivery !== lost));
+    expect(await bed.rows("SELECT FROM delivery_attempt WHERE event_id = $1", [lost.event_id])).toEqual([]);
+  });
+
+  it("tells everyone whose commit failed, and goes on with the next", async () => {
+    const claimed = await claimAll({ merchants: 1, dueEach: 6 });
+    const recorder = new TryRecorder(bed.context.database);
+    const record = (delivery: ClaimedDelivery, durationMs: number) =>
+      recorder.record(delivery, { ...answered(), durationMs }, { kind: "succeeded", slow: false });
+    const [alone, ...together] = claimed.slice(0, 4).map((delivery, place) => record(delivery, place === 2 ? -1 : 1));
+    await alone;
+    expect((await Promise.allSettled(together)).map(({ status }) => status)).toEqual(together.map(() => "rejected"));
+    expect(await Promise.all(claimed.slice(4).map((delivery) => record(delivery, 1)))).toMatchObject([
+      { recorded: true },
+      { recorded: true },
+    ]);
+  });
+});
+
+function answered() {
+  const { entropy } = bed.context;
+  return { kind: "answered", id: entropy.uuid(), startedAt: entropy.now(), statusCode: 204, answer: "" } as const;
+}
