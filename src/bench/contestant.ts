@@ -2,13 +2,14 @@
 import type { Child, Usage } from "../testing/child-process.ts";
 import type { Load, LoadOrder } from "./load.ts";
 
-/** One round of one contestant. `cpuMsPerRequest` is the server process's own; the database is not in it. */
+/** One round of one contestant. `cpuMsPerRequest` is the server process's own; the database has its own where it is known. */
 export type Round = {
   readonly requestsPerSecond: number;
   readonly failures: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   readonly cpuMsPerRequest?: number;
+  readonly databaseCpuMsPerRequest?: number;
   readonly residentMb?: number;
   readonly answer?: string;
 };

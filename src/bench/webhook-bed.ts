@@ -9,10 +9,13 @@ import type { ScaleMerchant } from "../simulation/webhooks/scale-endpoints.ts";
 import { WebhookSite, webhookSitePorts } from "../simulation/webhooks/webhook-site.ts";
 import { Child } from "../testing/child-process.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
+import { databaseCpuMs } from "./database-cpu.ts";
 import type { WorkerUsage } from "./worker-process.ts";
 
 // An endpoint that has answered well for a while (record-delivery.ts).
 const fullWindow = 64;
+
+const selectBackend = { name: "select_backend", text: "SELECT pg_backend_pid() AS pid" };
 
 /** Where CPU profiles of workers go; without it none are made, which they are faster without. */
 export type WebhookBedOptions = { readonly natsServers: 1 | 3; readonly profileFolder: string | undefined };
@@ -64,6 +67,12 @@ export class WebhookBed {
   /** Of each worker. */
   usage(): Promise<WorkerUsage[]> {
     return Promise.all(this.#workers.map((worker) => worker.ask<WorkerUsage>("usage")));
+  }
+
+  /** Of the database so far; undefined where nobody knows. */
+  async databaseCpuMs(): Promise<number | undefined> {
+    const [row] = await this.site.environment.database.query<{ pid: number }>(selectBackend, []);
+    return databaseCpuMs(row!.pid);
   }
 
   /** A merchant whose endpoint is enabled, with the window of one that has been healthy until now. */

@@ -55,6 +55,8 @@ export const besideDead = "beside 1 dead in 10";
 const workerCounts = [1, 2, 4];
 // What one process of undici is busy with.
 const postsAtOnce = 64;
+// So many times as fast it is, about: its rounds are to see as much of the machine as ours.
+const postsForOne = 10;
 // More to each bad endpoint than a window that was never opened lets through.
 const eventsOfBadKind = 20;
 
@@ -101,7 +103,7 @@ async function playThroughput(stage: Stage, onStep: (step: string) => void): Pro
   };
   const body = "x".repeat(await bodyCharacters(bed));
   const urls = healthy.map(({ endpoints }) => bed.origin + endpoints[0]!.path);
-  const order = { urls, body, count: events, atOnce: postsAtOnce };
+  const order = { urls, body, count: events * postsForOne, atOnce: postsAtOnce };
   const contestants = [
     alone,
     undiciAlone({ name: barePosts, poster, receiver: bed.receiver, order }),

@@ -74,9 +74,14 @@ export async function waitForAll({ receiver }: WebhookBed, count: number): Promi
   }
 }
 
+type TotalUsage = Usage & { readonly databaseCpuMs?: number | undefined };
 type Played = { readonly count: number; readonly elapsedMs: number; readonly failures: number };
 
-async function playFor(seconds: number, playOnce: () => Promise<Played>, usage: () => Promise<Usage>): Promise<Round> {
+async function playFor(
+  seconds: number,
+  playOnce: () => Promise<Played>,
+  usage: () => Promise<TotalUsage>,
+): Promise<Round> {
   const before = await usage();
   const played: Played[] = [];
   const sum = (figure: (one: Played) => number) => played.reduce((total, one) => total + figure(one), 0);
@@ -89,12 +94,17 @@ async function playFor(seconds: number, playOnce: () => Promise<Played>, usage: 
     failures: sum((one) => one.failures),
     cpuMsPerRequest: (after.cpuMs - before.cpuMs) / count,
     residentMb: after.residentBytes / 2 ** 20,
+    ...(after.databaseCpuMs !== undefined &&
+      before.databaseCpuMs !== undefined && {
+        databaseCpuMsPerRequest: (after.databaseCpuMs - before.databaseCpuMs) / count,
+      }),
   };
 }
 
-async function workersUsage(bed: WebhookBed): Promise<Usage> {
+async function workersUsage(bed: WebhookBed): Promise<TotalUsage> {
   const usages = await bed.usage();
   return {
+    databaseCpuMs: await bed.databaseCpuMs(),
     cpuMs: usages.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
     residentBytes: Math.max(...usages.map(({ residentBytes }) => residentBytes)),
   };

@@ -108,12 +108,14 @@ function scalingLines({ scaling }: WebhookBenchResult): Result[] {
 /** The report as a person reads it. */
 export function writeWebhookReport(report: WebhookReport): string {
   const { machine, options, durability, results, leftovers } = report;
-  const head = ["bench", "who", "webhooks/s", "CPU ms/webhook", "p50 ms", "p99 ms", "ratio", "goal"];
+  const head = ["bench", "who", "webhooks/s", "CPU ms/webhook", "database's", "p50 ms", "p99 ms", "ratio", "goal"];
   const rows = results.map(({ bench, who, rounds, ratio, goal }) => [
     bench,
     who,
     writeSpread(rounds.map((round) => round.requestsPerSecond)),
-    ...[median(rounds, (round) => round.cpuMsPerRequest, 2), median(rounds, (round) => round.p50Ms, 1)],
+    median(rounds, (round) => round.cpuMsPerRequest, 2),
+    median(rounds, (round) => round.databaseCpuMsPerRequest, 2),
+    median(rounds, (round) => round.p50Ms, 1),
     median(rounds, (round) => round.p99Ms, 1),
     ratio === undefined ? "" : writeRatio(ratio),
     goal === undefined ? "" : `${goal.text} ${goal.isReached ? "✓" : "✗"}`,
@@ -126,7 +128,7 @@ export function writeWebhookReport(report: WebhookReport): string {
     "",
     ...(left ?? []),
     `Medians of ${options.rounds} rounds of ${options.events} webhooks that are due at once, with least and most, by turns, after ${options.warmUpSeconds} s of warm-up; ${healthyMerchants} healthy endpoints; every webhook came.`,
-    `Ratios are to undici, to the same worker without the dead one, and to one worker on one nats-server. CPU is the workers'; all processes are on one machine.`,
+    `Ratios are to undici, to the same worker without the dead one, and to one worker on one nats-server. CPU is the workers', or that of the process that posts, and beside it PostgreSQL's; all processes are on one machine.`,
     `Commits are durable: ${Object.entries(durability)
       .map(([name, value]) => `${name} ${value}`)
       .join(", ")}.`,

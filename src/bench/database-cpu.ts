@@ -1,0 +1,38 @@
+/** CPU time of a PostgreSQL on this machine, all its processes together; from /proc, so on Linux only. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+// Fields of /proc/<pid>/stat after the name (proc_pid_stat(5)): parent, then user and system time, own and of ended children.
+const parentField = 1;
+const ownTimeFields = [11, 12];
+const endedTimeFields = [13, 14];
+
+let tickMs: number | undefined;
+
+/** So far, of the server that has this backend. Undefined where there is no /proc. */
+export function databaseCpuMs(backendPid: number): number | undefined {
+  const server = Number(statOf(backendPid)?.[parentField]);
+  const own = statOf(server);
+  if (own === undefined) return undefined;
+  tickMs ??= 1_000 / Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+  const backends = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statOf(Number(name)))
+    .filter((stat) => stat !== undefined && Number(stat[parentField]) === server);
+  const ticks = [own, ...backends].map((stat) => sumOf(stat!, ownTimeFields)).reduce((sum, one) => sum + one, 0);
+  return (ticks + sumOf(own, endedTimeFields)) * tickMs;
+}
+
+function sumOf(stat: readonly string[], fields: readonly number[]): number {
+  return fields.reduce((sum, field) => sum + Number(stat[field]), 0);
+}
+
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    // It has ended meanwhile, or this is no Linux.
+    return undefined;
+  }
+}
