@@ -127,6 +127,60 @@ describe("readConfig()", () => {
     expect((failure as Error).message).not.toContain("hunter2");
   });
 
+  describe("in live", () => {
+    const liveKeys = generateKeyFile("live");
+    const files = { keys: join(folder, "live.json"), vaultKeys: join(folder, "vault-live.json") };
+    writeFileSync(files.keys, liveKeys);
+    writeFileSync(files.vaultKeys, generateVaultKeyFile(liveKeys));
+    const live = {
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+      SWITCHYARD_ENVIRONMENTS: "live",
+      SWITCHYARD_LIVE_KEYS_FILE: files.keys,
+    };
+    const vault = {
+      ...live,
+      SWITCHYARD_LIVE_VAULT_KEYS_FILE: files.vaultKeys,
+      SWITCHYARD_VAULT_DATABASE_URL: "postgres://role:hunter2@db/vault",
+      SWITCHYARD_VAULT_PORT: "8082",
+      SWITCHYARD_VAULT_GRPC_PORT: "8083",
+      NODE_OPTIONS: "--heapsnapshot-signal=SIGUSR2",
+    };
+
+    it("does not start without keys from a file, of edge or vault", () => {
+      expect(readConfig(["edge"], live).service?.environments).toMatchObject([{ name: "live" }]);
+      expect(readConfig(["vault"], vault).vault).toMatchObject({ nodeOptions: "--heapsnapshot-signal=SIGUSR2" });
+      expect(() => readConfig(["edge"], { ...live, SWITCHYARD_LIVE_KEYS_FILE: undefined })).toThrow(
+        "SWITCHYARD_LIVE_KEYS_FILE is not set",
+      );
+      expect(() => readConfig(["vault"], { ...vault, SWITCHYARD_LIVE_VAULT_KEYS_FILE: undefined })).toThrow(
+        "SWITCHYARD_LIVE_VAULT_KEYS_FILE is not set",
+      );
+      expect(() => readConfig(["vault"], { ...vault, SWITCHYARD_LIVE_VAULT_KEYS_FILE: files.keys })).toThrow(
+        "signing belongs into the edge's key file",
+      );
+    });
+
+    it("wants the vault in a process and on a host of its own, and https", () => {
+      const sameHost = { ...live, SWITCHYARD_VAULT_ORIGIN: "https://pay.example:8443" };
+      expect(() => readConfig(["edge"], sameHost)).toThrow("must have different host names in live");
+      const plain = {
+        ...live,
+        SWITCHYARD_API_ORIGIN: "http://pay.example",
+        SWITCHYARD_VAULT_ORIGIN: "http://v.example",
+      };
+      expect(() => readConfig(["edge"], plain)).toThrow("SWITCHYARD_API_ORIGIN must be https in live");
+      expect(() => readConfig(["edge"], plain)).toThrow("SWITCHYARD_VAULT_ORIGIN must be https in live");
+      expect(() => readConfig(["vault", "worker"], vault)).toThrow("the live vault runs alone");
+      const demo = {
+        ...live,
+        SWITCHYARD_API_ORIGIN: "http://localhost:1",
+        SWITCHYARD_VAULT_ORIGIN: "http://localhost:2",
+      };
+      expect(readConfig(["edge"], demo).service?.apiOrigin).toBe("http://localhost:1");
+      expect(readConfig(["edge"], { ...variables, SWITCHYARD_API_ORIGIN: "http://vault.example" })).toBeDefined();
+    });
+  });
+
   it("refuses the keys of the other environment", () => {
     const swapped = {
       ...variables,

@@ -67,6 +67,8 @@ export type VaultRoleConfig = {
   /** Hosts, with port, that stand for real gateways in test. */
   readonly standInHosts: readonly string[];
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
+  /** NODE_OPTIONS as this process has it. */
+  readonly nodeOptions: string;
 };
 
 /** What a process can be told to do; it may have several roles. */
@@ -106,12 +108,38 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
+  problems.push(...findLiveProblems(roles, config));
   if (problems.length > 0) {
     // What both environments share is read for each of them.
     const found = [...new Set(problems)];
     throw new ConfigError(`The configuration has ${found.length} problem(s):\n${found.join("\n")}`);
   }
   return Object.freeze(config);
+}
+
+/** What must hold before real cards are taken, as far as one process can tell. Loopback is for the demo. */
+function findLiveProblems(roles: readonly Role[], { service, vault }: Config): string[] {
+  const live = [...(service?.environments ?? []), ...(vault?.environments ?? [])].filter(({ name }) => name === "live");
+  if (live.length === 0) return [];
+  const ownVaults = live.flatMap((environment) =>
+    "vault" in environment && environment.vault.mode === "self_hosted" ? [environment.vault.origin] : [],
+  );
+  const apiOrigins = openOrigins(service ? [service.apiOrigin] : []);
+  const vaultOrigins = openOrigins([...ownVaults, ...(vault ? [vault.publicOrigin] : [])]);
+  const isPlain = ({ protocol }: URL) => protocol !== "https:";
+  // Cookies and much else know hosts and no ports: what runs on one of them must not reach the other.
+  const isShared = apiOrigins.some((api) => vaultOrigins.some(({ hostname }) => hostname === api.hostname));
+  return [
+    ...(vault && roles.length > 1 ? ["- the live vault runs alone: no other role in its process"] : []),
+    ...(apiOrigins.some(isPlain) ? ["- SWITCHYARD_API_ORIGIN must be https in live"] : []),
+    ...(vaultOrigins.some(isPlain) ? ["- SWITCHYARD_VAULT_ORIGIN must be https in live"] : []),
+    ...(isShared ? ["- SWITCHYARD_API_ORIGIN and SWITCHYARD_VAULT_ORIGIN must have different host names in live"] : []),
+  ];
+}
+
+function openOrigins(origins: readonly string[]): URL[] {
+  const urls = origins.filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin));
+  return urls.filter(({ hostname }) => !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname));
 }
 
 /** What the command line takes from the environment, so that no secret stands in a process list. */
@@ -162,6 +190,7 @@ function readVault(reader: Reader): VaultRoleConfig {
     grpcPort: reader.port("SWITCHYARD_VAULT_GRPC_PORT"),
     publicOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
     standInHosts: standInHosts(readStandInOrigins(reader)),
+    nodeOptions: reader.text("NODE_OPTIONS", /^/, "", ""),
     environments: reader.environmentNames().map((name) => ({
       name,
       ...reader.keyFile(name, { variable: "VAULT_KEYS_FILE", parse: parseVaultKeys }),

@@ -55,6 +55,7 @@ async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Lo
     trustedProxies: config.trustedProxies,
     sandboxHosts: vault.standInHosts,
     errorsUrl: config.errorDocsUrl,
+    nodeOptions: vault.nodeOptions,
   });
   return {
     async close() {

@@ -58,6 +58,14 @@ describe("takeCard()", () => {
     const { token } = await keepCard(database, test, "ps_turn", card);
     const turned = { ...test, ring: { current: "2", keys: { ...ring.keys, 2: randomBytes(32) } } };
     expect(await takeCard(database, turned, "ps_turn", token.expose())).toMatchObject({ type: "card" });
+    const later = await keepCard(database, turned, "ps_turn", card);
+    expect(await takeCard(database, turned, "ps_turn", later.token.expose())).toEqual({ type: "card", card });
+  });
+
+  it("knows no card any more whose key was dropped, so the payment learns that nothing was sent", async () => {
+    const { token } = await keepCard(database, test, "ps_dropped", card);
+    const dropped = { ...test, ring: { current: "2", keys: { 2: randomBytes(32) } } };
+    expect(await takeCard(database, dropped, "ps_dropped", token.expose())).toEqual({ type: "not_found" });
   });
 });
 

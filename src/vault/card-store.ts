@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Database, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { deriveKey, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
+import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import type { Card } from "./card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import { cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken } from "./vault-limits.ts";
@@ -100,6 +100,8 @@ export async function takeCard(
   const key = [sha256(token), environment, sessionId];
   const [taken] = await database.query<{ sealed: string }>(takeStatement, key);
   if (taken !== undefined) {
+    // Sealed by a key that has been dropped: nobody opens it any more, and nothing was sent.
+    if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };
     const opened = unseal(ringOfToken(ring, token), placeOf(environment, sessionId), taken.sealed);
     return { type: "card", card: JSON.parse(opened.expose()) as Card };
   }

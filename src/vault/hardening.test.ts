@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { platform } from "node:os";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { refuseInspection } from "./hardening.ts";
 
 const run = promisify(execFile);
 const moduleUrl = JSON.stringify(new URL("hardening.ts", import.meta.url).href);
@@ -19,6 +20,14 @@ describe("refuseInspection()", () => {
       await expect(
         runWith([option, ...(option === "--heap-prof" ? ["--heap-prof-dir=/dev/null"] : [])], "refuseInspection();"),
       ).rejects.toThrow("does not start with a debugger");
+    },
+  );
+
+  it.each(["--heapsnapshot-near-heap-limit=1", '--max-old-space-size=512 "--heap-prof"', "--report-on-signal"])(
+    "refuses NODE_OPTIONS with %s, which the command line does not show",
+    (nodeOptions) => {
+      expect(() => refuseInspection(nodeOptions, [])).toThrow("does not start with a debugger");
+      expect(() => refuseInspection("--max-old-space-size=512 --enable-source-maps", [])).not.toThrow();
     },
   );
 

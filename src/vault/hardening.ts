@@ -4,12 +4,16 @@ import { readFile } from "node:fs/promises";
 import inspector from "node:inspector";
 import { promisify } from "node:util";
 
-/** Options of Node that open the memory to somebody or write it to disk. */
-const openingOption = /^--(inspect|heapsnapshot|heap-prof|abort-on-uncaught-exception|prof\b)/;
+/** Options of Node that open the memory to somebody or write it to disk; reports show the process's environment. */
+const openingOption = /^--(inspect|heapsnapshot|heap-prof|report-|abort-on-uncaught-exception|prof\b)/;
 
-/** Throws when this process can be looked into already, and closes the one door that stays: SIGUSR1 starts a debugger. */
-export function refuseInspection(execArgv: readonly string[] = process.execArgv): void {
-  if (inspector.url() !== undefined || execArgv.some((option) => openingOption.test(option))) {
+/**
+ * Throws when this process can be looked into already, and closes the one door that stays: SIGUSR1 starts a debugger.
+ * `nodeOptions` is the variable NODE_OPTIONS, which counts like the command line and does not stand in `execArgv`.
+ */
+export function refuseInspection(nodeOptions = "", execArgv: readonly string[] = process.execArgv): void {
+  const options = [...execArgv, ...nodeOptions.split(/[\s"]+/)];
+  if (inspector.url() !== undefined || options.some((option) => openingOption.test(option))) {
     throw new Error("The vault does not start with a debugger or memory dumps enabled.");
   }
   // A listener takes the place of Node's own reaction to the signal.

@@ -1,5 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { platform } from "node:os";
 import { promisify } from "node:util";
 import { Pool } from "pg";
 import { describe, expect, it } from "vitest";
@@ -41,4 +42,33 @@ describe("startVault()", () => {
     const options = ["--inspect=127.0.0.1:0", "--input-type=module", "--eval", script];
     await expect(promisify(execFile)(process.execPath, options)).rejects.toThrow("does not start with a debugger");
   });
+
+  it.runIf(platform() === "linux" && hardCoreLimit() !== "0")(
+    "does not start in live where core dumps may be on, and warns in test",
+    async () => {
+      const modules = ["main.ts", "../platform/log.ts"].map((name) =>
+        JSON.stringify(new URL(name, import.meta.url).href),
+      );
+      // Without prlimit on the PATH nothing can turn them off.
+      const start = async (environment: string) => {
+        const script = `const [{ startVault }, { createLogger }] = await Promise.all([${modules.map((name) => `import(${name})`)}]);
+          const ring = { current: "1", keys: { 1: Buffer.alloc(32, 1) } };
+          const environments = [{ environment: "${environment}", ring, ${environment === "test" ? "testCards: new Set()" : ""} }];
+          const listen = { host: "127.0.0.1", port: 0 };
+          const vault = await startVault({ environments, logger: createLogger({ name: "vault", level: "warn" }), publicListen: listen,
+            grpcListen: listen, trustedProxies: [], database: { query: async () => [] }, grantKeys: [], serviceTokenKeys: [] });
+          await vault.close();`;
+        const command = `ulimit -c unlimited; exec "${process.execPath}" --input-type=module --eval '${script.replaceAll("'", '"')}'`;
+        return promisify(execFile)("/bin/sh", ["-c", command], { env: { PATH: "/nowhere" } });
+      };
+      await expect(start("live")).rejects.toThrow("does not start while core dumps may be on");
+      const { stdout, stderr } = await start("test");
+      expect(stdout + stderr).toContain("core dumps may be on");
+    },
+  );
 });
+
+/** What a process may raise its own limit to; with 0 no process here could write a core dump. */
+function hardCoreLimit(): string {
+  return execFileSync("/bin/sh", ["-c", "ulimit -Hc"], { encoding: "utf8" }).trim();
+}

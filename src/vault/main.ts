@@ -1,4 +1,5 @@
 /** Starts the vault: the only place where a card number exists outside the browser and the gateways. */
+import { platform } from "node:os";
 import { createClientAddressOf } from "../platform/client-address.ts";
 import { runLoop } from "../platform/loop.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
@@ -26,9 +27,9 @@ export type Vault = {
 
 /** Listens once it returns. Throws when the process can be looked into, or the configuration would take real cards in test. */
 export async function startVault(config: VaultConfig): Promise<Vault> {
-  refuseInspection();
+  refuseInspection(config.nodeOptions);
   refuseUnsafe(config);
-  if (!(await disableCoreDumps())) config.logger.warn("core dumps may be on: start the vault with ulimit -c 0");
+  await refuseCoreDumps(config);
 
   const files = await buildBrowserFiles();
   const clientAddressOf = createClientAddressOf(config.trustedProxies);
@@ -49,6 +50,16 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
       await gatewayCaller.close();
     },
   };
+}
+
+/** Linux can say whether they are off, and then live asks for it; elsewhere whoever starts the vault has to know. */
+async function refuseCoreDumps({ environments, logger }: VaultConfig): Promise<void> {
+  if (await disableCoreDumps()) return;
+  const mayHoldRealCards = environments.some(({ environment }) => environment === "live");
+  if (mayHoldRealCards && platform() === "linux") {
+    throw new Error("The live vault does not start while core dumps may be on: install prlimit, or use ulimit -Hc 0.");
+  }
+  logger.warn("core dumps may be on: start the vault with ulimit -c 0");
 }
 
 function refuseUnsafe({ environments }: VaultConfig): void {

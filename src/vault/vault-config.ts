@@ -27,6 +27,8 @@ export type VaultConfig = {
   readonly trustedProxies: readonly string[];
   /** Hosts, with port, where a sandbox gateway may run besides loopback. */
   readonly sandboxHosts: readonly string[];
+  /** The variable NODE_OPTIONS of this process: some of what it can say opens the memory. */
+  readonly nodeOptions?: string | undefined;
   /** Documentation page of the error codes; the code is added as its fragment. */
   readonly errorsUrl: string;
 };
