@@ -14,10 +14,11 @@ export async function loadNoticeAddresses(queryable: Queryable, merchantId: stri
 
 const replaceAddresses: Statement = {
   name: "replace_notice_addresses",
-  text: "UPDATE merchant_settings SET notice_addresses = $2 WHERE merchant_id = $1",
+  text: "UPDATE merchant_settings SET notice_addresses = $2 WHERE merchant_id = $1 RETURNING 1",
 };
 
-/** Replaces a merchant's addresses. */
+/** Replaces a merchant's addresses. Every merchant has settings from its creation on, so their absence is a bug. */
 export async function recordNoticeAddresses(tx: Tx, merchantId: string, addresses: readonly string[]): Promise<void> {
-  await tx.query(replaceAddresses, [merchantId, addresses]);
+  const rows = await tx.query(replaceAddresses, [merchantId, addresses]);
+  if (rows.length === 0) throw new Error("a merchant without settings");
 }
