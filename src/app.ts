@@ -153,6 +153,8 @@ function dashboardParts({ config, environments, accounts, log }: Installation): 
     entropy: systemEntropy,
     brand: config.brand,
     apiOrigin: config.service.apiOrigin,
+    dashboardOrigin: undefined,
+    signIns: undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) => {
       const domainError = toDomainError(error);

@@ -6,14 +6,21 @@ import { type AuditService, ListAuditEntriesResponseSchema } from "../../gen/das
 import { type AuditEntry, listAudit } from "../accounts/audit-trail.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedVisitOf } from "./visit.ts";
 
-/** The rpc that shows who changed what of a merchant's. */
-export function createAuditService(): ServiceImpl<typeof AuditService> {
+/** The rpc that shows who changed what of a merchant's: in one environment, and for both, as its team. */
+export function createAuditService({ accounts }: Pick<DashboardParts, "accounts">): ServiceImpl<typeof AuditService> {
   return {
     async listAuditEntries(request, context) {
       const { merchantId, environment } = scopedVisitOf(context);
-      const entries = await listAudit(environment.database, merchantId, request.pageSize ?? pageSizeDefault);
+      const count = request.pageSize ?? pageSizeDefault;
+      const lists = await Promise.all(
+        [environment.database, accounts].map((database) => listAudit(database, merchantId, count)),
+      );
+      // Ids are in the order of time.
+      const newestFirst = lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
+      const entries = newestFirst.slice(0, count);
       return create(ListAuditEntriesResponseSchema, { entries: entries.map(toMessage) });
     },
   };

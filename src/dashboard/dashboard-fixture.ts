@@ -6,8 +6,10 @@ import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Pool } from "pg";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
+import { grantRole, insertMember, type MemberRole } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
+import { hashPassword } from "../accounts/passwords.ts";
 import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
@@ -28,11 +30,14 @@ import { createDashboardRoutes } from "./routes.ts";
 
 const brand = "switchyard";
 
+/** Of every member that a test adds. */
+export const memberPassword = "correct horse battery";
+
 /** A served dashboard, its merchant and its operators. */
 export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
 
-/** Close it when the file's tests are done. */
-export async function startDashboardFixture() {
+/** Close it when the file's tests are done. With members it is served as on the dashboard's own port. */
+export async function startDashboardFixture(options: { members?: boolean } = {}) {
   const bed = await openEventsBed();
   const accountsDatabase = await createTestDatabase("accounts");
   const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
@@ -53,6 +58,8 @@ export async function startDashboardFixture() {
     entropy: systemEntropy,
     brand,
     apiOrigin: "https://pay.example.com",
+    dashboardOrigin: "https://dashboard.example.com",
+    signIns: options.members ? { sealing, addressOf: () => "127.0.0.1" } : undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
@@ -74,6 +81,7 @@ export async function startDashboardFixture() {
     /** Revokes every token with this label. */
     dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
     ...openers(database, merchant.id),
+    ...(await teamOf(accounts, merchant.id)),
     /** Tells an event of a new session, or of this one, and makes its deliveries. */
     async tellEvent(sessionUuid?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
       const told = await bed.tell({ merchantId: merchant.id, ...(sessionUuid && { sessionId: sessionUuid }) });
@@ -91,6 +99,24 @@ export async function startDashboardFixture() {
       await Promise.all([sandbox.close(), http.close(), accounts.pool.end()]);
       await Promise.all([bed.close(), accountsDatabase.drop()]);
     },
+  };
+}
+
+/** The merchant's people. Their password is always the same, as it takes long to hash. */
+async function teamOf(accounts: Database, merchantId: string) {
+  const passwordHash = await hashPassword(new Secret(memberPassword));
+  return {
+    accounts,
+    /** A new member, with a role for the merchant or with none. */
+    async addMember(name: string, role?: MemberRole): Promise<{ memberId: string; email: string }> {
+      const member = { id: systemEntropy.uuid(), name, email: `${name.toLowerCase()}@example.com` };
+      await insertMember(accounts, member, passwordHash);
+      if (role) await accounts.transaction((tx) => grantRole(tx, merchantId, member.id, role));
+      return { memberId: encodeId("mbr", member.id), email: member.email };
+    },
+    /** Rows of the accounts' database. */
+    accountRows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      accounts.query<Row>({ name: `test ${text.length} ${text.slice(0, 40)}`, text }, values),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
 import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
+import type { KeyRing } from "../platform/secrets.ts";
 
 /** One environment as the dashboard needs it. */
 export type DashboardEnvironment = {
@@ -24,6 +25,16 @@ export type DashboardParts = {
   readonly brand: string;
   /** Origin of the public port, where gateways send their notices. */
   readonly apiOrigin: string;
+  /** Origin of the dashboard as browsers see it, where there is one. */
+  readonly dashboardOrigin: string | undefined;
+  /** Where members sign in; without it operators alone are let in. */
+  readonly signIns:
+    | {
+        /** Seals what authenticator apps share with us. */
+        readonly sealing: KeyRing;
+        readonly addressOf: (values: ContextValues) => string;
+      }
+    | undefined;
   /** The id that the server gave the request. */
   readonly requestIdOf: (values: ContextValues) => string;
   /** Any error as the server words it; it reports bugs. */

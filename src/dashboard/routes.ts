@@ -4,10 +4,12 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
@@ -17,16 +19,18 @@ import { createAuditService } from "./audit-rpc.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGuard } from "./guard.ts";
+import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
+import { createSignInService } from "./sign-in-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
 import { createWebhookNoticeService } from "./webhook-notices-rpc.ts";
 import { createWorkListService } from "./work-list-rpc.ts";
 
-/** Every service of the package dashboard.v1. */
+/** Every service of the package dashboard.v1 that operators may call. */
 export const dashboardServices: readonly DescService[] = [
   MerchantService,
   ApiKeyService,
@@ -39,7 +43,11 @@ export const dashboardServices: readonly DescService[] = [
   AuditService,
   WorkListService,
   ReconciliationService,
+  MemberService,
 ];
+
+/** What the dashboard's page calls beside them. */
+export const signInServices: readonly DescService[] = [SignInService];
 
 /** Adds the services to a server's router. Their guard takes the place of the server's own interceptors. */
 export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRouter) => void {
@@ -53,8 +61,11 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookNoticeService, createWebhookNoticeService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
-    router.service(AuditService, createAuditService(), guarded);
+    router.service(AuditService, createAuditService(parts), guarded);
     router.service(WorkListService, createWorkListService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);
+    router.service(MemberService, createMemberService(parts), guarded);
+    const { signIns } = parts;
+    if (signIns) router.service(SignInService, createSignInService({ ...parts, signIns }), guarded);
   };
 }

@@ -4,6 +4,7 @@ import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { type AuditFact, recordAudit } from "../accounts/audit-trail.ts";
 import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
+import type { SignIn } from "../accounts/sign-ins.ts";
 import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -12,8 +13,11 @@ import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts"
 /** A merchant that exists, in an environment that this installation serves. */
 export type Scope = { readonly merchantId: string; readonly environment: DashboardEnvironment };
 
-/** What a request names: an environment, and a merchant unless it is about all of them. */
-type RequestScope = Omit<Scope, "merchantId"> & { readonly merchantId: string | undefined };
+/** Who calls, and how the audit trail names it. */
+type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
+
+/** What a request names: an environment, a merchant, or both. */
+export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undefined };
 
 type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & { readonly merchantId?: string };
 
@@ -22,17 +26,19 @@ export class Visit {
   /** Undefined for an rpc about the installation. */
   readonly scope: RequestScope | undefined;
   readonly #parts: DashboardParts;
-  readonly #who: Pick<AuditFact, "actor" | "action" | "requestId">;
+  readonly #who: Who;
   #isAudited = false;
 
-  constructor(
-    parts: DashboardParts,
-    who: Pick<AuditFact, "actor" | "action" | "requestId">,
-    scope: RequestScope | undefined,
-  ) {
+  constructor(parts: DashboardParts, who: Who, scope: RequestScope | undefined) {
     this.#parts = parts;
     this.#who = who;
     this.scope = scope;
+  }
+
+  /** The member who calls. Throws for an operator: the guard lets none of them to an rpc that asks. */
+  get signIn(): SignIn {
+    if (this.#who.signIn === undefined) throw new Error("this rpc is for members");
+    return this.#who.signIn;
   }
 
   /** Who calls, as the audit trail names them. */
@@ -43,8 +49,11 @@ export class Visit {
   /** Writes this call's row, in the transaction of what it changes where there is one. */
   async audit(queryable: Queryable, { merchantId, ...change }: AuditedChange): Promise<void> {
     this.#isAudited = true;
+    const { actor, action, requestId } = this.#who;
     await recordAudit(queryable, this.#parts.entropy.uuid(), {
-      ...this.#who,
+      actor,
+      action,
+      requestId,
       ...change,
       merchantId: merchantId ?? this.scope?.merchantId,
     });
@@ -55,12 +64,11 @@ export class Visit {
     this.#isAudited = true;
   }
 
-  /** Writes the row of a call whose handler had nothing to add: in its environment, or in every one. */
+  /** Writes the row of a call whose handler had nothing to add: in its environment, or where both sides have theirs. */
   async auditIfNobodyDid(): Promise<void> {
     if (this.#isAudited) return;
     const subject = this.scope?.merchantId ? encodeId("mer", this.scope.merchantId) : "installation";
-    const environments = this.scope ? [this.scope.environment] : Object.values(this.#parts.environments);
-    for (const { database } of environments) await this.audit(database, { subject });
+    await this.audit(this.scope?.environment?.database ?? this.#parts.accounts, { subject });
   }
 }
 
@@ -101,20 +109,41 @@ export function scopedVisitOf(context: HandlerContext): ScopedVisit {
 /** The call with the environment that its request names. */
 export function environmentVisitOf(context: HandlerContext): { visit: Visit; environment: DashboardEnvironment } {
   const visit = visitOf(context);
-  if (visit.scope === undefined) throw new Error("this rpc's request names no environment");
+  if (!visit.scope?.environment) throw new Error("this rpc's request names no environment");
   return { visit, environment: visit.scope.environment };
 }
 
-/** What a request is about, if it names an environment. Throws `not_found` for what does not exist or is not served here. */
+/** The call with the merchant that its request names, in both environments. */
+export function merchantVisitOf(context: HandlerContext): { visit: Visit; merchantId: string } {
+  const visit = visitOf(context);
+  if (!visit.scope?.merchantId) throw new Error("this rpc's request names no merchant");
+  return { visit, merchantId: visit.scope.merchantId };
+}
+
+/** What a request is about, if it names an environment or a merchant. Throws `not_found` for what does not exist or is not served here. */
 export async function findScope(parts: DashboardParts, message: object): Promise<RequestScope | undefined> {
-  if (!("environment" in message)) return undefined;
-  const environment = parts.environments[message.environment === Environment.LIVE ? "live" : "test"];
+  if (!("environment" in message) && !("merchantId" in message)) return undefined;
+  return {
+    environment: "environment" in message ? environmentOf(parts, message.environment) : undefined,
+    merchantId: "merchantId" in message ? await merchantOf(parts, message.merchantId) : undefined,
+  };
+}
+
+function environmentOf(parts: DashboardParts, named: unknown): DashboardEnvironment {
+  const environment = parts.environments[named === Environment.LIVE ? "live" : "test"];
   if (environment === undefined)
     throw new DomainError("not_found", "This installation does not serve the environment.");
-  if (!("merchantId" in message)) return { environment, merchantId: undefined };
-  const merchantId = decodeId("mer", String(message.merchantId));
-  if (merchantId === undefined || (await findMerchant(parts.accounts, merchantId)) === undefined) {
-    throw new DomainError("not_found", "There is no merchant with this id.");
-  }
-  return { merchantId, environment };
+  return environment;
+}
+
+async function merchantOf(parts: DashboardParts, named: unknown): Promise<string> {
+  const merchantId = decodeId("mer", String(named));
+  if (merchantId === undefined || (await findMerchant(parts.accounts, merchantId)) === undefined)
+    throw noSuchMerchant();
+  return merchantId;
+}
+
+/** Also for one that the caller is no member of, so that nobody learns which exist. */
+export function noSuchMerchant(): DomainError {
+  return new DomainError("not_found", "There is no merchant with this id.");
 }

@@ -4,6 +4,7 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
 import * as accounts from "./accounts/migration-001-accounts.ts";
+import * as members from "./accounts/migration-002-members.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
@@ -14,6 +15,7 @@ import * as requestLimits from "./environment/migration-007-request-limits.ts";
 import * as workList from "./environment/migration-008-work-list.ts";
 import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
 import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
+import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
@@ -33,15 +35,16 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     workList,
     webhookEndpoints,
     endpointNotices,
+    vaultSessions,
   ],
-  accounts: [accounts],
+  accounts: [accounts, members],
   vault: [cards],
 };
 
 // Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
-  environment: ["idempotency", "comparison_slice"],
-  accounts: [],
+  environment: ["idempotency", "comparison_slice", "vault_session"],
+  accounts: ["membership", "passkey", "sign_in_failures"],
   vault: ["card", "card_session", "tokenize_count"],
 };
 

@@ -1,7 +1,23 @@
 /** Public identifiers: TypeIDs, a prefix and a UUIDv7 in Crockford base32 (https://github.com/jetify-com/typeid/tree/main/spec, 0.3.0). */
 
 /** What each kind of thing is called by in public. */
-export type IdPrefix = "ps" | "att" | "evt" | "we" | "gc" | "mer" | "req" | "key" | "aud" | "op" | "wi" | "cmp" | "ntc";
+export type IdPrefix =
+  | "ps"
+  | "att"
+  | "evt"
+  | "we"
+  | "gc"
+  | "mer"
+  | "req"
+  | "key"
+  | "aud"
+  | "op"
+  | "wi"
+  | "cmp"
+  | "ntc"
+  | "mbr"
+  | "inv"
+  | "sgn";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.

@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/role.proto.
  */
 export const file_dashboard_v1_role: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKmQKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX09XTkVSEAMSEQoNUk9MRV9PUEVSQVRPUhAEOkgKBHJvbGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVSBHJvbGViBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKmQKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX09XTkVSEAMSEQoNUk9MRV9PUEVSQVRPUhAEKkcKBkFjY2VzcxIWChJBQ0NFU1NfVU5TUEVDSUZJRUQQABISCg5BQ0NFU1NfQU5ZQk9EWRABEhEKDUFDQ0VTU19NRU1CRVIQAjpICgRyb2xlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtYcDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlUgRyb2xlOk4KBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLaHAyABKA4yFC5kYXNoYm9hcmQudjEuQWNjZXNzUgZhY2Nlc3M6NgoFZnJlc2gSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi3hwMgASgIUgVmcmVzaGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * What somebody may do; each role may do everything that those before it may.
@@ -75,10 +75,72 @@ export const RoleSchema: GenEnum<Role, RoleJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_role, 0);
 
 /**
- * The least role that may call a method. A method without one is refused to everybody.
+ * Who may call a method that is about no merchant.
+ *
+ * @generated from enum dashboard.v1.Access
+ */
+export const Access = {
+  /**
+   * @generated from enum value: ACCESS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Whoever reaches the dashboard: to sign in.
+   *
+   * @generated from enum value: ACCESS_ANYBODY = 1;
+   */
+  ANYBODY: 1,
+
+  /**
+   * Every member who is signed in, about themselves.
+   *
+   * @generated from enum value: ACCESS_MEMBER = 2;
+   */
+  MEMBER: 2,
+} as const;
+
+/**
+ * Who may call a method that is about no merchant.
+ *
+ * @generated from enum dashboard.v1.Access
+ */
+export type Access = (typeof Access)[keyof typeof Access] | UnknownEnum;
+
+/**
+ * Who may call a method that is about no merchant.
+ *
+ * @generated from enum dashboard.v1.Access
+ */
+export type AccessJson = "ACCESS_UNSPECIFIED" | "ACCESS_ANYBODY" | "ACCESS_MEMBER";
+
+/**
+ * Describes the enum dashboard.v1.Access.
+ */
+export const AccessSchema: GenEnum<Access, AccessJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_role, 1);
+
+/**
+ * The least role that may call a method. A method without one, and without an access, is refused to everybody.
  *
  * @generated from extension: dashboard.v1.Role role = 50101;
  */
 export const role: GenExtension<MethodOptions, Role> = /*@__PURE__*/
   extDesc(file_dashboard_v1_role, 0);
+
+/**
+ * In place of a role.
+ *
+ * @generated from extension: dashboard.v1.Access access = 50102;
+ */
+export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
+  extDesc(file_dashboard_v1_role, 1);
+
+/**
+ * Whether a member must have proved within the last 15 minutes who they are.
+ *
+ * @generated from extension: bool fresh = 50103;
+ */
+export const fresh: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_dashboard_v1_role, 2);
 

@@ -57,6 +57,14 @@ export const explanations = {
   invalid_client_secret: credentials(
     "The client secret does not open this session, or the session ended more than a day ago. From the vault: `sdkAuthorization` is missing, altered or over. Pass all three values of the create answer as they came.",
   ),
+  invalid_sign_in: credentials(
+    "From the dashboard: the address, the password or the code is not right; the answer does not say which. A code works once.",
+  ),
+  sign_in_required: credentials("From the dashboard: the sign-in is over or was ended. Sign in again."),
+  fresh_sign_in_required: credentials(
+    "From the dashboard: keys, gateways and roles ask for a proof that is not older than 15 minutes. Give the password again.",
+  ),
+  role_not_allowed: credentials("From the dashboard: an owner of the merchant can give you the role that this needs."),
   key_type_not_allowed: credentials(
     "A publishable key was sent to an endpoint for backends. Use the secret key, on your backend.",
   ),

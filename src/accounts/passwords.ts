@@ -1,0 +1,69 @@
+/** Passwords of members: what one has to be like, and how it is kept and compared. */
+import { type Argon2Parameters, argon2, randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { passwordCharacters } from "../limits.ts";
+import { equalInConstantTime, type Secret } from "../platform/secrets.ts";
+
+// https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html (2026): argon2id with 19 MiB, two
+// passes and one lane; RFC 9106 gives the lengths of salt and tag.
+const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const saltBytes = 16;
+const tagBytes = 32;
+
+// Each takes 19 MiB and about 30 ms of a core, in node's pool of four threads: a flood waits for those.
+const hash = promisify(argon2);
+
+/** Why a password is not accepted, as the end of a sentence that begins with its field; undefined when it is. */
+export function findPasswordProblem(password: Secret, email: string): string | undefined {
+  const text = password.expose().normalize("NFKC");
+  const characters = [...text].length;
+  const { least, most } = passwordCharacters;
+  if (characters < least || characters > most) return `must have ${least} to ${most} characters`;
+  if (new Set(text).size < 5) return "must have at least five different characters";
+  const account = email.split("@")[0]!;
+  if (text.toLowerCase().includes(account) && characters - account.length < least / 2) {
+    return "must be more than the address and a few characters";
+  }
+  return undefined;
+}
+
+/** The password as it is kept: a PHC string with its cost and salt. */
+export async function hashPassword(password: Secret): Promise<string> {
+  const salt = randomBytes(saltBytes);
+  const tag = await derive(password, salt, cost);
+  const { memory, passes, parallelism } = cost;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
+}
+
+/** Whether it is the password. Takes as long for nobody's hash as for somebody's, so that it tells not who is a member. */
+export async function verifyPassword(password: Secret, kept: string | undefined): Promise<boolean> {
+  const { salt, tag, ...parameters } = parse(kept ?? nobodysHash);
+  const isRight = equalInConstantTime(await derive(password, salt, parameters), tag);
+  return isRight && kept !== undefined;
+}
+
+// Of no password: its tag is not argon2's.
+const nobodysHash = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${encode(Buffer.alloc(saltBytes))}$${encode(Buffer.alloc(tagBytes))}`;
+
+type Cost = Pick<Argon2Parameters, "memory" | "passes" | "parallelism">;
+
+function derive(password: Secret, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> {
+  // What a keyboard composes in one way or another is the same password.
+  const message = password.expose().normalize("NFKC");
+  return hash("argon2id", { message, nonce, memory, passes, parallelism, tagLength: tagBytes });
+}
+
+function parse(kept: string): Cost & { readonly salt: Buffer; readonly tag: Buffer } {
+  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(kept);
+  if (parts === null) throw new Error("a kept password is no PHC string of argon2id");
+  const [memory, passes, parallelism] = parts.slice(1, 4).map(Number) as [number, number, number];
+  return { memory, passes, parallelism, salt: decode(parts[4]!), tag: decode(parts[5]!) };
+}
+
+function encode(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}
+
+function decode(text: string): Buffer {
+  return Buffer.from(text, "base64");
+}

@@ -1,0 +1,83 @@
+/** What an invitation's link leads to: proto ↔ accounts. Whoever has the link proves by it that the address is theirs. */
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type AcceptInvitationRequest,
+  AcceptInvitationResponseSchema,
+  type GetInvitationRequest,
+  GetInvitationResponseSchema,
+} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { acceptInvitation, findInvitation, type Invitation } from "../accounts/invitations.ts";
+import { findMemberByEmail, grantRole, insertMember, type Member } from "../accounts/members.ts";
+import { findMerchant } from "../accounts/merchants.ts";
+import { proveMember } from "../accounts/prove-member.ts";
+import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { addressOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
+import { roleMessage } from "./member-messages.ts";
+import { visitOf } from "./visit.ts";
+
+/** Tells who is invited to what. */
+export function getInvitationRpc({ accounts }: SignInParts) {
+  return async ({ token }: GetInvitationRequest) => {
+    const invitation = await findInvitation(accounts, new Secret(token));
+    if (invitation === undefined) throw gone();
+    const { email, role, merchantId } = invitation;
+    return create(GetInvitationResponseSchema, {
+      email,
+      merchantName: (await findMerchant(accounts, merchantId))?.name ?? "",
+      role: roleMessage(role),
+      hasMember: (await findMemberByEmail(accounts, email)) !== undefined,
+    });
+  };
+}
+
+/** Makes the membership, and the member where there is none, and signs them in. */
+export function acceptInvitationRpc(parts: SignInParts) {
+  const { accounts } = parts;
+  return async (request: AcceptInvitationRequest, context: HandlerContext) => {
+    const token = new Secret(request.token);
+    const invitation = await findInvitation(accounts, token);
+    if (invitation === undefined) throw gone();
+    const known = await findMemberByEmail(accounts, invitation.email);
+    const proof = known ? await prove(parts, context, request, invitation) : undefined;
+    if (proof === "code_needed") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
+    const member = proof?.member ?? newMember(parts, request, invitation);
+    const hash = proof ? undefined : await hashAccepted(request.password, invitation.email, "password");
+    await accounts.transaction(async (tx) => {
+      const accepted = await acceptInvitation(tx, token);
+      const isIn = accepted && (hash === undefined || (await insertMember(tx, member, hash)));
+      // Somebody was faster: with this link, or with this address.
+      if (!isIn) throw gone();
+      await grantRole(tx, accepted.merchantId, member.id, accepted.role);
+      const { merchantId, role } = accepted;
+      const subject = encodeId("mbr", member.id);
+      await visitOf(context).audit(tx, { merchantId, subject, after: { email: member.email, role } });
+    });
+    return create(AcceptInvitationResponseSchema, { member: await enter(parts, context, member) });
+  };
+}
+
+function prove(
+  parts: SignInParts,
+  context: HandlerContext,
+  { password, code }: AcceptInvitationRequest,
+  { email }: Invitation,
+) {
+  const { accounts, entropy, signIns } = parts;
+  const claim = { email, password: new Secret(password), code: code ?? "", address: addressOf(parts, context) };
+  return proveMember({ accounts, entropy, sealing: signIns.sealing }, claim);
+}
+
+function newMember({ entropy }: SignInParts, { name }: AcceptInvitationRequest, { email }: Invitation): Member {
+  if (name === undefined) {
+    const problems = [{ param: "name", pointer: "/name", code: "missing_field", detail: "is required" }] as const;
+    throw new DomainError("missing_field", "`name` is required of a new member.", { field: "name", problems });
+  }
+  return { id: entropy.uuid(), email, name };
+}
+
+function gone(): DomainError {
+  return new DomainError("not_found", "This invitation is over or was used. Ask for a new one.");
+}

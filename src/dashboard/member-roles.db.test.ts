@@ -1,0 +1,110 @@
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Access, access, fresh, Role, role } from "../../gen/dashboard/v1/role_pb.ts";
+import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { createMerchant } from "../accounts/merchants.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { requireRole } from "./guard.ts";
+import { dashboardServices, signInServices } from "./routes.ts";
+import { codeOf, Pages } from "./testing/pages.ts";
+import { restOf } from "./testing/sample-requests.ts";
+
+let dashboard: DashboardFixture;
+let foreignMerchantId: string;
+const pages = new Pages(() => dashboard);
+const cookies = { owner: "", developer: "", viewer: "", expired: "", stale: "" };
+beforeAll(async () => {
+  dashboard = await startDashboardFixture({ members: true });
+  await dashboard.addMember("Olive", "OWNER");
+  await dashboard.addMember("Dora", "DEVELOPER");
+  await dashboard.addMember("Viv", "VIEWER");
+  const foreign = { id: systemEntropy.uuid(), name: "Another" };
+  await createMerchant(dashboard.accounts, foreign);
+  foreignMerchantId = encodeId("mer", foreign.id);
+  cookies.owner = await pages.enter("Olive");
+  cookies.developer = await pages.enter("Dora");
+  cookies.viewer = await pages.enter("Viv");
+  cookies.expired = await pages.enter("Olive");
+  cookies.stale = await pages.enter("Olive");
+  await pages.setBack("expires_at", "24 hours", cookies.expired);
+  await pages.setBack("proved_at", "15 minutes", cookies.stale);
+});
+afterAll(() => dashboard?.close());
+
+const methods = [...dashboardServices, ...signInServices].flatMap((service) => service.methods);
+const named = methods.map((method): [string, DescMethod] => [`${method.parent.name}.${method.name}`, method]);
+const guarded = named.filter(([, method]) => getOption(method, access) !== Access.ANYBODY);
+const needing = (needed: (method: DescMethod) => boolean) =>
+  named.filter(([, method]) => hasOption(method, role) && needed(method));
+
+function requestOf(method: DescMethod, merchantId: string) {
+  const names = method.input.fields.map(({ name }) => name);
+  return {
+    ...restOf(method),
+    ...(names.includes("merchant_id") && { merchantId }),
+    ...(names.includes("environment") && { environment: "ENVIRONMENT_TEST" }),
+  };
+}
+const callAs = (cookie: string | undefined, method: DescMethod, merchantId = dashboard.merchantId) =>
+  pages.call(method, cookie, requestOf(method, merchantId));
+
+describe("every rpc", () => {
+  it.each(named)("%s declares either a role or an access", (_, method) => {
+    const declared = [hasOption(method, role), hasOption(method, access)];
+    expect(declared.filter(Boolean)).toHaveLength(1);
+  });
+
+  it.each(guarded)("%s is refused to whoever is not signed in, or not any more", async (_, method) => {
+    for (const cookie of [undefined, "__Host-switchyard_sign_in=nonsense", cookies.expired]) {
+      expect(await codeOf(callAs(cookie, method))).toBe("sign_in_required");
+    }
+  });
+
+  it.each(needing((method) => method.input.fields.some(({ name }) => name === "merchant_id")))(
+    "%s tells another merchant's owner that there is no such merchant",
+    async (_, method) => {
+      expect(await codeOf(callAs(cookies.owner, method, foreignMerchantId))).toBe("not_found");
+    },
+  );
+
+  it.each(needing((method) => getOption(method, role) > Role.VIEWER))(
+    "%s is refused to a viewer",
+    async (_, method) => {
+      expect(await codeOf(callAs(cookies.viewer, method))).toBe("role_not_allowed");
+    },
+  );
+
+  it.each(needing((method) => getOption(method, role) > Role.DEVELOPER))(
+    "%s is refused to a developer",
+    async (_, method) => {
+      expect(await codeOf(callAs(cookies.developer, method))).toBe("role_not_allowed");
+    },
+  );
+
+  it.each(needing((method) => getOption(method, role) > Role.OWNER))("%s is refused to an owner", async (_, method) => {
+    expect(await codeOf(callAs(cookies.owner, method))).toBe("role_not_allowed");
+  });
+
+  it.each(named.filter(([, method]) => getOption(method, fresh)))("%s asks for a fresh proof", async (_, method) => {
+    const code = await codeOf(callAs(cookies.stale, method));
+    expect(code).toBe("fresh_sign_in_required");
+  });
+});
+
+const methodNamed = (name: string) => methods.find((method) => method.name === name)!;
+
+describe("requireRole()", () => {
+  it("refuses everybody where a method declares no role", () => {
+    expect(() => requireRole(PaymentSessionService.method.getPaymentSession, Role.OPERATOR)).toThrow("may not do this");
+  });
+
+  it("lets a role do what lesser ones may, and no more", () => {
+    const regenerate = methodNamed("RegenerateApiKey");
+    expect(() => requireRole(regenerate, Role.DEVELOPER)).toThrow("may not do this");
+    expect(() => requireRole(regenerate, Role.OWNER)).not.toThrow();
+    expect(() => requireRole(methodNamed("ListApiKeys"), Role.OWNER)).not.toThrow();
+    expect(() => requireRole(methodNamed("CreateMerchant"), Role.OWNER)).toThrow("may not do this");
+  });
+});

@@ -1,0 +1,75 @@
+/** The dashboard as browsers call it: with the cookie of whoever is signed in. */
+import { type DescMethod, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { type Client, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { MemberService } from "../../../gen/dashboard/v1/members_pb.ts";
+import { SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { type DashboardFixture, memberPassword } from "../dashboard-fixture.ts";
+
+/** The service's code of a refusal; a call that is not refused fails the test. */
+export async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
+  const error = await call.then(
+    () => {
+      throw new Error("the call was not refused");
+    },
+    (reason: unknown) => ConnectError.from(reason),
+  );
+  return error.findDetails(ErrorInfoSchema)[0]?.reason.toLowerCase();
+}
+
+/** Clients of a fixture that is served with members. */
+export class Pages {
+  readonly #fixture: () => DashboardFixture;
+
+  constructor(fixture: () => DashboardFixture) {
+    this.#fixture = fixture;
+  }
+
+  signIns(cookie?: string): Client<typeof SignInService> {
+    return createClient(SignInService, this.#transport(cookie));
+  }
+
+  members(cookie?: string): Client<typeof MemberService> {
+    return createClient(MemberService, this.#transport(cookie));
+  }
+
+  /** A call of any method. */
+  call(method: DescMethod, cookie: string | undefined, request: JsonValue = {}): Promise<unknown> {
+    type Calls = Record<string, (message: object) => Promise<unknown>>;
+    const calls = createClient(method.parent, this.#transport(cookie)) as unknown as Calls;
+    return calls[method.localName]!(fromJson(method.input, request));
+  }
+
+  /** Signs a member of the fixture in, and gives the cookie as a browser sends it back. */
+  async enter(name: string, more: { password?: string; code?: string } = {}): Promise<string> {
+    const cookies: (string | null)[] = [];
+    const request = { email: `${name.toLowerCase()}@example.com`, password: memberPassword, ...more };
+    const onHeader = (headers: Headers) => cookies.push(headers.get("set-cookie"));
+    const { codeNeeded } = await this.signIns().signIn(request, { onHeader });
+    if (codeNeeded || !cookies[0]) throw new Error(`${name} is not signed in`);
+    return cookies[0].split(";")[0]!;
+  }
+
+  /** Makes a sign-in as old as this. */
+  async setBack(column: string, interval: string, cookie: string): Promise<void> {
+    await this.#fixture().accountRows(
+      `UPDATE sign_in SET ${column} = ${column} - $1::interval WHERE token_hash = sha256($2::bytea)`,
+      [interval, Buffer.from(cookie.split("=")[1]!)],
+    );
+  }
+
+  #transport(cookie = "") {
+    return createConnectTransport({
+      baseUrl: `http://${this.#fixture().address}`,
+      httpVersion: "2",
+      interceptors: [
+        (next) => (request) => {
+          if (cookie !== "") request.header.set("cookie", cookie);
+          request.header.set("user-agent", "Test Browser");
+          return next(request);
+        },
+      ],
+    });
+  }
+}

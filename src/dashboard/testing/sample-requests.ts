@@ -1,0 +1,31 @@
+/** Requests that pass validation, for tests that call every rpc. Nothing that they name exists. */
+import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+
+/** What a request needs beside its scope to pass validation. */
+export function restOf(method: DescMethod): Record<string, JsonValue> {
+  const values: Record<string, JsonValue> = {
+    kind: "SECRET",
+    gateway: "SANDBOX_A",
+    account: "mine",
+    connectionId: "gc_01h455vb4pex5vsknk084sn02q",
+    connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"],
+    endpointId: "we_01h455vb4pex5vsknk084sn02q",
+    url: "https://shop.example.com/webhooks",
+    workItemId: "wi_01h455vb4pex5vsknk084sn02q",
+    noticeId: "ntc_01h455vb4pex5vsknk084sn02q",
+    note: "looked at",
+    email: "ada@example.com",
+    role: "ROLE_VIEWER",
+    memberId: "mbr_01h455vb4pex5vsknk084sn02q",
+    invitationId: "inv_01h455vb4pex5vsknk084sn02q",
+    name: "Tea House",
+    newPassword: "another good horse",
+    code: "123456",
+    password: "x",
+    signInId: "sgn_01h455vb4pex5vsknk084sn02q",
+    eventId: "evt_01h455vb4pex5vsknk084sn02q",
+    since: "2026-01-01T00:00:00Z",
+  };
+  const names = method.input.fields.map(({ jsonName }) => jsonName);
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+}

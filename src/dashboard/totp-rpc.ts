@@ -1,0 +1,40 @@
+/** A member's authenticator app: proto ↔ accounts. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ConfirmTotpResponseSchema,
+  OfferTotpResponseSchema,
+  RemoveTotpResponseSchema,
+  type SignInService,
+} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { confirmTotp, keepTotpOffer, offerTotp, removeTotp } from "../accounts/totp.ts";
+import { DomainError } from "../platform/errors.ts";
+import type { SignInParts } from "./enter.ts";
+import { visitOf } from "./visit.ts";
+
+/** The rpcs that begin, confirm and end the use of an app. */
+export function totpRpcs(
+  parts: SignInParts,
+): Pick<ServiceImpl<typeof SignInService>, "offerTotp" | "confirmTotp" | "removeTotp"> {
+  const { accounts, brand, entropy } = parts;
+  const proving = { accounts, entropy, sealing: parts.signIns.sealing };
+  return {
+    async offerTotp(_, context) {
+      const { member } = visitOf(context).signIn;
+      const offer = offerTotp(proving, { memberId: member.id, email: member.email, issuer: brand });
+      await keepTotpOffer(accounts, member.id, offer.sealed);
+      return create(OfferTotpResponseSchema, { uri: offer.uri.expose(), secret: offer.text.expose() });
+    },
+
+    async confirmTotp({ code }, context) {
+      const isConfirmed = await confirmTotp(proving, { memberId: visitOf(context).signIn.member.id, code });
+      if (!isConfirmed) throw new DomainError("invalid_sign_in", "This is not the app's code at this moment.");
+      return create(ConfirmTotpResponseSchema);
+    },
+
+    async removeTotp(_, context) {
+      await removeTotp(accounts, visitOf(context).signIn.member.id);
+      return create(RemoveTotpResponseSchema);
+    },
+  };
+}
