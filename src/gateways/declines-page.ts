@@ -1,0 +1,75 @@
+/** docs/declines.md, made from the gateways' decline tables. Its test says how the file is renewed. */
+import type { DeclineKind, DeclineStop, DeclineTable } from "./declines.ts";
+import { declines as sandboxADeclines } from "./sandbox/a/declines.ts";
+import { declines as sandboxBDeclines } from "./sandbox/b/declines.ts";
+import { declines as stripeDeclines } from "./stripe/declines.ts";
+
+/** A gateway's table, and what is read beside its codes. */
+type Section = { readonly gateway: string; readonly table: DeclineTable; readonly beside: string };
+
+const sections: readonly Section[] = [
+  {
+    gateway: "STRIPE",
+    table: stripeDeclines,
+    beside: `The code is \`decline_code\`, or \`code\` where there is no finer one. A charge whose \`outcome.type\` is \`blocked\` was stopped by Radar and counts as fraud, whatever the code; it is shown with the code that came. When the charge cannot be read, a code that would let the plan go on stops it as unclassified. A stop is added where \`advice_code\` is \`do_not_try_again\` (scheme_rule) or \`confirm_card_data\` (same_card_fails), and where a network's own code forbids another try.
+
+A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`.`,
+  },
+  {
+    gateway: "SANDBOX_A",
+    table: sandboxADeclines,
+    beside: "The first pretend gateway borrows Stripe's names.",
+  },
+  {
+    gateway: "SANDBOX_B",
+    table: sandboxBDeclines,
+    beside: "The second pretend gateway borrows Adyen's numbers.",
+  },
+];
+
+const kinds: Readonly<Record<DeclineKind, string>> = {
+  HARD_DECLINE: "The gateway said no. The next gateway is asked where the routing rule says so.",
+  SOFT_DECLINE: "The gateway said no for now. It follows the switch for hard declines.",
+  FRAUD: "Suspected fraud. No other gateway is asked, whatever the rule says.",
+};
+
+const stops: Readonly<Record<DeclineStop, string>> = {
+  none: "Nothing but the routing rule decides.",
+  fraud: "Fraud never fails over.",
+  scheme_rule: "The card network or the issuer forbids another try, at any gateway.",
+  same_card_fails: "Every gateway gets the same answer until the customer corrects the card.",
+  authentication_required: "The customer would have to act, for which there is no way yet.",
+  unclassified: "Nobody has judged whether asking elsewhere is allowed.",
+};
+
+const opening = `# Decline codes
+
+What each gateway's "no" means here: its kind, whether it stops the plan, and the public \`declineCode\`. A code that stands in no table stops the plan as \`unclassified\`. The browser is told \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`; your backend reads the true one, with the gateway's own as \`gatewayCode\`.
+
+Network codes only add stops, at every gateway that passes them on: Visa's response codes 04, 07, 12, 14, 15, 41, 43, 46, 57, R0, R1 and R3, and Mastercard's advice codes 03 and 21.
+`;
+
+/** The page as Markdown. */
+export function declinesPage(): string {
+  return [
+    opening,
+    `## Kinds\n\n${list(kinds)}\n`,
+    `## Stops\n\n${list(stops)}\n`,
+    ...sections.map(
+      ({ gateway, table, beside }) =>
+        `## ${gateway}\n\n${beside}\n\n| code | kind | stop | declineCode | source |\n|---|---|---|---|---|\n${rowsOf(table)}\n`,
+    ),
+  ].join("\n");
+}
+
+function list(meanings: Readonly<Record<string, string>>): string {
+  return Object.entries(meanings)
+    .map(([name, meaning]) => `- \`${name}\`: ${meaning}`)
+    .join("\n");
+}
+
+function rowsOf(table: DeclineTable): string {
+  return Object.entries(table)
+    .map(([code, row]) => `| \`${code}\` | ${row.kind} | ${row.stop} | ${row.declineCode} | ${row.source} |`)
+    .join("\n");
+}

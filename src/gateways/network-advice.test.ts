@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import type { Declined } from "./declines.ts";
+import { withNetworkAdvice } from "./network-advice.ts";
+
+const plain: Declined = {
+  type: "declined",
+  kind: "SOFT_DECLINE",
+  stop: "none",
+  declineCode: "card_declined",
+  gatewayCode: "generic_decline",
+};
+
+describe("withNetworkAdvice()", () => {
+  it.each(["04", "07", "12", "14", "15", "41", "43", "46", "57", "R0", "R1", "R3"])(
+    "stops at Visa's %s",
+    (responseCode) => {
+      expect(withNetworkAdvice(plain, { network: "visa", responseCode })).toEqual({ ...plain, stop: "scheme_rule" });
+      expect(withNetworkAdvice(plain, { responseCode })).toMatchObject({ stop: "scheme_rule" });
+      expect(withNetworkAdvice(plain, { network: "mastercard", responseCode })).toEqual(plain);
+    },
+  );
+
+  it.each(["03", "21"])("stops at Mastercard's advice %s", (adviceCode) => {
+    expect(withNetworkAdvice(plain, { network: "mastercard", adviceCode })).toMatchObject({ stop: "scheme_rule" });
+    expect(withNetworkAdvice(plain, { network: "visa", adviceCode })).toEqual(plain);
+  });
+
+  it("leaves every other code, and a stop that is there already, as they are", () => {
+    for (const advice of [
+      {},
+      { responseCode: "05" },
+      { responseCode: null },
+      { adviceCode: "02" },
+      { responseCode: 4 },
+    ]) {
+      expect(withNetworkAdvice(plain, advice)).toEqual(plain);
+    }
+    const fraud = { ...plain, kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected" } as const;
+    expect(withNetworkAdvice(fraud, { responseCode: "43" })).toEqual(fraud);
+  });
+});

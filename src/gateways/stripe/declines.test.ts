@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { classifyDecline } from "../declines.ts";
+import { withShared } from "../testing/gateway-spec.ts";
+import { declines } from "./declines.ts";
+
+type Row = { code: string; match: string; class: string; never_retry?: boolean; same_data_fails?: boolean };
+
+// An address check is the gateway's own, so another gateway may approve the same card (docs/declines.md).
+const judgedOtherwise = new Set(["incorrect_address", "incorrect_zip"]);
+
+describe("Stripe's decline table", () => {
+  it("stops at what needs the customer, whichever name Stripe gives it", () => {
+    for (const code of [
+      "authentication_required",
+      "authentication_not_handled",
+      "payment_intent_authentication_failure",
+    ]) {
+      expect(classifyDecline(declines, code)).toMatchObject({ stop: "authentication_required" });
+    }
+  });
+
+  withShared<{ gateways: { stripe: { codes: readonly Row[] } } }>("declines", ({ gateways }) => {
+    const rows = gateways.stripe.codes.filter(({ match }) => /^error\.(decline_)?code$/.test(match));
+
+    it.each(rows)("judges $code no more lightly than it was judged before", (row) => {
+      const judged = classifyDecline(declines, row.code);
+      expect(judged.declineCode).not.toBe("unclassified");
+      expect(judged.kind === "FRAUD").toBe(row.class === "fraud");
+      if (row.never_retry) expect(judged.stop).not.toBe("none");
+      if (row.same_data_fails && !judgedOtherwise.has(row.code)) expect(judged.stop).toBe("same_card_fails");
+      if (row.class === "authentication_required") expect(judged.stop).toBe("authentication_required");
+    });
+  });
+});
