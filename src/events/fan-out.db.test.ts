@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Database, Statement } from "../platform/database.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { deliverOnce } from "./deliver.ts";
 import { fanOut, sweepOnce } from "./fan-out.ts";
@@ -18,6 +19,16 @@ beforeEach(async () => {
   ({ endpointId } = await bed.addEndpoint({ merchantId, url: receiver.url }));
   receiver.requests.length = 0;
 });
+
+const insertWaiting: Statement = {
+  name: "insert_waiting",
+  text: `WITH sessions AS (
+    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+    SELECT gen_random_uuid(), $1, 4900, 'EUR', 'order-1042', 1, now() + interval '1 hour'
+    FROM generate_series(1, 5000) RETURNING id
+  ) INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
+    SELECT id, gen_random_uuid(), 1, 'payment_session.expired', $1, '{}', now(), now() FROM sessions RETURNING session_id`,
+};
 
 const sequencesOf = async (sessionId: string) =>
   (
@@ -60,6 +71,25 @@ describe("fanOut()", () => {
     const told = await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
     expect(told.toSorted()).toEqual([endpointId, second.endpointId].toSorted());
     expect(told).not.toContain(other.endpointId);
+  });
+
+  it("looks at no more rows when more wait, also before the tables were ever analyzed", async () => {
+    const plan: string[] = [];
+    const looked = bed.change(async (tx) => {
+      const rows = await tx.query<{ session_id: string }>(insertWaiting, [bed.context.entropy.uuid()]);
+      const places = rows.slice(0, 10).map((row) => ({ sessionId: row.session_id, sequence: 1 }));
+      const query = async ({ text }: Statement, values: readonly unknown[]) => {
+        const lines = await tx.query<Record<string, string>>({ name: "explain", text: `EXPLAIN ${text}` }, values);
+        plan.push(...lines.map((line) => line["QUERY PLAN"]!));
+        return [];
+      };
+      await fanOut({ query } as unknown as Database, places);
+      throw new Error("undone");
+    });
+    await expect(looked).rejects.toThrow("undone");
+    const reads = plan.filter((line) => / on outbox_event/.test(line) && !line.includes("Update on"));
+    expect(reads.length).toBeGreaterThan(1);
+    expect(reads.filter((line) => /Seq Scan|to_fan_out/.test(line))).toEqual([]);
   });
 
   it("does nothing for an event that this database does not hold", async () => {

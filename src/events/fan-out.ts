@@ -7,16 +7,21 @@ export type EventPlace = { readonly sessionId: string; readonly sequence: number
 /**
  * Takes the session's earlier events along, so that deliveries come to be in sequence whatever order messages arrive in.
  * Endpoints of every status get a row: one that is being verified, paused or disabled may want it later.
+ * Each session's events are looked up by themselves: the planner, which does not know before the first ANALYZE how few
+ * these are, would read the whole table for them, or without `coalesce` all events that wait, once for each.
  */
 const insertDeliveries: Statement = {
   name: "insert_deliveries",
   text: `WITH asked AS (
            SELECT session_id, max(sequence) AS sequence
-           FROM unnest($1::uuid[], $2::int[]) AS a (session_id, sequence) GROUP BY session_id
+           FROM unnest($1::uuid[], $2::int[]) AS a (session_id, sequence) GROUP BY session_id ORDER BY session_id
          ), taken AS (
-           SELECT o.session_id, o.id FROM outbox_event o JOIN asked ON asked.session_id = o.session_id
-           WHERE o.fanned_out_at IS NULL AND o.sequence <= asked.sequence
-           ORDER BY o.session_id, o.sequence FOR UPDATE OF o
+           SELECT waiting.* FROM asked CROSS JOIN LATERAL (
+             SELECT o.session_id, o.id FROM outbox_event o
+             WHERE o.session_id = asked.session_id AND o.sequence <= asked.sequence
+               AND coalesce(o.fanned_out_at, 'infinity') = 'infinity'
+             ORDER BY o.sequence OFFSET 0 FOR UPDATE
+           ) waiting
          ), marked AS (
            UPDATE outbox_event o SET fanned_out_at = app.clock() FROM taken
            WHERE o.session_id = taken.session_id AND o.id = taken.id

@@ -45,13 +45,13 @@ const claimUnpublished: Statement = {
          RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id, o.body, o.created_at, o.publish_count`,
 };
 
-// Locks in the same order as the fan-out, which writes the same rows.
+// Locks in the same order as the fan-out, which writes the same rows; `coalesce` is there for the same reason as in it.
 const markPublished: Statement = {
   name: "mark_published",
   text: `WITH mine AS (
            SELECT o.session_id, o.id FROM outbox_event o
            JOIN unnest($1::uuid[], $2::uuid[]) AS p (session_id, id) ON o.session_id = p.session_id AND o.id = p.id
-           WHERE o.published_at IS NULL
+           WHERE coalesce(o.published_at, 'infinity') = 'infinity'
            ORDER BY o.session_id, o.sequence FOR UPDATE OF o
          )
          UPDATE outbox_event o SET published_at = app.clock(), publish_at = NULL
