@@ -43,7 +43,7 @@ import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import type { Logger } from "./platform/log.ts";
 import { type Loop, runLoop } from "./platform/loop.ts";
-import { Mailer } from "./platform/mail.ts";
+import { type Handover, Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
 import { TlsFiles } from "./platform/tls-files.ts";
 import { version } from "./version.ts";
@@ -225,7 +225,8 @@ async function startLoops(
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
   if (mailer) {
-    const mailing = { ...endpoints, mailer };
+    const onHandover = (kind: Handover["kind"]) => metrics.countMail(name, kind);
+    const mailing = { ...endpoints, mailer, onHandover };
     loops.push(loop("notice-mail", everyTenSecondsMs, (closing) => mailNoticesOnce(mailing, closing)));
   }
   const onTry = (seen: SeenTry) => metrics.countTry(name, seen);

@@ -23,6 +23,7 @@ let mailbox: Mailbox;
 let mailer: Mailer;
 let endpoint: Awaited<ReturnType<EventsBed["addEndpoint"]>>;
 const log = { warn: vi.fn(), error: vi.fn() };
+const onHandover = vi.fn();
 
 beforeAll(async () => {
   bed = await openEventsBed();
@@ -49,7 +50,7 @@ beforeEach(async () => {
 const mailerTo = (port: number) =>
   new Mailer({ host: "127.0.0.1", port, tls: "if_offered", login: undefined, from: "pay@example.com" });
 const mailOnce = (other: Partial<MailContext> = {}, closing?: AbortSignal) =>
-  mailNoticesOnce({ ...bed.context, log, mailer, ...other }, closing);
+  mailNoticesOnce({ ...bed.context, log, mailer, onHandover, ...other }, closing);
 const mailTo = (...addresses: string[]) =>
   bed.change((tx) => recordNoticeAddresses(tx, endpoint.merchantId, addresses));
 const cameTo = () => mailbox.mails.map(({ to }) => to.join());
@@ -123,6 +124,7 @@ describe("mailNoticesOnce()", () => {
       "a mail server refuses an address of a notice",
     );
     expect(JSON.stringify(log.warn.mock.calls)).not.toContain("gone@");
+    expect(onHandover.mock.calls).toEqual([["refused"], ["taken"]]);
   });
 
   it("tries an address again that may be taken later, and no other", async () => {

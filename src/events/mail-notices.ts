@@ -3,7 +3,7 @@ import { noticeNewsMs, noticeRepeatFirstMs, noticeRepeatLongestMs, noticeTriesMa
 import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
-import type { Mailer } from "../platform/mail.ts";
+import type { Handover, Mailer } from "../platform/mail.ts";
 import { type ToldNotice, writeNotice } from "./notice-text.ts";
 
 /** What mailing works with. */
@@ -12,6 +12,8 @@ export type MailContext = {
   readonly environmentName: string;
   readonly log: Pick<Logger, "warn" | "error">;
   readonly mailer: Pick<Mailer, "send">;
+  /** Is told what became of each mail, for figures. Must not throw. */
+  readonly onHandover?: (kind: Handover["kind"]) => void;
 };
 
 type ClaimedNotice = ToldNotice & {
@@ -71,6 +73,7 @@ async function mailToAll(context: MailContext, notice: ClaimedNotice, closing?: 
   for (const to of notice.addresses) {
     const handover = await mailer.send({ to, ...text, id: named.notice }, closing);
     if (closing?.aborted && handover.kind !== "taken") return false;
+    context.onHandover?.(handover.kind);
     if (handover.kind === "taken") await database.query(noteAddress, [notice.id, to]);
     else if (handover.kind === "failed") failures.push(handover.because);
     else log.warn({ ...named, replyCode: handover.replyCode }, "a mail server refuses an address of a notice");

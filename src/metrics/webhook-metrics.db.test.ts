@@ -226,6 +226,17 @@ describe("the stream", () => {
   });
 });
 
+describe("mails of notices", () => {
+  it("are counted by what the mail server made of them, from 0 on", async () => {
+    metrics.countMail("test", "failed");
+    metrics.countMail("test", "failed");
+    metrics.countMail("test", "taken");
+    const now = await read();
+    const mails = (outcome: string) => now[`switchyard_notice_mails_total{environment="test",outcome="${outcome}"}`];
+    expect([mails("taken"), mails("refused"), mails("failed")]).toEqual([1, 0, 2]);
+  });
+});
+
 describe("GET /ready", () => {
   it("is 503 with what to do while something is out of order", async () => {
     const readiness = vi.fn(() => ({ isReady: true, lines: ["test: event stream in_order"] }));

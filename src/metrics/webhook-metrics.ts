@@ -1,9 +1,10 @@
-/** Webhooks as metrics: figures of the database, the stream's state, and what this worker's own tries came to. */
+/** Webhooks as metrics: figures of the database, the stream's state, and what this worker's own tries and mails came to. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { SeenTry } from "../events/seen-try.ts";
 import { tryOutcomes } from "../events/seen-try.ts";
 import { type StreamState, streamStates } from "../events/stream-watch.ts";
 import type { Backlog, WebhookFigures } from "../events/webhook-figures.ts";
+import type { Handover } from "../platform/mail.ts";
 
 /** What a worker knows of its stream; no lag while NATS does not answer. */
 export type StreamFigures = {
@@ -23,7 +24,18 @@ const takenBucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 300, 1_800
 /** Registers the metrics under the brand's name. Labels are of the code's own closed lists, so their number is bounded. */
 export function createWebhookMetrics(registry: Registry, brand: string) {
   const make = metricMaker(registry, brand);
-  return { ...createFigureGauges(make), ...createStreamGauges(make), ...createTryMetrics(make) };
+  const gauges = { ...createFigureGauges(make), ...createStreamGauges(make) };
+  const [tries, mails] = [createTryMetrics(make), createMailMetrics(make)];
+  return {
+    ...gauges,
+    countTry: tries.count,
+    countMail: mails.count,
+    /** Shows every counter from the first moment on, at 0: the first failure is an increase, too. */
+    begin(environment: string): void {
+      tries.begin(environment);
+      mails.begin(environment);
+    },
+  };
 }
 
 type Maker = ReturnType<typeof metricMaker>;
@@ -136,7 +148,6 @@ function createTryMetrics({ counter, histogram }: Maker) {
   );
 
   return {
-    /** Shows every counter from the first moment on, at 0: the first failure is an increase, too. */
     begin(environment: string): void {
       for (const outcome of tryOutcomes) {
         for (const endpoint_class of ["healthy", "failing"]) tries.inc({ environment, outcome, endpoint_class }, 0);
@@ -145,7 +156,7 @@ function createTryMetrics({ counter, histogram }: Maker) {
       for (const because of ["GONE", "FAILING"]) disabled.inc({ environment, because }, 0);
     },
 
-    countTry(environment: string, seen: SeenTry): void {
+    count(environment: string, seen: SeenTry): void {
       const endpoint_class = seen.endpointClass;
       tries.inc({ environment, outcome: seen.outcome, endpoint_class });
       tryDuration.observe({ environment }, seen.durationMs / 1_000);
@@ -153,6 +164,25 @@ function createTryMetrics({ counter, histogram }: Maker) {
         takenAfter.observe({ environment, endpoint_class }, seen.takenAfterMs / 1_000);
       if (seen.exhausted) exhausted.inc({ environment });
       if (seen.disabledBecause !== null) disabled.inc({ environment, because: seen.disabledBecause });
+    },
+  };
+}
+
+const mailOutcomes: readonly Handover["kind"][] = ["taken", "refused", "failed"];
+
+function createMailMetrics({ counter }: Maker) {
+  const mails = counter(
+    "notice_mails_total",
+    "Mails of notices by what the mail server made of them; what failed is tried again.",
+    "outcome",
+  );
+  return {
+    begin(environment: string): void {
+      for (const outcome of mailOutcomes) mails.inc({ environment, outcome }, 0);
+    },
+
+    count(environment: string, outcome: Handover["kind"]): void {
+      mails.inc({ environment, outcome });
     },
   };
 }
