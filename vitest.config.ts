@@ -1,9 +1,14 @@
 import { defineConfig } from "vitest/config";
 
-// Run by "npm test" as it is and by "npm run test:long" with --mode long.
+// What each --mode runs: none is "npm test", long is "npm run test:long", screenshots is "npm run screenshots".
+const included: Readonly<Record<string, string[]>> = {
+  long: ["src/**/*.long.test.ts"],
+  screenshots: ["src/**/*.screenshots.ts"],
+};
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === "long" ? ["src/**/*.long.test.ts"] : ["{src,widget}/**/*.test.ts"],
+    include: included[mode] ?? ["{src,widget}/**/*.test.ts"],
     exclude: mode === "long" ? [] : ["**/*.long.test.ts"],
     globalSetup: "src/testing/test-run.ts",
     pool: "forks",

@@ -1,6 +1,7 @@
 /** Every state that a customer can see the widget in, and how a scene gets there. */
 import { type BrowserContextOptions, devices } from "playwright-core";
 import { expect } from "vitest";
+import { standInSession } from "../testing/checkout-stand-in.ts";
 import { WidgetScene, type WidgetStage } from "./widget-scene.ts";
 
 /** A state by the name of what the customer sees. */
@@ -102,12 +103,16 @@ const ways = {
 /** All states, in the order in which a customer may meet them. */
 export const widgetStates = Object.keys(ways) as WidgetState[];
 
+let opened = 0;
+
 /** Opens a page of this look and brings its widget into a state; the caller closes it. */
 export async function openInState(stage: WidgetStage, state: WidgetState, look: Look): Promise<WidgetScene> {
   const { locale, colorScheme } = look;
   const options: BrowserContextOptions = { ...windows[look.window], colorScheme, locale };
   const scene = await WidgetScene.open(stage, options);
-  scene.mountOptions = { ...scene.mountOptions, locale };
+  // One session has ten tokens, and there are more states than that.
+  opened += 1;
+  scene.mountOptions = { ...(await scene.sessionOptions(`${standInSession}${opened}`)), locale };
   scene.service.checkout.cardBrands = ["visa", "mastercard", "amex", "discover"];
   scene.merchantFiles.set("/", pageLike(scene, look));
   await scene.page.addInitScript(dress);
@@ -115,8 +120,11 @@ export async function openInState(stage: WidgetStage, state: WidgetState, look: 
   return scene;
 }
 
-function pay(scene: WidgetScene): Promise<void> {
-  return scene.payButton.click();
+/** Chromium sends a click by where the card frame was drawn last: on a page that has just scrolled it waits for two frames. */
+async function pay({ page, payButton }: WidgetScene): Promise<void> {
+  await payButton.scrollIntoViewIfNeeded();
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await payButton.click();
 }
 
 function pageLike(scene: WidgetScene, { locale }: Look) {
@@ -128,6 +136,7 @@ function pageLike(scene: WidgetScene, { locale }: Look) {
 
 /** What a merchant's page may look like around the widget; its policy allows no style elements. */
 function dress(): void {
+  if (window !== window.top) return;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`
     body { margin: 0; padding: 16px; background: light-dark(#f3f4f6, #0c0f15); }
