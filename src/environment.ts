@@ -61,7 +61,7 @@ export async function buildEnvironment(
     RoutingRuleEntity,
   ]);
   const http = new GatewayHttp();
-  const vault = openVault(config, { http, log });
+  const vault = openVault(config, { database, http, log });
   const connectors = buildConnectors(config, shared, { http, vault });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
@@ -116,7 +116,10 @@ export async function buildEnvironment(
 }
 
 /** The vault of this environment's mode. No connection is made before it is used. */
-function openVault({ vault, keys, name }: EnvironmentConfig, ways: { http: GatewayHttp; log: Logger }): CardVault {
+function openVault(
+  { vault, keys, name }: EnvironmentConfig,
+  ways: { database: Database; http: GatewayHttp; log: Logger },
+): CardVault {
   switch (vault.mode) {
     case "self_hosted": {
       const { origin, grpcAddress: address } = vault;

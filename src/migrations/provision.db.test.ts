@@ -75,6 +75,7 @@ describe("migrate()", () => {
       "008-work-list",
       "009-webhook-endpoints",
       "010-endpoint-notices",
+      "011-vault-sessions",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

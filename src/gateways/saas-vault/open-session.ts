@@ -1,5 +1,5 @@
 /** Asks the external vault for a session in which one page may tokenize a card: its grant is what the widget needs. */
-import { vaultGrantTimeoutMs, vaultTextCharactersMax } from "../../limits.ts";
+import { vaultGraceMs, vaultGrantTimeoutMs, vaultTextCharactersMax } from "../../limits.ts";
 import { DomainError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp } from "../gateway-http.ts";
@@ -7,11 +7,11 @@ import { readJsonObject } from "../gateway-http.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
 import { callVault, errorCodeOf } from "./vault-api.ts";
 
-// A page that submits at the last moment still needs the grant while its card is tokenized.
-const graceMs = 60_000;
+/** A session at the vault: the id that it is read by, and what the widget tokenizes a card with. */
+export type OpenedSession = { readonly vaultSession: string; readonly sdkAuthorization: string };
 
 /**
- * Gives the session's `sdkAuthorization`. Throws `unavailable` for everything else than a grant; why is logged, by status
+ * Opens it. Throws `unavailable` for everything else than a grant; why is logged, by status
  * and code. Asked for once: without its answer a session stays open at the vault, of which nobody has the grant.
  *
  * `storage_type: volatile` keeps the card for this payment only and needs no customer.
@@ -20,9 +20,9 @@ const graceMs = 60_000;
 export async function openVaultSession(
   parts: { http: GatewayHttp; settings: SaasVaultSettings; log: Logger; nowMs: () => number },
   session: { expiresAt: Date },
-): Promise<string> {
+): Promise<OpenedSession> {
   const { http, settings, log, nowMs } = parts;
-  const expiresInMs = session.expiresAt.getTime() + graceMs - nowMs();
+  const expiresInMs = session.expiresAt.getTime() + vaultGraceMs - nowMs();
   const reply = await callVault(http, settings, {
     path: "/v1/payment-method-sessions",
     body: {
@@ -36,9 +36,12 @@ export async function openVaultSession(
     log.warn({ reason: reply.reason }, "the card vault opened no session");
     throw unavailable();
   }
-  const grant = readJsonObject(reply)?.sdk_authorization;
+  const { id, sdk_authorization: grant } = readJsonObject(reply) ?? {};
+  const isSession = typeof id === "string" && /^[\w-]{1,128}$/.test(id);
   const isGrant = typeof grant === "string" && grant !== "" && grant.length <= vaultTextCharactersMax;
-  if (reply.status >= 200 && reply.status < 300 && isGrant) return grant;
+  if (reply.status >= 200 && reply.status < 300 && isSession && isGrant) {
+    return { vaultSession: id, sdkAuthorization: grant };
+  }
   log.warn({ status: reply.status, code: errorCodeOf(reply) }, "the card vault opened no session");
   throw unavailable();
 }

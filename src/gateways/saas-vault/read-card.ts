@@ -46,6 +46,33 @@ export function none(cause: "token_unusable" | "vault_unavailable", reason: stri
   return { type: "none", reply: { type: "neverSent", cause, reason } };
 }
 
+/**
+ * Where the session is read in which the token must have been made.
+ * https://api-reference.hyperswitch.io/v2/payment-method-session/payment-method-session--retrieve-v1 (2026)
+ */
+export function sessionPathOf(vaultSession: string): string {
+  return `/v1/payment-method-sessions/${vaultSession}`;
+}
+
+/** Why the token is not to be used in this session, or undefined where the session's own list has it. */
+export function refuseForeignToken(reply: GatewayReply, token: string): CardReading | undefined {
+  if (reply.type === "neverSent" && reply.cause === "stopped") return { type: "none", reply };
+  if (reply.type !== "answer")
+    return none("vault_unavailable", `the vault did not tell of the session: ${reply.reason}`);
+  const refusal = earlyRefusalOf(reply);
+  if (refusal === "the_card" || refusal === "the_request") return none("token_unusable", "the vault's session is over");
+  const listed = readJsonObject(reply)?.associated_payment_methods;
+  if (reply.status !== 200)
+    return none("vault_unavailable", `the vault did not tell of the session (HTTP ${reply.status})`);
+  const isOurs = Array.isArray(listed) && listed.some((method) => tokenOf(method) === token);
+  return isOurs ? undefined : none("token_unusable", "the token was made in another session");
+}
+
+function tokenOf(method: unknown): unknown {
+  const token = isObject(method) ? method.payment_method_token : undefined;
+  return isObject(token) ? token.data : undefined;
+}
+
 function cardOf(methodId: string, json: Readonly<Record<string, unknown>>): StoredCard {
   const data = isObject(json.payment_method_data) ? json.payment_method_data.card : undefined;
   const card = isObject(data) ? data : {};

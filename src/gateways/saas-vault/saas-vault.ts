@@ -1,26 +1,38 @@
 /** An external vault of Hyperswitch's kind as one environment's card vault: sessions by its API, cards by its proxy. */
 import { vaultLateMs, vaultReadTimeoutMs } from "../../limits.ts";
+import type { Database } from "../../platform/database.ts";
+import { decodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { CardVault, Forwarding, NewVaultSession, VaultObject } from "../card-vault.ts";
-import type { GatewayHttp } from "../gateway-http.ts";
+import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
 import { fillPath, findProxyDestination, type ProxyDestination } from "./destinations.ts";
 import { openVaultSession } from "./open-session.ts";
 import { planProxyBody } from "./proxy-body.ts";
-import { type CardReading, cardPathOf, none, readStoredCard, type StoredCard } from "./read-card.ts";
+import {
+  type CardReading,
+  cardPathOf,
+  none,
+  readStoredCard,
+  refuseForeignToken,
+  type StoredCard,
+  sessionPathOf,
+} from "./read-card.ts";
 import { readProxied } from "./read-proxied.ts";
+import { findVaultSession, forgetVaultSession, recordVaultSession } from "./session-book.ts";
 import { callVault } from "./vault-api.ts";
 
 /** What the vault is built from. The HTTP client is the gateways', and is closed by whoever opened it. */
 export type SaasVaultParts = {
+  readonly database: Database;
   readonly http: GatewayHttp;
   readonly settings: SaasVaultSettings;
   readonly log: Logger;
   readonly nowMs: () => number;
 };
 
-/** Nothing of it lasts here: the vault is asked each time. */
+/** All that lasts here is which of its sessions is whose. */
 export class SaasVault implements CardVault {
   readonly origin: string;
   // JSON bodies, and in them whole values only; the year is the one that its script was given, in four digits.
@@ -35,7 +47,8 @@ export class SaasVault implements CardVault {
 
   async describe(session: NewVaultSession): Promise<VaultObject> {
     const { publishableKey, profileId, sdkUrl } = this.#parts.settings;
-    const sdkAuthorization = await openVaultSession(this.#parts, session);
+    const { vaultSession, sdkAuthorization } = await openVaultSession(this.#parts, session);
+    await recordVaultSession(this.#parts.database, { sessionId: session.sessionId, vaultSession });
     return { mode: "saas", publishableKey, profileId, sdkAuthorization, sdkUrl };
   }
 
@@ -51,7 +64,8 @@ export class SaasVault implements CardVault {
     const body = planProxyBody(destination, request.body, card.parts);
     if (body.type === "refused") return refused(body.reason);
 
-    const timeoutMs = Math.max(1, request.timeoutMs - (this.#parts.nowMs() - startedMs));
+    const timeoutMs = request.timeoutMs - (this.#parts.nowMs() - startedMs);
+    if (timeoutMs <= 0) return { reply: noTimeLeft };
     const reply = await this.#send(request, {
       card,
       destination,
@@ -62,17 +76,43 @@ export class SaasVault implements CardVault {
     return { reply: readProxied(reply, card.shown?.last4), card: card.shown };
   }
 
-  /** Nothing to ask for: a volatile session's card is kept for a payment and then dropped by the vault itself. */
-  forget(): void {}
+  /** No token is taken for the session any more. A volatile card itself is dropped by the vault, which has no call for it. */
+  forget(sessionId: string): void {
+    forgetVaultSession(this.#parts.database, sessionId).catch((error: unknown) =>
+      this.#parts.log.warn({ err: error, sessionId }, "a session of the card vault was not forgotten"),
+    );
+  }
 
   close(): void {}
 
-  async #readCard({ token, timeoutMs, signal }: ForwardRequest): Promise<CardReading> {
-    const path = cardPathOf(token.expose());
-    if (path === undefined) return none("token_unusable", "the token is none of the external vault's");
+  /** What the token stands for, where it was made in this very session. */
+  async #readCard({ token, sessionId, timeoutMs, signal }: ForwardRequest): Promise<CardReading> {
     const { http, settings } = this.#parts;
+    const cardPath = cardPathOf(token.expose());
+    const record = await this.#findRecord(sessionId);
+    if (record === undefined) return none("vault_unavailable", "the session's record could not be read");
+    const { vaultSession } = record;
+    if (cardPath === undefined || vaultSession === undefined) {
+      return none("token_unusable", "the token is none of the external vault's, or its session is over");
+    }
     const limitMs = Math.min(vaultReadTimeoutMs, timeoutMs);
-    return readStoredCard(await callVault(http, settings, { path, timeoutMs: limitMs, signal }));
+    const [ofSession, ofCard] = await Promise.all(
+      [sessionPathOf(vaultSession), cardPath].map((path) =>
+        callVault(http, settings, { path, timeoutMs: limitMs, signal }),
+      ),
+    );
+    return refuseForeignToken(ofSession!, token.expose()) ?? readStoredCard(ofCard!);
+  }
+
+  /** Undefined where the database does not answer: a forward never throws, and nothing was sent. */
+  async #findRecord(sessionId: string): Promise<{ vaultSession: string | undefined } | undefined> {
+    const { database, log } = this.#parts;
+    try {
+      return { vaultSession: await findVaultSession(database, decodeId("ps", sessionId) ?? "") };
+    } catch (error) {
+      log.warn({ err: error, sessionId }, "the session's record of the card vault could not be read");
+      return undefined;
+    }
   }
 
   #send(
@@ -100,3 +140,9 @@ export class SaasVault implements CardVault {
 function refused(reason: string): ForwardReply {
   return { reply: { type: "neverSent", cause: "request_refused", reason } };
 }
+
+const noTimeLeft: GatewayReply = {
+  type: "neverSent",
+  cause: "vault_unavailable",
+  reason: "the vault took all of the attempt's time",
+};

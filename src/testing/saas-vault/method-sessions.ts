@@ -66,14 +66,26 @@ export function confirmSession(
     card_network: networkOf(String(number)),
   };
   const method = cards.confirm(session, stored, String(cvc));
-  const token = { type: "payment_method_session_token", data: method.token };
   return {
     status: 200,
-    body: {
-      ...describe(session),
-      associated_payment_methods: [{ payment_method_token: token, payment_method_type: "card" }],
-      payment_method_data: { card: shown(method) },
-    },
+    body: { ...describe(session), ...associated([method]), payment_method_data: { card: shown(method) } },
+  };
+}
+
+/** GET /v1/payment-method-sessions/{id}. */
+export function readSession(cards: StoredCards, id: string): VaultAnswer {
+  const found = cards.readSession(id);
+  if (found === undefined) return refusal(404, "HE_02", "Payment method session does not exist in our records");
+  if (found.session.expiresAt.getTime() <= Date.now()) return refusal(400, "IR_24", "The session has expired");
+  return { status: 200, body: { ...describe(found.session), ...associated(found.methods) } };
+}
+
+function associated(methods: readonly PaymentMethod[]): Json {
+  return {
+    associated_payment_methods: methods.map(({ token }) => ({
+      payment_method_token: { type: "payment_method_session_token", data: token },
+      payment_method_type: "card",
+    })),
   };
 }
 

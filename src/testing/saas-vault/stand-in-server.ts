@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { GatewayHttp } from "../../gateways/gateway-http.ts";
-import { confirmSession, openSession, readMethod } from "./method-sessions.ts";
+import { confirmSession, openSession, readMethod, readSession } from "./method-sessions.ts";
 import type { ProxiedRequest, VaultFault, VaultOperation, VaultRecord, VaultStandInOptions } from "./orders.ts";
 import { proxy, readProxied } from "./proxy-call.ts";
 import { StoredCards } from "./stored-cards.ts";
@@ -77,9 +77,11 @@ export class VaultStandIn {
         (body ? execute(body) : refusal(400, "IR_06", "Json deserialize error")),
     });
     const [, confirmed] = /^\/v1\/payment-method-sessions\/(\w+)\/confirm$/.exec(path) ?? [];
-    const [, read] = /^\/v1\/payment-methods\/(\w+)$/.exec(path) ?? [];
-    if (method === "GET" && read !== undefined) {
-      const execute = async () => refuseStranger(headers, this.#account) ?? readMethod(this.#cards, read);
+    const [, kind, read = ""] = /^\/v1\/payment-method(s|-sessions)\/(\w+)$/.exec(path) ?? [];
+    if (method === "GET" && kind !== undefined) {
+      const execute = async () =>
+        refuseStranger(headers, this.#account) ??
+        (kind === "s" ? readMethod(this.#cards, read) : readSession(this.#cards, read));
       return { operation: "read", execute };
     }
     if (method !== "POST") return undefined;

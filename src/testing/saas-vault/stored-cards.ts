@@ -49,6 +49,12 @@ export class StoredCards {
     return session?.clientSecret === clientSecret ? session : undefined;
   }
 
+  /** For the account's own server, which needs no secret of the session. */
+  readSession(id: string): { session: MethodSession; methods: readonly PaymentMethod[] } | undefined {
+    const session = this.#sessions.get(id);
+    return session && { session, methods: this.#methods.filter((method) => method.session === session) };
+  }
+
   confirm(session: MethodSession, card: VaultedCard, cvc: string): PaymentMethod {
     const method = { id: idOf("12345_pm"), token: idOf("token"), session, card, cvc };
     this.#methods.push(method);
