@@ -1,0 +1,91 @@
+/** A merchant's page with nothing but the widget, in front of the real service: it notes at its server what the callbacks say. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type { DemoFile } from "../demo/demo-file.ts";
+import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+
+/** One callback of a page, over all its reloads. */
+export type ToldCallback = { readonly name: string; readonly result: unknown };
+
+// Any browser can send this, and does so until it has arrived; a test's own functions reach only some browsers.
+const pageScript = `
+  const options = JSON.parse(document.getElementById("options").textContent);
+  const post = (body) =>
+    fetch("/told/" + options.sessionId, { method: "POST", body, keepalive: true }).catch(() => setTimeout(post, 500, body));
+  const tell = (name) => (result = null) => post(JSON.stringify({ name, result }));
+  const names = ["onReady", "onError", "onPending", "onSuccess", "onDeclined", "onExpired"];
+  const callbacks = Object.fromEntries(names.map((name) => [name, tell(name)]));
+  const start = () => Switchyard.mount({ container: "#card", ...options, ...callbacks });
+  let widget = location.search === "?later" ? undefined : start();
+`;
+
+/** Sells the same thing at a page for each session. */
+export class PlainShop {
+  readonly api: ApiCheckout;
+  readonly #apiBase: string;
+  readonly #server: Server;
+  readonly #sessions = new Map<string, OpenedSession>();
+  readonly #told = new Map<string, ToldCallback[]>();
+
+  private constructor(file: DemoFile, apiBase: string) {
+    this.#apiBase = apiBase;
+    this.api = new ApiCheckout(file);
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  /** On a loopback address, which is another site than the service's and the vault's name. */
+  static async start(file: DemoFile, apiBase = file.connectOrigin): Promise<PlainShop> {
+    const shop = new PlainShop(file, apiBase);
+    shop.#server.listen(0, "127.0.0.1");
+    await once(shop.#server, "listening");
+    return shop;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** A session of its own, and the page that shows it. */
+  async sell(): Promise<{ readonly session: OpenedSession; readonly url: string }> {
+    const session = await this.api.open();
+    this.#sessions.set(session.sessionId, session);
+    this.#told.set(session.sessionId, []);
+    return { session, url: `${this.origin}/${session.sessionId}` };
+  }
+
+  /** What the session's pages have been told, in order. */
+  toldOf({ sessionId }: Pick<OpenedSession, "sessionId">): readonly ToldCallback[] {
+    return this.#told.get(sessionId) ?? [];
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? "/", "http://shop").pathname;
+    const session = this.#sessions.get(path.slice(1));
+    if (path.startsWith("/told/")) {
+      this.#told.get(path.slice("/told/".length))?.push((await json(request)) as ToldCallback);
+      response.writeHead(204).end();
+    } else if (path === "/page.js") {
+      response.writeHead(200, { "Content-Type": "text/javascript" }).end(pageScript);
+    } else if (session !== undefined) {
+      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+      response.end(this.#page(session));
+    } else {
+      response.writeHead(404).end();
+    }
+  }
+
+  #page({ sessionId, clientSecret, vault }: OpenedSession): string {
+    const apiBase = this.#apiBase;
+    const options = JSON.stringify({ apiBase, sessionId, clientSecret, vault }).replaceAll("<", "\\u003c");
+    return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+      <title>Shop</title><div id="card"></div><script type="application/json" id="options">${options}</script>
+      <script src="${apiBase}/widget/v1/widget.js"></script><script src="/page.js"></script></html>`;
+  }
+}
