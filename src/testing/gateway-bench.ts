@@ -3,7 +3,7 @@ import type { AuthorizeRequest, ChangingCall, Connector, Credentials, Hold } fro
 import { GatewayHttp } from "../gateways/gateway-http.ts";
 import type { ConnectorParts } from "../gateways/sandbox/connector-parts.ts";
 import { startSandbox } from "../gateways/sandbox/main.ts";
-import { openSpecs, type SpecAnswer, type SpecName } from "../gateways/testing/gateway-spec.ts";
+import { type GatewaySpec, openSpecs, type SpecAnswer, type SpecName } from "../gateways/testing/gateway-spec.ts";
 import type { SpecRequest } from "../gateways/testing/spec-operation.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "./forwarder.ts";
@@ -118,18 +118,21 @@ function paymentMaker() {
   });
 }
 
-/** Collects what the gateway's specification does not know; nothing where there is none. */
+/** Keeps what was sent and answered, to be held against the gateway's specification in the end: compiling it takes seconds. */
 function judgeOf({ specs, unlisted }: Pick<BenchSubject, "specs" | "unlisted">) {
   const spec = specs && openSpecs(specs);
-  const problems = new Set<string>();
-  const judge = (about: SpecRequest | SpecAnswer, judged: () => readonly string[] | undefined) => {
-    if (unlisted?.some((one) => one.test(titleOf(about)))) return;
-    for (const problem of judged() ?? []) problems.add(problem);
-  };
+  const judgements: ((spec: GatewaySpec) => readonly string[])[] = [];
+  const isJudged = (about: SpecRequest | SpecAnswer) =>
+    spec !== undefined && !unlisted?.some((one) => one.test(titleOf(about)));
   return {
-    request: (request: SpecRequest) => judge(request, () => spec?.requestProblems(request)),
-    answer: (answer: SpecAnswer) => judge(answer, () => spec?.answerProblems(answer)),
+    request(request: SpecRequest) {
+      if (isJudged(request)) judgements.push((judge) => judge.requestProblems(request));
+    },
+    answer(answer: SpecAnswer) {
+      if (isJudged(answer)) judgements.push((judge) => judge.answerProblems(answer));
+    },
     throwProblems() {
+      const problems = new Set(spec === undefined ? [] : judgements.flatMap((judged) => judged(spec)));
       if (problems.size > 0) throw new Error(`Against the specification:\n${[...problems].join("\n")}`);
     },
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayReply } from "../gateway-http.ts";
 import { withShared } from "../testing/gateway-spec.ts";
-import { isKept, readCapture, readConfirmation, readNewIntent, readPaymentMethod, readVoid } from "./answers.ts";
+import { isKeptError, readCapture, readConfirmation, readNewIntent, readPaymentMethod, readVoid } from "./answers.ts";
 import { readRecord, readSearch } from "./payment-intent.ts";
 
 type Sample = Readonly<Record<string, unknown>>;
@@ -14,11 +14,12 @@ const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
   body: Buffer.from(JSON.stringify(body)),
 });
 
-describe("isKept()", () => {
-  it("tells an answer that Stripe repeats for its key from a new one, and from none", () => {
-    expect(isKept(reply({}, 500, { "idempotent-replayed": "true" }))).toBe(true);
-    expect(isKept(reply({}, 500))).toBe(false);
-    expect(isKept({ type: "noAnswer", timedOut: true, reason: "" })).toBe(false);
+describe("isKeptError()", () => {
+  it("tells an error that Stripe repeats for its key from a new one, and from an answer that it repeats", () => {
+    expect(isKeptError(reply({}, 500, { "idempotent-replayed": "true" }))).toBe(true);
+    expect(isKeptError(reply({}, 500))).toBe(false);
+    expect(isKeptError(reply({}, 200, { "idempotent-replayed": "true" }))).toBe(false);
+    expect(isKeptError({ type: "noAnswer", timedOut: true, reason: "" })).toBe(false);
   });
 });
 
@@ -46,6 +47,11 @@ withShared<{ resources: Record<"payment_intent" | "payment_method" | "charge", S
         const method = { ...resources.payment_method, metadata };
         expect(readPaymentMethod(reply(method), attempt)).toEqual({ type: "ready", id: resources.payment_method.id });
         expect(readPaymentMethod(reply(resources.payment_method), attempt)).toMatchObject({ type: "unknown" });
+        const notAllowed = refused({ type: "invalid_request_error" });
+        expect(readPaymentMethod(notAllowed, attempt)).toMatchObject({
+          type: "notProcessed",
+          cause: "credentials_refused",
+        });
         expect(readNewIntent(reply(resources.payment_intent), attempt)).toMatchObject({ type: "unknown" });
       });
 
@@ -114,7 +120,8 @@ withShared<{ resources: Record<"payment_intent" | "payment_method" | "charge", S
         expect(told(captured)).toEqual({ type: "captured", gatewayReference });
         expect(told(intent({ status: "canceled" }))).toEqual({ type: "voided" });
         expect(told({ ...failed, latest_charge: resources.charge })).toMatchObject({ type: "declined", stop: "none" });
-        expect(told(intent({ last_payment_error: null }))).toMatchObject({ type: "cannotTell" });
+        expect(told(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
+        expect(told(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "cannotTell" });
         expect(told(intent({ status: "processing" }))).toMatchObject({ type: "cannotTell" });
         expect(told({ ...held, metadata: {} })).toMatchObject({ type: "cannotTell" });
       });

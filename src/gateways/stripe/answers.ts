@@ -40,7 +40,8 @@ export function readPaymentMethod(reply: GatewayReply, attempt: AttemptAtGateway
   if (reply.status === 402 && error?.type === "card_error" && error.payment_intent === undefined) {
     return classifyDecline(declines, codeOf(error));
   }
-  return refusedOrUntrusted(reply.status, error);
+  // How Stripe tells an account that it may not send card numbers is not documented; reports of it name this status too.
+  return refusedOrUntrusted(reply.status === 402 ? 403 : reply.status, error);
 }
 
 /** The payment intent without money. */
@@ -109,9 +110,9 @@ export function isCapturedWhole(intent: PaymentIntent): boolean {
   return intent.status === "succeeded" && intent.amount_received === intent.amount;
 }
 
-/** Whether an answer is the one that Stripe keeps for its idempotency key and will give to every repeat. */
-export function isKept(reply: GatewayReply): boolean {
-  return reply.type === "answer" && reply.headers["idempotent-replayed"] === "true";
+/** Whether an answer is an error of Stripe's own that it keeps for the idempotency key and will give to every repeat. */
+export function isKeptError(reply: GatewayReply): boolean {
+  return reply.type === "answer" && reply.status >= 500 && reply.headers["idempotent-replayed"] === "true";
 }
 
 /** The intent that an answer is about: the answer itself, or the one in the error "unexpected state". */

@@ -38,7 +38,8 @@ export class StripeApi {
 
   get(call: GatewayCall, path: string, query: Form = {}): Promise<GatewayReply> {
     const { timeoutMs, signal } = call;
-    const url = `${this.#origin}${path}?${encode(query)}`;
+    const search = encode(query);
+    const url = this.#origin + path + (search === "" ? "" : `?${search}`);
     return this.#http.send({ method: "GET", url, headers: headersOf(call), timeoutMs, signal });
   }
 

@@ -26,7 +26,7 @@ import type { GatewayReply } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import {
   type Confirmed,
-  isKept,
+  isKeptError,
   type Prepared,
   readCapture,
   readConfirmation,
@@ -78,6 +78,9 @@ export class StripeConnector implements Connector {
       return { outcome: whyUnconfirmed(method, intent), card };
     }
     const attempt = { ...request, gatewayReference: intent.id };
+    if (left().timeoutMs < call.timeoutMs * leastLeft) {
+      return { outcome: { ...tooLate, gatewayReference: intent.id }, card };
+    }
     const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
       key: call.idempotencyKey,
       form: { payment_method: method.id, error_on_requires_action: "true", "expand[0]": "latest_charge" },
@@ -90,7 +93,7 @@ export class StripeConnector implements Connector {
     const left = sharedDeadline(call);
     const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
-    if (answer.type !== "unknown" || !isKept(reply)) return answer;
+    if (answer.type !== "unknown" || !isKeptError(reply)) return answer;
     // Stripe would give its first error to every repeat of this key. Where the hold is untouched, another key captures it,
     // and no second time: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
     const record = await this.lookUp(left(), hold);
@@ -160,8 +163,8 @@ export class StripeConnector implements Connector {
     const intent = readNewIntent(reply, attempt);
     if (intent.type === "ready") return this.#cancel(left(), attempt, intent.id);
     // An error that is kept for the key, or that refuses the request as such: no confirmation ever had a name to use.
-    if (isKept(reply) && intent.type === "unknown") return { type: "absent" };
-    if (intent.type === "notProcessed" && intent.cause === "request_refused") return { type: "absent" };
+    const isRefused = intent.type === "notProcessed" && reply.type === "answer" && reply.status === 400;
+    if (isKeptError(reply) || isRefused) return { type: "absent" };
     return readVoid(reply, attempt);
   }
 
@@ -189,6 +192,15 @@ export class StripeConnector implements Connector {
     });
   }
 }
+
+// Sent in the last tenth of its time, a confirmation would mostly leave a hold to be given back (1 s of the usual 10 s).
+const leastLeft = 0.1;
+
+const tooLate = {
+  type: "unknown",
+  kind: "TIMEOUT",
+  reason: "preparing the payment left no time to confirm it",
+} as const;
 
 /** Of two preparations, one or both failed: the answer that says most. Without a confirmation nothing can be held. */
 function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {

@@ -42,7 +42,7 @@ export function readSearch(reply: GatewayReply, attempt: AttemptAtGateway): Look
   const found = foundIntents(reply);
   if (found === undefined) return notTold(reply.status);
   const states = found.map((intent) => stateOf(intent, attempt));
-  const order = ["captured", "held", "heldOther", "cannotTell", "voided", "declined"];
+  const order = ["captured", "held", "heldOther", "cannotTell", "voided", "declined", "absent"];
   const [first] = states.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
   // "Don't use search in read-after-write flows" (https://docs.stripe.com/search, 2026): nothing found is no proof.
   return first ?? { type: "cannotTell", reason: "the gateway's search, which lags behind, finds no such payment" };
@@ -79,11 +79,12 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
   }
 }
 
-/** Without an error in it, its confirmation may be under way or still to come. */
+/** Nothing is held by one that was never confirmed; a confirmation may still come, and be refused once it is cancelled. */
 function stateOfUnconfirmed({ status, last_payment_error: error, latest_charge: charge }: Json): LookUpAnswer {
+  if (status === "requires_payment_method" && error === null) return { type: "absent" };
   if (status === "requires_payment_method" && isObject(error))
     return judgeDecline(error, isObject(charge) ? charge : undefined);
-  return { type: "cannotTell", reason: "the gateway has the payment on record, and nothing that happened to it" };
+  return { type: "cannotTell", reason: "the gateway has the payment under way" };
 }
 
 function notTold(status: number): LookUpAnswer {
