@@ -45,6 +45,40 @@ describe("readConfig()", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
+  it("asks for nothing of our own vault where an external one is used, and takes each environment's own", () => {
+    const { SWITCHYARD_VAULT_ORIGIN, SWITCHYARD_VAULT_GRPC_ADDRESS, ...others } = variables;
+    const saas = {
+      SWITCHYARD_TEST_VAULT_MODE: "saas",
+      SWITCHYARD_TEST_VAULT_API_BASE: "https://sandbox.vault.example",
+      SWITCHYARD_TEST_VAULT_API_KEY: "snd_0123456789abcdef",
+      SWITCHYARD_TEST_VAULT_PUBLISHABLE_KEY: "pk_snd_0123456789abcdef",
+      SWITCHYARD_TEST_VAULT_PROFILE_ID: "pro_0123456789",
+      SWITCHYARD_TEST_VAULT_SDK_URL: "https://js.vault.example/card.js",
+    };
+    const vaultOf = (given: Record<string, string>) => readConfig(["edge"], given).service?.environments[0]?.vault;
+    expect(vaultOf({ ...others, ...saas })).toMatchObject({ mode: "saas", profileId: "pro_0123456789" });
+    expect(vaultOf(variables)).toEqual({
+      mode: "self_hosted",
+      origin: SWITCHYARD_VAULT_ORIGIN,
+      grpcAddress: SWITCHYARD_VAULT_GRPC_ADDRESS,
+    });
+    const ownSite = { ...others, ...saas, SWITCHYARD_TEST_VAULT_SDK_URL: "https://pay.example/card.js" };
+    expect(() => vaultOf(ownSite)).toThrow("SWITCHYARD_TEST_VAULT_SDK_URL must be");
+  });
+
+  it("says once what both environments lack", () => {
+    const { SWITCHYARD_VAULT_ORIGIN: _, ...others } = variables;
+    const both = { ...others, SWITCHYARD_ENVIRONMENTS: "test,live" };
+    const lines = (() => {
+      try {
+        return String(readConfig(["edge"], both));
+      } catch (error) {
+        return (error as Error).message;
+      }
+    })().split("\n");
+    expect(lines.filter((line) => line.includes("SWITCHYARD_VAULT_ORIGIN"))).toHaveLength(1);
+  });
+
   it("serves metrics where a port is set, and nowhere else", () => {
     const on = (port: string) => readConfig(["worker"], { ...variables, SWITCHYARD_METRICS_PORT: port }).service;
     expect(on("9464")?.metricsPort).toBe(9464);

@@ -117,7 +117,7 @@ export const explanations = {
   ),
   internal: ours("A bug of ours. Repeat once; if it stays, report the `requestId`, by which the log names the cause."),
   unavailable: ours(
-    "With `Retry-After: 1`. The database cannot be reached or is restarting. Repeat, with growing pauses.",
+    "With `Retry-After: 1`. The database cannot be reached or is restarting, or the external card vault opens no session for a payment. Repeat, with growing pauses.",
   ),
   deadline_exceeded: ours(
     "The answer took longer than the caller allowed, on gRPC and Connect. The work may have been done: ask, or repeat with the same `Idempotency-Key`.",
