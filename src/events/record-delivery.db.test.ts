@@ -47,8 +47,33 @@ describe("recordTry()", () => {
       return Promise.all(claimed.map((delivery) => recordFailure(delivery)));
     });
     expect(written.every(({ recorded }) => recorded)).toBe(true);
-    const health = await bed.rows("SELECT failures_in_row, in_flight_max FROM endpoint WHERE id = $1", [endpoint_id]);
-    expect(health).toEqual([{ failures_in_row: 64, in_flight_max: 1 }]);
+    const [health] = await bed.rows("SELECT failures_in_row, in_flight_max FROM endpoint WHERE id = $1", [endpoint_id]);
+    expect(health).toEqual({ failures_in_row: 5, in_flight_max: 1 });
+  });
+
+  it("takes posts that fail together for one outage: the breaker opens for its first pause, a probe lengthens it", async () => {
+    const claimed = await claimAll({ merchants: 1, dueEach: 64 });
+    const { endpoint_id } = claimed[0]!;
+    const pauseMs = async () => {
+      const sql = "SELECT extract(epoch FROM probe_at - app.clock())::float8 * 1000 AS ms FROM endpoint WHERE id = $1";
+      return (await bed.rows<{ ms: number }>(sql, [endpoint_id]))[0]!.ms;
+    };
+    for (const delivery of claimed) await recordFailure(delivery);
+    expect(await pauseMs()).toBeLessThanOrEqual(5_000);
+    for (const [past, next] of [
+      ["6 seconds", 10_000],
+      ["17 seconds", 20_000],
+    ] as const) {
+      await bed.setClockAhead(past);
+      const leaseToken = bed.context.entropy.uuid();
+      const where = { endpointIds: [endpoint_id], merchantIds: [] };
+      const [probe, ...others] = await claimDeliveries(bed.context.database, { leaseToken, limit: 9, where });
+      expect(others).toEqual([]);
+      await recordFailure(probe!);
+      expect(await pauseMs()).toBeLessThanOrEqual(next);
+      expect(await pauseMs()).toBeGreaterThan(next / 2);
+    }
+    await bed.setClockAhead("0 seconds");
   });
 
   it("says of one 410 among many at once that it has disabled the endpoint", async () => {

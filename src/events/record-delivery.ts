@@ -25,7 +25,13 @@ export type RecordedTry = {
 };
 
 /** A delivery as whoever claimed it names it. */
-export type Leased = { readonly event_id: string; readonly endpoint_id: string; readonly lease_token: string };
+export type Leased = {
+  readonly event_id: string;
+  readonly endpoint_id: string;
+  readonly lease_token: string;
+  /** The endpoint's breaker was open when it was claimed. */
+  readonly is_probe: boolean;
+};
 
 /** Keeps one try of a delivery, with what the endpoint answered. */
 export const insertDeliveryAttempt: Statement = {
@@ -65,13 +71,17 @@ const recordSuccess: Statement = {
          SELECT true AS recorded, NULL AS "disabledBecause", ended_at AS "takenAt" FROM mine`,
 };
 
+// The breaker has opened since this post was claimed: it met the same outage as those that opened it.
+const metTheSame = "(e.probe_at IS NOT NULL AND NOT $12)";
+
 // What the endpoint is disabled for by this try, if it is.
 const disablesBecause = `CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $11 THEN 'GONE'
   WHEN e.failing_since < mine.recorded_at - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING' END`;
 
 /**
  * The breaker opens at 5 failures in a row and then lets one probe through after 5 s, 10 s, 20 s … at most 5 minutes:
- * long enough to leave a dead host alone, short enough for one that comes back.
+ * long enough to leave a dead host alone, short enough for one that comes back. Posts that were under way when it opened
+ * do not count: a moment's outage that a whole window meets is one failure too many, not sixty.
  * 5 days without a success in at least 10 tries disable: longer than any delivery's own schedule. Only what is posted to
  * is disabled: an endpoint with a new URL does not pay for what its old one answers. The owner's notice
  * (endpoint-notices.ts) is a part of the disabling and has the try's id.
@@ -90,9 +100,9 @@ const recordFailure: Statement = {
          ), ${logTry}, health AS (
            UPDATE endpoint e
            SET in_flight_max = greatest(1, e.in_flight_max / 2),
-               failures_in_row = e.failures_in_row + 1,
+               failures_in_row = e.failures_in_row + CASE WHEN ${metTheSame} THEN 0 ELSE 1 END,
                failing_since = coalesce(e.failing_since, mine.recorded_at),
-               probe_at = CASE WHEN e.failures_in_row >= 4 THEN mine.recorded_at +
+               probe_at = CASE WHEN ${metTheSame} THEN e.probe_at WHEN e.failures_in_row >= 4 THEN mine.recorded_at +
                  least(300, 5 * 2 ^ least(e.failures_in_row - 4, 10)) * interval '1 second' END,
                status = CASE WHEN ${disablesBecause} IS NULL THEN e.status ELSE 'DISABLED' END,
                disabled_at = CASE WHEN ${disablesBecause} IS NULL THEN e.disabled_at ELSE mine.recorded_at END,
@@ -125,6 +135,7 @@ export async function recordTry(
           ...values,
           verdict.next.kind === "retry" ? verdict.next.pauseMs : null,
           verdict.gone,
+          claimed.is_probe,
         ]);
   return rows[0] ?? { recorded: false, disabledBecause: null, takenAt: null };
 }
