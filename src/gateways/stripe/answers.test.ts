@@ -23,115 +23,140 @@ describe("isKeptError()", () => {
   });
 });
 
-withShared<{ resources: Record<"payment_intent" | "payment_method" | "charge", Sample> }>(
-  "stripe-fixtures",
-  ({ resources }) => {
-    const metadata = { attempt_id: "att_1" };
-    const intent = (change: Sample = {}) => ({ ...resources.payment_intent, metadata, ...change });
-    const held = intent({ status: "requires_capture", amount_capturable: 1099 });
-    const captured = intent({ status: "succeeded", amount_received: 1099 });
-    const declined = {
-      type: "card_error",
-      code: "card_declined",
-      decline_code: "insufficient_funds",
-      charge: resources.charge.id,
-    };
-    const failed = intent({ status: "requires_payment_method", last_payment_error: declined });
-    const refused = (error: Sample, status = 402) => reply({ error }, status);
-    const inState = (state: Sample) =>
-      refused({ type: "invalid_request_error", code: "payment_intent_unexpected_state", payment_intent: state }, 400);
+type Resources = Readonly<Record<"payment_intent" | "payment_method" | "charge", Sample>>;
 
-    describe("Stripe's own samples, as answers", () => {
-      it("are ready to be confirmed", () => {
-        expect(readNewIntent(reply(intent()), attempt)).toEqual({ type: "ready", id: resources.payment_intent.id });
-        const method = { ...resources.payment_method, metadata };
-        expect(readPaymentMethod(reply(method), attempt)).toEqual({ type: "ready", id: resources.payment_method.id });
-        expect(readPaymentMethod(reply(resources.payment_method), attempt)).toMatchObject({ type: "unknown" });
-        const notAllowed = refused({ type: "invalid_request_error" });
-        expect(readPaymentMethod(notAllowed, attempt)).toMatchObject({
-          type: "notProcessed",
-          cause: "credentials_refused",
-        });
-        expect(readNewIntent(reply(resources.payment_intent), attempt)).toMatchObject({ type: "unknown" });
-      });
+const refused = (error: Sample, status = 402) => reply({ error }, status);
+const inState = (state: Sample) =>
+  refused({ type: "invalid_request_error", code: "payment_intent_unexpected_state", payment_intent: state }, 400);
 
-      it("are a hold for exactly our amount, and nothing else is", () => {
-        const gatewayReference = resources.payment_intent.id;
-        const outcome = (body: object) => readConfirmation(reply(body), attempt);
-        expect(outcome(held)).toEqual({ type: "outcome", outcome: { type: "held", gatewayReference } });
-        for (const change of [
-          { amount_capturable: 1098 },
-          { amount: 1098 },
-          { currency: "eur" },
-          { currency: "USD" },
-          { status: "processing" },
-          { status: "succeeded" },
-          { object: "charge" },
-        ]) {
-          expect(outcome({ ...held, ...change })).toMatchObject({ outcome: { type: "unknown" } });
-        }
-      });
+/** Stripe's samples in the states of our attempt. */
+function samplesOf(resources: Resources) {
+  const metadata = { attempt_id: "att_1" };
+  const intent = (change: Sample = {}) => ({ ...resources.payment_intent, metadata, ...change });
+  const declined = {
+    type: "card_error",
+    code: "card_declined",
+    decline_code: "insufficient_funds",
+    charge: resources.charge.id,
+  };
+  return {
+    resources,
+    metadata,
+    intent,
+    declined,
+    held: intent({ status: "requires_capture", amount_capturable: 1099 }),
+    captured: intent({ status: "succeeded", amount_received: 1099 }),
+    failed: intent({ status: "requires_payment_method", last_payment_error: declined }),
+  };
+}
 
-      it("are a decline when the customer would have to act", () => {
-        expect(readConfirmation(reply(intent({ status: "requires_action" })), attempt)).toMatchObject({
-          outcome: { type: "declined", stop: "authentication_required" },
-        });
-      });
+type Samples = ReturnType<typeof samplesOf>;
 
-      it("are a decline with its charge, and one to be judged without it", () => {
-        const withCharge = { ...failed, latest_charge: { ...resources.charge, outcome: { type: "issuer_declined" } } };
-        expect(readConfirmation(refused({ ...declined, payment_intent: withCharge }), attempt)).toMatchObject({
-          type: "outcome",
-          outcome: { type: "declined", declineCode: "insufficient_funds", stop: "none" },
-        });
-        expect(readConfirmation(refused({ ...declined, payment_intent: failed }), attempt)).toMatchObject({
-          type: "unjudged",
-        });
-        expect(readConfirmation(refused(declined), attempt)).toMatchObject({ outcome: { type: "unknown" } });
-      });
+withShared<{ resources: Resources }>("stripe-fixtures", ({ resources }) => {
+  describe("Stripe's own samples, as answers", () => {
+    const samples = samplesOf(resources);
+    describePreparation(samples);
+    describeConfirmation(samples);
+    describeSettling(samples);
+    describeLookUp(samples);
+  });
+});
 
-      it("hold nothing for certain when the payment was cancelled before, and in no other unexpected state", () => {
-        const state = (status: string) => readConfirmation(inState(intent({ status })), attempt);
-        expect(state("canceled")).toMatchObject({ outcome: { type: "notProcessed", cause: "request_refused" } });
-        expect(state("requires_capture")).toMatchObject({ outcome: { type: "unknown" } });
-      });
-
-      it("are a capture of the whole amount, also where it had been made before", () => {
-        expect(readCapture(reply(captured), attempt)).toEqual({ type: "done" });
-        expect(readCapture(inState(captured), attempt)).toEqual({ type: "done" });
-        expect(readCapture(reply({ ...captured, amount_received: 1 }), attempt)).toMatchObject({ type: "unknown" });
-        expect(readCapture(inState(intent({ status: "canceled" })), attempt)).toMatchObject({ definitive: true });
-        const expired = { type: "invalid_request_error", code: "charge_expired_for_capture", payment_intent: held };
-        expect(readCapture(refused(expired, 400), attempt)).toMatchObject({ type: "refused", definitive: true });
-      });
-
-      it("are a void, or the word that it came too late", () => {
-        expect(readVoid(reply(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
-        expect(readVoid(inState(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
-        expect(readVoid(inState(captured), attempt)).toEqual({ type: "alreadyCaptured" });
-        expect(readVoid(reply(held), attempt)).toMatchObject({ type: "unknown" });
-      });
-
-      it("are what a look-up tells, by id", () => {
-        const gatewayReference = resources.payment_intent.id;
-        const told = (body: object) => readRecord(reply(body), attempt);
-        expect(told(held)).toEqual({ type: "held", gatewayReference });
-        expect(told({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
-        expect(told(captured)).toEqual({ type: "captured", gatewayReference });
-        expect(told(intent({ status: "canceled" }))).toEqual({ type: "voided" });
-        expect(told({ ...failed, latest_charge: resources.charge })).toMatchObject({ type: "declined", stop: "none" });
-        expect(told(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
-        expect(told(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "cannotTell" });
-        expect(told(intent({ status: "processing" }))).toMatchObject({ type: "cannotTell" });
-        expect(told({ ...held, metadata: {} })).toMatchObject({ type: "cannotTell" });
-      });
-
-      it("are what a search tells: a capture before a hold, a hold before what ended, and nothing proves nothing", () => {
-        const told = (...data: object[]) => readSearch(reply({ object: "search_result", data }), attempt).type;
-        expect(told(failed, held, captured)).toBe("captured");
-        expect(told(intent({ status: "canceled" }), held)).toBe("held");
-        expect(told()).toBe("cannotTell");
-      });
+function describePreparation({ resources, metadata, intent }: Samples): void {
+  it("are ready to be confirmed", () => {
+    expect(readNewIntent(reply(intent()), attempt)).toEqual({ type: "ready", id: resources.payment_intent.id });
+    const method = { ...resources.payment_method, metadata };
+    expect(readPaymentMethod(reply(method), attempt)).toEqual({ type: "ready", id: resources.payment_method.id });
+    expect(readPaymentMethod(reply(resources.payment_method), attempt)).toMatchObject({ type: "unknown" });
+    const notAllowed = refused({ type: "invalid_request_error" });
+    expect(readPaymentMethod(notAllowed, attempt)).toMatchObject({
+      type: "notProcessed",
+      cause: "credentials_refused",
     });
-  },
-);
+    expect(readNewIntent(reply(resources.payment_intent), attempt)).toMatchObject({ type: "unknown" });
+  });
+}
+
+function describeConfirmation({ resources, intent, declined, held, failed }: Samples): void {
+  it("are a hold for exactly our amount, and nothing else is", () => {
+    const gatewayReference = resources.payment_intent.id;
+    const outcome = (body: object) => readConfirmation(reply(body), attempt);
+    expect(outcome(held)).toEqual({ type: "outcome", outcome: { type: "held", gatewayReference } });
+    for (const change of [
+      { amount_capturable: 1098 },
+      { amount: 1098 },
+      { currency: "eur" },
+      { currency: "USD" },
+      { status: "processing" },
+      { status: "succeeded" },
+      { object: "charge" },
+    ]) {
+      expect(outcome({ ...held, ...change })).toMatchObject({ outcome: { type: "unknown" } });
+    }
+  });
+
+  it("are a decline when the customer would have to act", () => {
+    expect(readConfirmation(reply(intent({ status: "requires_action" })), attempt)).toMatchObject({
+      outcome: { type: "declined", stop: "authentication_required" },
+    });
+  });
+
+  it("are a decline with its charge, and one to be judged without it", () => {
+    const withCharge = { ...failed, latest_charge: { ...resources.charge, outcome: { type: "issuer_declined" } } };
+    expect(readConfirmation(refused({ ...declined, payment_intent: withCharge }), attempt)).toMatchObject({
+      type: "outcome",
+      outcome: { type: "declined", declineCode: "insufficient_funds", stop: "none" },
+    });
+    expect(readConfirmation(refused({ ...declined, payment_intent: failed }), attempt)).toMatchObject({
+      type: "unjudged",
+    });
+    expect(readConfirmation(refused(declined), attempt)).toMatchObject({ outcome: { type: "unknown" } });
+  });
+
+  it("hold nothing for certain when the payment was cancelled before, and in no other unexpected state", () => {
+    const state = (status: string) => readConfirmation(inState(intent({ status })), attempt);
+    expect(state("canceled")).toMatchObject({ outcome: { type: "notProcessed", cause: "request_refused" } });
+    expect(state("requires_capture")).toMatchObject({ outcome: { type: "unknown" } });
+  });
+}
+
+function describeSettling({ intent, held, captured }: Samples): void {
+  it("are a capture of the whole amount, also where it had been made before", () => {
+    expect(readCapture(reply(captured), attempt)).toEqual({ type: "done" });
+    expect(readCapture(inState(captured), attempt)).toEqual({ type: "done" });
+    expect(readCapture(reply({ ...captured, amount_received: 1 }), attempt)).toMatchObject({ type: "unknown" });
+    expect(readCapture(inState(intent({ status: "canceled" })), attempt)).toMatchObject({ definitive: true });
+    const expired = { type: "invalid_request_error", code: "charge_expired_for_capture", payment_intent: held };
+    expect(readCapture(refused(expired, 400), attempt)).toMatchObject({ type: "refused", definitive: true });
+  });
+
+  it("are a void, or the word that it came too late", () => {
+    expect(readVoid(reply(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
+    expect(readVoid(inState(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
+    expect(readVoid(inState(captured), attempt)).toEqual({ type: "alreadyCaptured" });
+    expect(readVoid(reply(held), attempt)).toMatchObject({ type: "unknown" });
+  });
+}
+
+function describeLookUp({ resources, intent, held, captured, failed }: Samples): void {
+  it("are what a look-up tells, by id", () => {
+    const gatewayReference = resources.payment_intent.id;
+    const told = (body: object) => readRecord(reply(body), attempt);
+    expect(told(held)).toEqual({ type: "held", gatewayReference });
+    expect(told({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
+    expect(told(captured)).toEqual({ type: "captured", gatewayReference });
+    expect(told(intent({ status: "canceled" }))).toEqual({ type: "voided" });
+    expect(told({ ...failed, latest_charge: resources.charge })).toMatchObject({ type: "declined", stop: "none" });
+    expect(told(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
+    expect(told(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "cannotTell" });
+    expect(told(intent({ status: "processing" }))).toMatchObject({ type: "cannotTell" });
+    expect(told({ ...held, metadata: {} })).toMatchObject({ type: "cannotTell" });
+  });
+
+  it("are what a search tells: a capture before a hold, a hold before what ended, and nothing proves nothing", () => {
+    const told = (...data: object[]) => readSearch(reply({ object: "search_result", data }), attempt).type;
+    expect(told(failed, held, captured)).toBe("captured");
+    expect(told(intent({ status: "canceled" }), held)).toBe("held");
+    expect(told()).toBe("cannotTell");
+  });
+}
