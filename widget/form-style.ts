@@ -76,7 +76,8 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .pay:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
 .pay:disabled, .pay[aria-busy="true"] { filter: none; cursor: default; }
 .pay:disabled { opacity: .5; }
-.pay.paid { opacity: 1; background: var(--good); }
+/* A paid session leaves nothing to enter, and one without a card form nothing to press. */
+:host([data-paid]) :is(.card, .pay), .card:empty:has(~ .error:not(:empty)), .card:empty:has(~ .error:not(:empty)) ~ .pay { display: none; }
 .spinner {
   display: none;
   width: 1.1em;
@@ -102,14 +103,29 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 }
 .notice { --tone: var(--primary); }
 .good { --tone: var(--good); }
+.good {
+  flex-direction: column;
+  align-items: center;
+  padding: 1.5rem;
+  font-weight: 600;
+  text-align: center;
+}
 .error::before, .notice::before, .good::before {
   flex: none;
+  align-self: start;
   content: "!" / "";
-  color: var(--tone);
-  font-weight: 800;
+  width: 1.5em;
+  border-radius: 50%;
+  background: var(--tone);
+  /* White on a light page, nearly black on a dark one. */
+  color: Canvas;
+  font-size: .875em;
+  font-weight: 700;
+  line-height: 1.5em;
+  text-align: center;
 }
 .notice::before { content: "i" / ""; }
-.good::before { content: "✓" / ""; }
+.good::before { align-self: center; content: "✓" / ""; font-size: 2em; }
 :empty::before { content: none; }
 @keyframes turn { to { transform: rotate(1turn); } }
 @keyframes fade { 50% { opacity: .35; } }

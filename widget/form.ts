@@ -62,7 +62,7 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
   // Without its amount the button only keeps its place.
   button.dataset.waiting = "";
   const label = element("span", "label");
-  button.append(label, element("span", "spinner"));
+  button.append(element("span", "spinner"), label);
   button.addEventListener("click", onPay);
   const status = element("p", "");
   status.setAttribute("role", "status");
@@ -73,7 +73,7 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
 
   const say = (message: Message | undefined) => {
     status.className = message?.tone ?? "busy";
-    button.classList.toggle("paid", message?.tone === "good");
+    host.toggleAttribute("data-paid", message?.tone === "good");
     setText(status, message?.kind === "status" ? message.text : "");
     setText(error, message?.kind === "error" ? message.text : "");
   };

@@ -117,6 +117,7 @@ export async function openInState(stage: WidgetStage, state: WidgetState, look: 
   scene.merchantFiles.set("/", pageLike(scene, look));
   await scene.page.addInitScript(dress);
   await ways[state](scene);
+  await settle(scene);
   return scene;
 }
 
@@ -125,6 +126,15 @@ async function pay({ page, payButton }: WidgetScene): Promise<void> {
   await payButton.scrollIntoViewIfNeeded();
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await payButton.click();
+}
+
+/** The card frame is as tall as what it says, and drawn. */
+async function settle({ page, stage }: WidgetScene): Promise<void> {
+  const inner = page.frames().find((frame) => frame.url().startsWith(`${stage.vaultOrigin}/frame`));
+  const isTall = async () =>
+    (await inner?.evaluate(() => document.body === null || innerHeight >= document.body.scrollHeight)) ?? true;
+  await expect.poll(isTall, { timeout: 10_000 }).toBe(true);
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
 
 function pageLike(scene: WidgetScene, { locale }: Look) {

@@ -24,9 +24,9 @@ export function showBrand(number: string, texts: FrameTexts): void {
   const place = cvcLength === 4 ? "front" : "back";
   elementOf("mark").setAttribute("href", `#${brand}`);
   elementOf("brand").textContent = label;
-  for (const mark of elementOf("accepted").children) {
-    mark.classList.toggle("other", brand !== "unknown" && (mark as SVGElement).dataset.brand !== brand);
-  }
+  const marks = [...elementOf("accepted").children] as SVGElement[];
+  const isAmongThem = marks.some((mark) => mark.dataset.brand === brand);
+  for (const mark of marks) mark.classList.toggle("other", isAmongThem && mark.dataset.brand !== brand);
   elementOf("cvc-mark").setAttribute("href", `#cvc-${place}`);
   elementOf("cvc-hint").textContent = texts.cvcPlaces[place];
   (elementOf("cvc") as HTMLInputElement).placeholder = place === "front" ? "1234" : "123";
