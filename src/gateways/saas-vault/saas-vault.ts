@@ -53,7 +53,7 @@ export class SaasVault implements CardVault {
   }
 
   async forward(request: ForwardRequest): Promise<ForwardReply> {
-    const startedMs = this.#parts.nowMs();
+    const startedMs = performance.now();
     const destination = findProxyDestination(request);
     const path = destination && fillPath(destination.path, request.pathVariables);
     if (destination === undefined || path === undefined) return refused("the external vault is sent no such request");
@@ -64,7 +64,7 @@ export class SaasVault implements CardVault {
     const body = planProxyBody(destination, request.body, card.parts);
     if (body.type === "refused") return refused(body.reason);
 
-    const timeoutMs = request.timeoutMs - (this.#parts.nowMs() - startedMs);
+    const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedMs));
     if (timeoutMs <= 0) return { reply: noTimeLeft };
     const reply = await this.#send(request, {
       card,

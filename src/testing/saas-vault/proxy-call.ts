@@ -1,6 +1,5 @@
 /** The stand-in's proxy: puts the card where the placeholders are and hands the gateway's answer back in a frame. */
 import type { GatewayHttp } from "../../gateways/gateway-http.ts";
-import { parseJsonObject } from "../../gateways/gateway-http.ts";
 import type { ProxiedRequest } from "./orders.ts";
 import type { PaymentMethod, StoredCards } from "./stored-cards.ts";
 import { brokenInside, type Json, refusal, type VaultAnswer } from "./vault-answer.ts";
@@ -42,9 +41,18 @@ export async function proxy(http: GatewayHttp, cards: StoredCards, request: Prox
     body: JSON.stringify(body),
     timeoutMs: destinationTimeoutMs,
   });
-  const response = reply.type === "answer" ? parseJsonObject(reply.body) : undefined;
+  const response = reply.type === "answer" ? parseJson(reply.body) : undefined;
   if (reply.type !== "answer" || response === undefined) return brokenInside;
   return { status: 200, body: { response, status_code: reply.status, response_headers: reply.headers } };
+}
+
+/** Any JSON, whatever it calls itself. */
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
 }
 
 function findMethod(cards: StoredCards, { token, token_type: type }: ProxiedRequest): PaymentMethod | VaultAnswer {
