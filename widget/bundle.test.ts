@@ -74,12 +74,17 @@ describe("bundleWidget()", () => {
     const service = await CheckoutStandIn.start({ vaultOrigin: "https://vault.example" });
     try {
       const { connectSession } = (await load("session-api-")) as typeof import("./session-api.ts");
-      const session = { sessionId: standInSession, clientSecret: standInClientSecret, apiBase: service.origin };
+      const session = {
+        sessionId: standInSession,
+        clientSecret: standInClientSecret,
+        apiBase: service.origin,
+        locale: "en",
+      };
       const api = connectSession({ ...session, closed: new AbortController().signal });
       service.decline("insufficient_funds");
       expect(await api.getCheckout()).toMatchObject({
         kind: "checkout",
-        checkout: { status: "DECLINED", amountMinor: 4900, declineCode: "insufficient_funds" },
+        checkout: { status: "DECLINED", amount: "€49.00", declineCode: "insufficient_funds" },
       });
     } finally {
       await service.close();

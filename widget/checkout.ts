@@ -7,8 +7,8 @@ export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "
 export type CheckoutView = {
   readonly status: "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
   readonly processing: boolean;
-  readonly amountMinor: number;
-  readonly currency: string;
+  /** With its currency, as its customer reads it. */
+  readonly amount: string;
   readonly merchantName: string;
   /** Networks that the shop takes; empty where the service cannot tell. */
   readonly cardBrands: readonly string[];

@@ -1,6 +1,5 @@
 /** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
-import { amountText } from "./amount-text.ts";
 import { messageFor, tell, tellResult } from "./callbacks.ts";
 import {
   type CardAnswer,
@@ -55,7 +54,12 @@ export class Payment {
   constructor(parts: PaymentParts) {
     this.#parts = parts;
     this.#checkout = new Checkout({
-      api: lateSessionApi(parts.lazyParts, { ...parts.session, apiBase: parts.apiBase, closed: this.#closing.signal }),
+      api: lateSessionApi(parts.lazyParts, {
+        ...parts.session,
+        apiBase: parts.apiBase,
+        locale: parts.locale,
+        closed: this.#closing.signal,
+      }),
       tokenize: () => this.#tokenize(),
       vaultOrigin: parts.session.vault.sdkUrl.origin,
       clock: browserClock,
@@ -178,8 +182,8 @@ export class Payment {
     this.#viewedAt = browserClock.now();
     this.#expiry.set(view.leftMs);
     if (view.cardBrands.length > 0) void this.#frame.then((frame) => frame?.accept(view.cardBrands));
-    const { texts, locale, form } = this.#parts;
-    const amount = amountText(view, locale);
+    const { texts, form } = this.#parts;
+    const { amount } = view;
     void texts.then(({ pay }) =>
       form.setSummary({ merchantName: view.merchantName, amount, pay: pay.replace("{amount}", () => amount) }),
     );

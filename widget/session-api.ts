@@ -7,6 +7,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
+import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./checkout.ts";
 
 /** The session, and what proves that this page may pay it. */
@@ -14,6 +15,8 @@ export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
+  /** BCP 47; how amounts are written. */
+  readonly locale: string;
   /** Aborts what is on its way when the widget lets go of the session; the payment itself runs on. */
   readonly closed: AbortSignal;
 };
@@ -27,7 +30,7 @@ const submitTimeoutMs = 30_000;
 const waitLongestMs = 60_000;
 
 /** A connection to one session's RPCs. Nothing is sent until a method is called. */
-export function connectSession({ apiBase, sessionId, clientSecret, closed }: SessionAccess): SessionApi {
+export function connectSession({ apiBase, sessionId, clientSecret, locale, closed }: SessionAccess): SessionApi {
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
   const callOptions = (timeoutMs: number) => ({
@@ -36,16 +39,16 @@ export function connectSession({ apiBase, sessionId, clientSecret, closed }: Ses
     headers: { Authorization: `Bearer ${clientSecret}` },
   });
   return {
-    getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs))),
+    getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs)), locale),
     submitPayment: (vaultToken) =>
-      answerOf(client.submitPayment({ sessionId, vaultToken }, callOptions(submitTimeoutMs))),
+      answerOf(client.submitPayment({ sessionId, vaultToken }, callOptions(submitTimeoutMs)), locale),
   };
 }
 
-async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>): Promise<ApiAnswer> {
+async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>, locale: string): Promise<ApiAnswer> {
   try {
     const { checkout } = await call;
-    return checkout ? { kind: "checkout", checkout: viewOf(checkout) } : { kind: "unreachable" };
+    return checkout ? { kind: "checkout", checkout: viewOf(checkout, locale) } : { kind: "unreachable" };
   } catch (error) {
     const { code, metadata } = ConnectError.from(error);
     const refusal = refusals.get(code);
@@ -66,13 +69,12 @@ const refusals = new Map<Code, WidgetError>([
   [Code.Aborted, { code: "not_submittable", message: "The session does not take this submission." }],
 ]);
 
-function viewOf(checkout: Checkout): CheckoutView {
+function viewOf(checkout: Checkout, locale: string): CheckoutView {
   const outcome = checkout.outcome?.outcome;
   return {
     status: statusOf(checkout.status),
     processing: checkout.processing,
-    amountMinor: Number(checkout.amountMinor),
-    currency: checkout.currency,
+    amount: amountText({ amountMinor: Number(checkout.amountMinor), currency: checkout.currency }, locale),
     merchantName: checkout.merchantName,
     cardBrands: checkout.cardBrands,
     vaultOrigin: checkout.vaultOrigin,
