@@ -39,7 +39,25 @@ describe("npm run bench", { timeout: 120_000 }, () => {
     }
   });
 
-  it("has an example in its help", async () => {
-    expect((await bench("edge", "--help")).output).toContain("npm run bench -- edge");
+  it("brings webhooks to a receiver with a dead endpoint beside it, and prints the table", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "switchyard-bench-test-"));
+    const file = join(folder, "webhooks.json");
+    try {
+      const short = ["--only", "throughput", "--rounds", "1", "--events", "40", "--warm-up", "0.1"];
+      const { code, output, errors } = await bench("webhooks", ...short, "--json", file);
+      expect(code, errors).toBe(0);
+      for (const name of ["Switchyard, 1 worker", "undici alone", "beside 1 dead in 10"]) {
+        expect(output).toMatch(new RegExp(`${name} +\\d+`));
+      }
+      const { results } = JSON.parse(await readFile(file, "utf8"));
+      expect(results.map(({ rounds }: { rounds: unknown[] }) => rounds.length)).toEqual([1, 1, 1]);
+      expect(await readFile(file, "utf8")).not.toContain("whsec_");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it.each(["edge", "webhooks"])("has an example in the help of %s", async (name) => {
+    expect((await bench(name, "--help")).output).toContain(`npm run bench -- ${name}`);
   });
 });
