@@ -143,7 +143,7 @@ function titleOf({ method, path }: { readonly method: string; readonly path: str
 }
 
 function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !hopByHop.test(name));
+  const kept = Object.entries(headers).filter(([name, value]) => value && !hopByHop.test(name));
   return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }
 

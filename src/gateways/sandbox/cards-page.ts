@@ -5,7 +5,7 @@ import { testCards } from "./test-cards.ts";
 
 const opening = `# Test cards
 
-In the test environment two gateways pretend, and the card number decides what they do. Any expiry date in the future will do, and any security code. Every other number is refused by the vault with \`test_card_required\`. The checkout page of the demo shop has the same list, with a button to copy each number.
+In the test environment two gateways pretend, and the card number decides what they do. Any expiry date in the future will do, and any security code. Every other number is refused by the vault with \`test_card_required\`, but for the test numbers of the gateways that can be connected ([gateways.md](gateways.md)). The checkout page of the demo shop has the same list, with a button to copy each number.
 
 The outcomes are those of the demo's routing rule: \`SANDBOX_A\` first, then \`SANDBOX_B\` after a hard decline, a timeout or a gateway error. Where no time is given, the end comes within two seconds. A gateway that does not answer is given 10 seconds.
 
