@@ -170,7 +170,6 @@ export class Checkout {
     const looked = await this.#look();
     if (looked.kind !== "checkout") return this.#failed(looked);
     if (isTakenUp(looked.checkout)) return this.#follow(looked.checkout);
-    if (looked.checkout.vaultOrigin !== this.#parts.vaultOrigin) return { kind: "failed", error: vaultOriginMismatch };
 
     const card = await this.#parts.tokenize();
     if (this.#parts.closed.aborted) return { kind: "unmounted" };
@@ -251,8 +250,12 @@ export class Checkout {
     const startedAt = clock.now();
     for (let tries = 0; ; tries++) {
       const answer = await api.getCheckout();
-      if (answer.kind === "checkout") onView(answer.checkout);
-      if (answer.kind === "checkout" || answer.kind === "refused" || closed.aborted) return answer;
+      if (answer.kind === "checkout") {
+        onView(answer.checkout);
+        const isElsewhere = answer.checkout.vaultOrigin !== this.#parts.vaultOrigin;
+        return isElsewhere && !isTakenUp(answer.checkout) ? { kind: "refused", error: vaultOriginMismatch } : answer;
+      }
+      if (answer.kind === "refused" || closed.aborted) return answer;
       // A service that says when to come is there: it is not given up as soon as one that says nothing.
       const limitMs = answer.kind === "later" ? giveUpAfterMs : lookLimitMs;
       if (clock.now() >= startedAt + limitMs) return answer;

@@ -46,6 +46,8 @@ export class Payment {
   readonly #frame: Promise<CardFrame | undefined>;
   /** As soon as it is on the page, ready or not. */
   #mountedFrame: CardFrame | undefined;
+  /** The service takes no card here. */
+  #refused = false;
   #lastMessage = 0;
   #viewedAt = 0;
   /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
@@ -113,7 +115,13 @@ export class Payment {
   }
 
   async #open(): Promise<void> {
-    const [looked, frame] = await Promise.all([this.#checkout.resume(), this.#frame]);
+    const looked = await this.#checkout.resume();
+    if (looked.kind === "refused") {
+      // A card form must not stand where no card may go: a wrong vault's has the card before anybody pays.
+      this.#refused = true;
+      this.#mountedFrame?.destroy();
+    }
+    const frame = await this.#frame;
     if (this.#closing.signal.aborted) return;
     if (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle"))
       return tell(this.#parts.options.onReady);
@@ -127,7 +135,7 @@ export class Payment {
     const { sdkUrl, framePolicy } = session.vault;
     try {
       const sdk = await loadVaultSdk(sdkUrl);
-      if (this.#closing.signal.aborted) return undefined;
+      if (this.#closing.signal.aborted || this.#refused) return undefined;
       const frame = sdk.mountCardFrame({
         container: form.cardContainer,
         sdkUrl: sdkUrl.href,

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
+import { startVaultFixture } from "../vault/vault-fixture.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 import { MerchantPages } from "./merchant-pages.ts";
@@ -152,5 +153,30 @@ describe("registered checkout origins", () => {
     await servePage(`${widgetTag()}<script src="/mount.js"></script>`, `Switchyard.${mountCall}`);
     expect(await pay()).toEqual(["onSuccess", { capturedVia: "SANDBOX_A", failoverUsed: false }]);
     await register();
+  });
+});
+
+describe("a vault object that names another vault than the service does", () => {
+  it("has its card form taken off the page before anything can be typed into it, and an error told", async () => {
+    const impostor = await startVaultFixture();
+    const scripts = `${widgetTag()}<script src="/mount.js"></script>`;
+    await servePage(scripts, `Switchyard.${mountCall}`);
+    const forged = {
+      sdkUrl: `${impostor.vault.origins.public}/sdk.js`,
+      framePolicy: impostor.policy([merchant.origin]),
+    };
+    // A page without a policy of its own: the widget alone has to see it.
+    const { body } = merchant.pages.get("/")!;
+    const [, session = ""] = /<script type="application\/json" id="session">(.*?)<\/script>/s.exec(body) ?? [];
+    const { vault, ...rest } = JSON.parse(session);
+    const changed = JSON.stringify({ ...rest, vault: { ...vault, ...forged } });
+    merchant.pages.set("/", { body: body.replace(session, () => changed) });
+    const told = new Promise((resolve) => {
+      void page.exposeFunction("tell", (name: string, result: unknown) => resolve([name, result]));
+    });
+    await page.goto(merchant.origin);
+    expect(await told).toEqual(["onError", expect.objectContaining({ code: "vault_origin_mismatch" })]);
+    expect(await page.locator("#card iframe").count()).toBe(0);
+    await impostor.close();
   });
 });
