@@ -2,10 +2,12 @@
 import { Command } from "commander";
 import { edgeCommand } from "./edge-command.ts";
 import { webhookCommand } from "./webhook-command.ts";
+import { widgetCommand } from "./widget-command.ts";
 
 await new Command("bench")
   .description("Measures Switchyard beside peers that do the same work, by turns, on this machine.")
   .addHelpText("after", "\nExample:\n  npm run bench -- edge --rounds 7")
   .addCommand(edgeCommand())
   .addCommand(webhookCommand())
+  .addCommand(widgetCommand())
   .parseAsync();

@@ -110,8 +110,10 @@ async function strike(ground: TroubleGround, trouble: Trouble, customers: readon
       void line.holdAt("out", "HTTP/1.1");
       await Promise.all(customers.map(({ context }) => context.setOffline(true)));
       await sandbox.release();
-      await pause(offlineMs);
+      // First nothing comes, then everything fails at once, then all is well again.
+      await pause(offlineMs / 2);
       line.cut();
+      await pause(offlineMs / 2);
       await Promise.all(customers.map(({ context }) => context.setOffline(false)));
       return;
     case "reload":

@@ -4,8 +4,8 @@ import { type Browser, chromium } from "playwright-core";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Starts a browser; close it when done. */
-export async function launchBrowser(): Promise<Browser> {
+/** Starts a browser, with switches of the caller's own after the usual ones; close it when done. */
+export async function launchBrowser(switches: readonly string[] = []): Promise<Browser> {
   const executablePath = places.find((place) => existsSync(place));
   if (!executablePath) throw new Error("Browser tests need Chromium: apt-get install chromium");
   return chromium.launch({
@@ -18,6 +18,7 @@ export async function launchBrowser(): Promise<Browser> {
       "--disable-component-update",
       "--disable-sync",
       "--no-first-run",
+      ...switches,
     ],
   });
 }
