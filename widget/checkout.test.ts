@@ -64,15 +64,9 @@ afterEach(async () => {
 const takeCard = async (): Promise<CardAnswer> => ({ kind: "token", token: `tok_${++tokenized}` });
 
 function openCheckout(tokenize = takeCard, clientSecret = standInClientSecret): Checkout {
-  const access = {
-    apiBase: service.origin,
-    sessionId: standInSession,
-    clientSecret,
-    locale: "en",
-    closed: closing.signal,
-  };
+  const access = { sessionId: standInSession, clientSecret, locale: "en", closed: closing.signal };
   return new Checkout({
-    api: connectSession(access),
+    api: connectSession({ apiBase: service.origin, ...access }),
     tokenize,
     vaultOrigin,
     clock,
