@@ -78,6 +78,7 @@ export async function startGatewayBench({ connect, credentials, ...subject }: Be
   });
   return {
     connector: connect({ http, forwarder, origin: middle.url, environment: "test" }),
+    http,
     forwarder,
     sandbox: new SandboxControl(sandbox.origin),
     middle,

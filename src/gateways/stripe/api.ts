@@ -11,6 +11,8 @@ export type StripeParts = {
   readonly origin: string;
   /** The environment whose keys are taken. */
   readonly environment: "test" | "live";
+  /** The system's clock, unless a test has one of its own. */
+  readonly nowMs?: (() => number) | undefined;
 };
 
 /** Fields of a form, by Stripe's names with brackets; undefined ones are left out. */
@@ -25,15 +27,24 @@ export const stripeOrigin = "https://api.stripe.com";
 /** Sends single requests, and never one twice. */
 export class StripeApi {
   readonly environment: StripeParts["environment"];
+  readonly nowMs: () => number;
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #origin: string;
 
   constructor(parts: StripeParts) {
     this.environment = parts.environment;
+    // Runs on evenly when the machine's clock is set.
+    this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
     this.#origin = parts.origin;
+  }
+
+  /** Calls in a row that share one deadline: each gets what is left of it. */
+  sharedDeadline<Call extends GatewayCall>(call: Call): () => Call {
+    const endsAtMs = this.nowMs() + call.timeoutMs;
+    return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - this.nowMs())) });
   }
 
   get(call: GatewayCall, path: string, query: Form = {}): Promise<GatewayReply> {
@@ -79,12 +90,6 @@ export class StripeApi {
 /** The path of a payment intent, or of something to be done with it. */
 export function intentPath(id: string, action?: "confirm" | "capture" | "cancel"): string {
   return `/v1/payment_intents/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
-}
-
-/** Calls in a row that share one deadline: each gets what is left of it. */
-export function sharedDeadline<Call extends GatewayCall>(call: Call): () => Call {
-  const endsAtMs = performance.now() + call.timeoutMs;
-  return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - performance.now())) });
 }
 
 function headersOf(call: GatewayCall): Record<string, string> {

@@ -2,7 +2,7 @@
  * Stripe: the requests of a card payment. What its answers mean is in answers.ts and payment-intent.ts.
  *
  * A payment is created without money first, so that it has a name before anything can be held, and then confirmed with the
- * card. Whoever lost the name asks for the same creation again: its idempotency key names one payment for ever.
+ * card. Whoever lost the name searches for it, or asks for the same creation again: for a day its key names one payment.
  */
 import { randomUUID } from "node:crypto";
 import { type Amount, toGatewayAmount } from "../amounts.ts";
@@ -34,9 +34,10 @@ import {
   readPaymentMethod,
   readVoid,
 } from "./answers.ts";
-import { type Form, intentPath, StripeApi, type StripeParts, sharedDeadline } from "./api.ts";
+import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { judgeDecline } from "./judge-decline.ts";
+import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
@@ -67,7 +68,7 @@ export class StripeConnector implements Connector {
     if (because !== undefined) {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason: because } };
     }
-    const left = sharedDeadline(call);
+    const left = this.#api.sharedDeadline(call);
     const [{ reply, card }, created] = await Promise.all([
       this.#api.postCard(call, request, { key: `${call.idempotencyKey}_card`, form: cardForm(request) }),
       this.#create(call, request),
@@ -90,7 +91,7 @@ export class StripeConnector implements Connector {
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
-    const left = sharedDeadline(call);
+    const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
     if (answer.type !== "unknown" || !isKeptError(reply)) return answer;
@@ -105,12 +106,15 @@ export class StripeConnector implements Connector {
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
     const { gatewayReference } = attempt;
     if (gatewayReference !== undefined) return this.#cancel(call, attempt, gatewayReference);
-    const left = sharedDeadline(call);
-    // What is old enough to be found may be older than the key that creates it again (24 h).
+    const left = this.#api.sharedDeadline(call);
     const searched = await this.#search(call, attempt);
     const found = foundIntents(searched);
     if (found === undefined && !isUnavailable(searched)) return readVoid(searched, attempt);
-    if (found === undefined || found.length === 0) return this.#cancelUnnamed(left, attempt);
+    if (found === undefined || found.length === 0) {
+      // After a day its key may name another payment, but the search has long caught up, where there is one.
+      if (!mayBeForgotten(attempt.attemptReference, this.#api.nowMs())) return this.#cancelUnnamed(left, attempt);
+      return found === undefined ? unnameable : { type: "absent" };
+    }
     if (!found.every((intent) => isFor(intent, attempt))) return untrusted(200);
     const answers: VoidAnswer[] = [];
     for (const { id } of found) answers.push(await this.#cancel(left(), attempt, String(id)));
@@ -200,6 +204,12 @@ const tooLate = {
   type: "unknown",
   kind: "TIMEOUT",
   reason: "preparing the payment left no time to confirm it",
+} as const;
+
+const unnameable = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "the account has no search, and the payment is too old to be named by its key",
 } as const;
 
 /** Of two preparations, one or both failed: the answer that says most. Without a confirmation nothing can be held. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
@@ -37,6 +38,47 @@ describe("StripeConnector's preparations", () => {
     bench.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
     expect(bench.middle.requests.filter(({ path }) => path.endsWith("/confirm"))).toEqual([]);
+    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+  });
+
+  it("creates nothing again for an attempt of yesterday: what the search does not find is absent, without one unknown", async () => {
+    const yesterday = (Date.now() - 25 * 60 * 60 * 1_000).toString(16).padStart(12, "0");
+    const uuid = `${yesterday.slice(0, 8)}-${yesterday.slice(8)}-7000-8000-000000000000`;
+    const payment = { ...bench.newPayment(), attemptReference: encodeId("att", uuid) };
+    const asked = bench.middle.requests.length;
+    expect(await bench.connector.void(bench.call("old1"), payment)).toEqual({ type: "absent" });
+    bench.replaceWith(() => ({ status: 400, body: '{"error":{"type":"invalid_request_error"}}' }));
+    expect(await bench.connector.void(bench.call("old2"), payment)).toMatchObject({ type: "unknown" });
+    bench.replaceWith(() => undefined);
+    expect(bench.middle.requests.slice(asked).map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
+  it("voids by its key at an account that has no search", async () => {
+    const { attemptReference, amountMinor, currency } = bench.newPayment();
+    bench.replaceWith(({ path }) =>
+      path.includes("/search") ? { status: 400, body: '{"error":{"type":"invalid_request_error"}}' } : undefined,
+    );
+    const attempt = { attemptReference, amountMinor, currency };
+    expect(await bench.connector.void(bench.call("india"), attempt)).toEqual({ type: "done" });
+    bench.replaceWith(() => undefined);
+  });
+
+  it("does not confirm when preparing took nearly all the time there was", async () => {
+    const payment = bench.newPayment();
+    const clock = [0, 9_100];
+    const parts = {
+      http: bench.http,
+      forwarder: bench.forwarder,
+      origin: bench.middle.url,
+      environment: "test",
+    } as const;
+    const connector = subject.connect({ ...parts, nowMs: () => clock.shift() ?? 9_100 });
+    const { outcome } = await connector.authorize(bench.call(payment.attemptReference, 10_000), payment);
+    expect(outcome).toMatchObject({
+      type: "unknown",
+      kind: "TIMEOUT",
+      gatewayReference: expect.stringMatching(/^pi_/),
+    });
     expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
