@@ -45,6 +45,29 @@ describe("findDestination()", () => {
   });
 });
 
+describe("the fields of every destination", () => {
+  const parts = destinations.flatMap((row) =>
+    Object.entries(row.fields).map(
+      ([place, template]) => [`${row.connector} ${row.operation}`, place, template] as const,
+    ),
+  );
+
+  it.each(parts)("of %s: %s is named for what it takes, %s", (_, place, template) => {
+    const name =
+      place
+        .split(/[/[\]]/)
+        .filter(Boolean)
+        .at(-1) ?? "";
+    // A number or CVC in a field of another name could be shown: each such field is a whole placeholder and says so.
+    expect(template).toMatch(/^(\{\{card\.\w+\}\}[-/]?)+$/);
+    if (template.includes("card.number")) expect([name, template]).toEqual(["number", "{{card.number}}"]);
+    else if (template.includes("card.cvc")) expect([name, template]).toEqual(["cvc", "{{card.cvc}}"]);
+    else if (template.includes("card.holder")) expect(name).toMatch(/name|holder/i);
+    else expect(name).toMatch(/exp/i);
+    expect(place).not.toMatch(/metadata|description|reference|comment/i);
+  });
+});
+
 describe("addressOf()", () => {
   it("fills the path of the row", () => {
     expect(addressOf(real, asked)).toBe("https://api.stripe.com/v1/payment_intents/pi_1/confirm");

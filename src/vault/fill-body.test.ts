@@ -86,5 +86,13 @@ describe("planFill() of JSON", () => {
       fields: { "/expiry": "{{card.expYear}}-{{card.expMonth}}" },
     } as const;
     expect(filled(row, '{"expiry":"{{card.expYear}}-{{card.expMonth}}"}')).toBe('{"expiry":"2031-04"}');
+    const short = {
+      contentType: "application/x-www-form-urlencoded",
+      fields: { e: "{{card.expMonth}}{{card.expYear2}}" },
+    } as const;
+    expect(filled(short, "e={{card.expMonth}}{{card.expYear2}}", { ...card, expYear: 2105 })).toBe("e=0405");
+    expect(() => filled(short, "e={{card.expYear2}}{{card.expMonth}}")).toThrow(
+      expect.objectContaining({ field: "body" }),
+    );
   });
 });

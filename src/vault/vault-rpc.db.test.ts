@@ -92,6 +92,23 @@ describe("Forward", () => {
     expect(Buffer.from(result.value.body).toString()).toBe('{"card":"**** **** **** 4242"}');
   });
 
+  it("gives references back as they are, also those that read as a card number, and the CVC never", async () => {
+    answer = (_, response) => {
+      response.setHeader("x-transaction", "4111111111111111");
+      response.end(
+        '{"id":4111111111111111,"reference":"4111111111111111","card":{"number":"4242424242424242","cvc":"123"}}',
+      );
+    };
+    const { result } = await forward({ token: await tokenFor("ps_1") });
+    if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
+    expect(result.value.headers["x-transaction"]).toBe("4111111111111111");
+    expect(JSON.parse(Buffer.from(result.value.body).toString())).toEqual({
+      id: 4111111111111111,
+      reference: "4111111111111111",
+      card: { number: "************4242", cvc: "***" },
+    });
+  });
+
   it("writes JSON for a gateway that takes JSON", async () => {
     const body = Buffer.from('{"paymentMethod":{"number":"{{card.number}}","holderName":"{{card.holder}}"}}');
     await forward({ connector: "SANDBOX_B", body, token: await tokenFor("ps_1") });
