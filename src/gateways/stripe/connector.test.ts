@@ -147,6 +147,25 @@ describe("StripeConnector", () => {
     expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
+  it("voids everything that the search finds under our reference", async () => {
+    const payment = bench.newPayment();
+    await holdPayment(bench, payment);
+    await fetch(`${bench.sandboxOrigin}/v1/payment_intents`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${subject.credentials.secretKey.expose()}` },
+      body: new URLSearchParams({
+        amount: "4900",
+        currency: "eur",
+        capture_method: "manual",
+        "metadata[attempt_id]": payment.attemptReference,
+      }),
+    });
+    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+    expect(await bench.connector.void(bench.call("both_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await bench.sandbox.requests(payment.attemptReference)).toMatchObject({ "stripe.cancel": 2 });
+    expect(await bench.connector.lookUp(bench.call(""), withoutName(payment))).toEqual({ type: "voided" });
+  });
+
   it("makes a payment harmless that Stripe has not heard of: what comes late is refused", async () => {
     const payment = bench.newPayment();
     expect(await bench.connector.void(bench.call("early_void"), withoutName(payment))).toEqual({ type: "done" });

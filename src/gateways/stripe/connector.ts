@@ -177,7 +177,8 @@ export class StripeConnector implements Connector {
   }
 
   async #cancel(call: ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
-    const request = { key: call.idempotencyKey, form: { cancellation_reason: "abandoned" } };
+    // Several may be found under one reference, and a key is for one request alone.
+    const request = { key: `${call.idempotencyKey}_${id}`, form: { cancellation_reason: "abandoned" } };
     return readVoid(await this.#api.post(call, intentPath(id, "cancel"), request), {
       ...attempt,
       gatewayReference: id,
