@@ -1,10 +1,13 @@
 /** The widget on a page with the policy of docs/security.md: three named hosts, Trusted Types, nothing embedded without its consent. */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { IntegrityList } from "../../widget/publish.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { startVaultFixture } from "../vault/vault-fixture.ts";
+import { version } from "../version.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 import { MerchantPages } from "./merchant-pages.ts";
@@ -59,7 +62,7 @@ function documentedPolicy(): string {
 }
 
 /** Puts a fresh session on the merchant's page, with the widget as these scripts load it. */
-async function servePage(scripts: string, mountScript: string): Promise<void> {
+async function servePage(scripts: string, mountScript: string, policy = documentedPolicy()): Promise<void> {
   const { sessionId, clientSecret, vault } = await new ApiCheckout(demo.file).open();
   const session = JSON.stringify({ apiBase: demo.file.connectOrigin, sessionId, clientSecret, vault });
   merchant.pages.set("/mount.js", { body: mountScript });
@@ -68,7 +71,7 @@ async function servePage(scripts: string, mountScript: string): Promise<void> {
     body: `<!doctype html><html lang="en"><title>Shop</title><link rel="icon" href="/favicon.svg"><div id="card"></div>
       <script type="application/json" id="session">${session}</script>${scripts}</html>`,
     headers: {
-      "content-security-policy": `${documentedPolicy()}; report-uri /reports`,
+      "content-security-policy": `${policy}; report-uri /reports`,
       "cross-origin-embedder-policy": "require-corp",
       "cross-origin-opener-policy": "same-origin",
     },
@@ -112,6 +115,25 @@ describe("a page with the documented policy", () => {
     await servePage(scripts(), mountScript());
     expect(await pay()).toEqual(["onSuccess", { capturedVia: "SANDBOX_A", failoverUsed: false }]);
     expect(await page.evaluate("crossOriginIsolated")).toBe(true);
+    expect(complaints).toEqual([]);
+    expect(merchant.reports).toEqual([]);
+  });
+
+  it("takes one with every file of the widget held to its digest, as the guide says", async () => {
+    const { connectOrigin } = demo.file;
+    const address = `${connectOrigin}/widget/v${version}/integrity.json`;
+    const { path, files } = (await (await fetch(address)).json()) as IntegrityList;
+    const chunks = Object.entries(files).filter(([name]) => name.includes("-"));
+    const map = JSON.stringify({
+      integrity: Object.fromEntries(chunks.map(([name, digest]) => [connectOrigin + path + name, digest])),
+    });
+    const mapDigest = `'sha256-${createHash("sha256").update(map).digest("base64")}'`;
+    const scripts = `<script type="importmap">${map}</script>
+      <script src="${connectOrigin}${path}widget.js" integrity="${files["widget.js"]}" crossorigin="anonymous"></script>
+      <script src="/mount.js"></script>`;
+    const policy = documentedPolicy().replace("script-src", `script-src ${mapDigest}`);
+    await servePage(scripts, `Switchyard.${mountCall}`, policy);
+    expect(await pay()).toEqual(["onSuccess", { capturedVia: "SANDBOX_A", failoverUsed: false }]);
     expect(complaints).toEqual([]);
     expect(merchant.reports).toEqual([]);
   });
