@@ -15,6 +15,7 @@ import { type EventsBed, openEventsBed } from "../events/testing/events-bed.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { filesOf } from "./guide-text.ts";
+import { signVector, vector } from "./webhook-guide.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
 // A compiler may have to run first.
@@ -44,13 +45,14 @@ afterAll(async () => {
 });
 
 /** Runs a line of the guide in the folder, as it stands there. */
-function runLine(pattern: RegExp): void {
+function runLine(pattern: RegExp): string {
   const [line] = pattern.exec(guide)!;
   const { status, stdout, stderr } = spawnSync("sh", ["-ec", line], {
     cwd: folder,
     env: { ...process.env, SWITCHYARD: checkout },
   });
   if (status !== 0) throw new Error(`${line}\n${stdout}${stderr}`);
+  return stdout.toString();
 }
 
 const newSecret = () => generateSigningSecret(bed.context.entropy, "switchyard_test_whsec_");
@@ -120,6 +122,19 @@ function start({ tool, run }: Program, variables: { PORT: string; SIGNING_SECRET
   };
 }
 
+type Checked = { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> };
+
+/** What verify.sh says of a webhook. */
+async function checkByHand({ body, headers }: Checked, secret: string) {
+  await writeFile(join(folder, "body.json"), body);
+  const named = Object.entries(headers).map(([name, value]) => [name.replace("-", "_").toUpperCase(), value]);
+  const variables = { SIGNING_SECRET: secret, ...Object.fromEntries(named) };
+  const { status, stdout } = spawnSync("env", [...withVariables(variables, "sh"), "verify.sh", "body.json"], {
+    cwd: folder,
+  });
+  return { status, said: stdout.toString().trim() };
+}
+
 describe("the receivers of the webhook guide", () => {
   it.for(programs)(
     "take real deliveries and refuse tampered ones: $name",
@@ -160,19 +175,24 @@ describe("the receivers of the webhook guide", () => {
   it("check a saved body by hand: verify.sh", async (context) => {
     skipWithout("openssl", context);
     const secret = newSecret();
-    const check = async ({ headers, body }: ReturnType<typeof sign>) => {
-      await writeFile(join(folder, "body.json"), body);
-      const named = Object.entries(headers).map(([name, value]) => [name.replace("-", "_").toUpperCase(), value]);
-      const variables = { SIGNING_SECRET: secret.expose(), ...Object.fromEntries(named) };
-      const parts = [...withVariables(variables, "sh"), "verify.sh", "body.json"];
-      const { status, stdout } = spawnSync("env", parts, { cwd: folder });
-      return { status, said: stdout.toString().trim() };
-    };
+    const check = (webhook: Checked) => checkByHand(webhook, secret.expose());
     expect(await check(sign([secret]))).toEqual({ status: 0, said: "genuine" });
     expect(await check(sign([newSecret(), secret]))).toEqual({ status: 0, said: "genuine" });
     for (const [what, webhook] of Object.entries(tampered(secret))) {
       expect({ what, ...(await check(webhook)) }).toEqual({ what, status: 1, said: expect.stringMatching(/^refused/) });
     }
+  });
+
+  it("come to the signature of the check that needs no clock, whatever the time is", async (context) => {
+    skipWithout("openssl", context);
+    const signature = signVector()["webhook-signature"];
+    expect(runLine(/^node --input-type=module -e '[^']+'$/m)).toBe(`${signature}\n`);
+    const webhook = { body: Buffer.from(vector.body), headers: { ...signVector() } };
+    const right = { status: 1, said: expect.stringMatching(/^refused: the signature is right, but \d+ seconds old$/) };
+    expect(await checkByHand(webhook, vector.secret)).toEqual(right);
+    const wrong = { status: 1, said: `refused: expected ${signature}` };
+    const changed = { ...webhook, headers: { ...webhook.headers, "webhook-signature": "v1,AAAA" } };
+    expect(await checkByHand(changed, vector.secret)).toEqual(wrong);
   });
 });
 

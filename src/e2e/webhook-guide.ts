@@ -20,7 +20,7 @@ export function guideParts({ bodies, request }: GuideFacts): Record<string, stri
   return {
     ...Object.fromEntries(examples),
     request: fenced("http", requestLines(request)),
-    vector: vectorTable(),
+    vector: vectorPart(),
     schedule: scheduleTable(),
     figures: figuresTable(),
     metrics: metricsTable(),
@@ -48,19 +48,37 @@ function requestLines({ method, rawHeaders, body }: ReceivedRequest): string {
   return [`${method} /webhooks HTTP/1.1`, ...lines].join("\n");
 }
 
-/** A signature that anybody can compute again, whatever the time is. */
-function vectorTable(): string {
-  const secret = `switchyard_test_whsec_${Buffer.from("32 bytes that everybody may know").toString("base64")}`;
-  const [id, sentAt, body] = [exampleEventId, new Date("2026-03-02T10:15:23Z"), '{"greeting":"Grüße, 世界"}'];
-  const headers = signWebhook({ id, sentAt, body: Buffer.from(body), secrets: [new Secret(secret)] });
-  const rows = { "signing secret": secret, ...headers, [`body, ${Buffer.byteLength(body)} bytes of UTF-8`]: body };
-  return [
-    "| what | value |",
-    "|---|---|",
-    ...Object.entries(rows).map(
-      ([what, value]) => `| ${what.startsWith("webhook") ? `\`${what}\`` : what} | \`${value}\` |`,
-    ),
-  ].join("\n");
+/** The secret, id, time and body of a signature that anybody can compute again, whatever the time is. */
+export const vector = {
+  secret: `switchyard_test_whsec_${Buffer.from("32 bytes that everybody may know").toString("base64")}`,
+  id: exampleEventId,
+  sentAt: new Date("2026-03-02T10:15:23Z"),
+  body: '{"greeting":"Grüße, 世界"}',
+};
+
+/** The headers of the vector. */
+export function signVector() {
+  const { id, sentAt, body, secret } = vector;
+  return signWebhook({ id, sentAt, body: Buffer.from(body), secrets: [new Secret(secret)] });
+}
+
+function vectorPart(): string {
+  const { secret, id, sentAt, body } = vector;
+  const rows = {
+    "signing secret": secret,
+    ...signVector(),
+    [`body, ${Buffer.byteLength(body)} bytes of UTF-8`]: body,
+  };
+  const table = Object.entries(rows).map(
+    ([what, value]) => `| ${what.startsWith("webhook") ? `\`${what}\`` : what} | \`${value}\` |`,
+  );
+  const command = [
+    "node --input-type=module -e '",
+    'import { Webhook } from "standardwebhooks";',
+    `const webhook = new Webhook("${secret.slice(secret.indexOf("whsec_"))}");`,
+    `console.log(webhook.sign("${id}", new Date(${sentAt.getTime()}), \`${body}\`));'`,
+  ];
+  return ["| what | value |", "|---|---|", ...table, "", fenced("sh", command.join("\n"))].join("\n");
 }
 
 function scheduleTable(): string {
