@@ -165,6 +165,12 @@ describe("after payments by a canary card, there is nothing of it or of its sess
     expectNothingIn(rows);
   });
 
+  it("the vault's table of cards, which has forgotten every session that ended", async () => {
+    const cards = async () =>
+      (await dumpDatabases(demo)).find(({ where }) => /^switchyard_vault .*"card"$/.test(where));
+    await expect.poll(async () => (await cards())?.text, { timeout: 10_000 }).toBe("");
+  });
+
   it("the write-ahead log", () => {
     const log = readWriteAheadLog(demo);
     expect(isIn(log, orderRef)).toBe(true);
