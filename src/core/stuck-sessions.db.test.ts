@@ -72,6 +72,7 @@ const lateGateway = {
   ...({} as Connector),
   refusesVoidedReference: false,
   executionLimitMs: 1_000,
+  forwardFeatures: [],
   whyNotPayable: () => undefined,
 };
 
