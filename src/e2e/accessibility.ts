@@ -12,6 +12,7 @@ export async function findViolations(page: Page): Promise<string[]> {
 }
 
 async function violationsIn(frame: Frame): Promise<string[]> {
+  if (frame.parentFrame()) await frame.evaluate(paint, await groundOf(frame));
   // By the debugger's way in, which no content security policy closes.
   await frame.evaluate(axe.source);
   const { violations, passes } = await frame.evaluate((values) => {
@@ -23,6 +24,24 @@ async function violationsIn(frame: Frame): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
+}
+
+/** A transparent frame shows the ground of the page around it, which axe-core cannot see from inside and takes for white. */
+async function groundOf(frame: Frame): Promise<string> {
+  const element = await frame.frameElement();
+  return element.evaluate((start) => {
+    for (let node: Element | null = start as Element; node; ) {
+      const { backgroundColor } = getComputedStyle(node);
+      if (backgroundColor !== "rgba(0, 0, 0, 0)") return backgroundColor;
+      const root = node.getRootNode();
+      node = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+    }
+    return "Canvas";
+  });
+}
+
+function paint(ground: string): void {
+  document.documentElement.style.background = ground;
 }
 
 type AxeRunner = { run(context: Document, options: object): Promise<AxeResults> };

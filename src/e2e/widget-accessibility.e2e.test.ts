@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => stage?.close());
 
 const samples: readonly [WidgetState, Look][] = [
-  ["errors", { locale: "en", colorScheme: "light", window: "narrow" }],
-  ["loading", { locale: "ar", colorScheme: "dark", window: "desktop" }],
+  ["errors", { locale: "en", colorScheme: "dark", window: "narrow" }],
+  ["filled", { locale: "ar", colorScheme: "light", window: "desktop" }],
   ["declined", { locale: "he", colorScheme: "light", window: "zoomed" }],
   ["success", { locale: "de", colorScheme: "dark", window: "phone" }],
 ];
