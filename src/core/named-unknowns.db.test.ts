@@ -55,6 +55,7 @@ describe("an attempt whose answer was lost after the gateway had named the payme
     for (const name of [taken, "n".repeat(1_000)]) {
       const { core, asked } = losingAnswers(name);
       const session = await submitOn(core);
+      expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED" });
       await recover(fixture, core, session);
       expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual([undefined, undefined]);
       expect((await fixture.trail(session)).attempts).toMatchObject([{ status: "VOIDED", gatewayReference: null }]);
