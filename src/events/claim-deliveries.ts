@@ -48,7 +48,7 @@ const lockReadyEndpoints: Statement = {
 const claimDue: Statement = {
   name: "claim_due_deliveries",
   text: `WITH room AS (
-           SELECT e.id, e.merchant_id, e.failures_in_row > 0 AS is_failing,
+           SELECT e.id, e.merchant_id, e.failures_in_row > 0 OR e.id = ANY ($8::uuid[]) AS is_failing,
              least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
                (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
                                                   AND u.next_at > (SELECT app.clock())),
@@ -90,18 +90,25 @@ export type Claim = {
   readonly limit: number;
   /** Only endpoints that are named or belong to merchants that are; undefined for all. */
   readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
-  /** Bounds within the limit: of one merchant with what it has under way, and of endpoints whose last try failed. */
+  /** Bounds within the limit: of one merchant with what it has under way, and of endpoints that hang or failed last. */
   readonly shares?: {
     readonly underWay: ReadonlyMap<string, number>;
     readonly ofMerchant: number;
     readonly ofFailing: number;
+    /** Endpoints where something has waited for long. */
+    readonly hanging?: ReadonlySet<string>;
   };
 };
 
 /** Claims up to `limit` due deliveries under a lease of their own, merchants and their endpoints in turns. */
 export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
   const { limit, where } = claim;
-  const { underWay, ofMerchant, ofFailing } = claim.shares ?? {
+  const {
+    underWay,
+    ofMerchant,
+    ofFailing,
+    hanging = new Set(),
+  }: NonNullable<Claim["shares"]> = claim.shares ?? {
     underWay: new Map(),
     ofMerchant: limit,
     ofFailing: limit,
@@ -118,6 +125,7 @@ export async function claimDeliveries(database: Database, claim: Claim): Promise
       [...underWay.values()],
       ofMerchant,
       ofFailing,
+      [...hanging],
     ]);
   });
 }

@@ -71,7 +71,7 @@ export function isTaken(tried: Try): boolean {
 export async function deliver(
   context: DeliverContext,
   claimed: ClaimedDelivery,
-  recorder: TryRecorder = new TryRecorder(context.database),
+  recorder: Pick<TryRecorder, "record"> = new TryRecorder(context.database),
 ): Promise<DeliveryResult> {
   const tried = await sendWebhook(context, {
     url: claimed.url,

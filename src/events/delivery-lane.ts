@@ -6,6 +6,10 @@ import { TryRecorder } from "./try-recorder.ts";
 
 // A delivery under way is a socket, a body of a few KiB and a timer.
 const underWayMax = 512;
+// Endpoints answer within milliseconds. What has waited for so long hangs, most likely to its deadline, and no longer
+// takes the room of what is quick; up to as many again, so that all endpoints of a big host may begin to hang at once.
+const quickMs = 2_000;
+const hangingMax = 512;
 // A merchant's endpoints are often one server, and hang together: two at their full window leave room for the others.
 const underWayOfMerchantMax = 128;
 // Endpoints that fail may take 15 s each time. However many there are, half of the lane is for those that do not.
@@ -13,12 +17,15 @@ const underWayOfFailingMax = 256;
 // Retries fall due without anybody hinting; a second is little beside their schedule.
 const lookEverywhereMs = 1_000;
 
+/** A delivery from its claim until it is recorded; `postingSinceMs` until its post has ended. */
+type UnderWay = { readonly claimed: ClaimedDelivery; postingSinceMs: number };
+
 /** The deliveries of one worker. */
 export class DeliveryLane {
   readonly #context: DeliverContext;
   readonly #recorder: TryRecorder;
   readonly #loop: Loop;
-  readonly #underWay = new Map<Promise<void>, ClaimedDelivery>();
+  readonly #underWay = new Map<Promise<void>, UnderWay>();
   #hinted = new Set<string>();
   #hintedMerchants = new Set<string>();
   #lookedEverywhereAt = Number.NEGATIVE_INFINITY;
@@ -48,16 +55,16 @@ export class DeliveryLane {
   }
 
   async #claimOnce(): Promise<boolean> {
-    const limit = underWayMax - this.#underWay.size;
-    // Every delivery that ends hints, so a full lane is woken when there is room.
+    const { limit, shares } = this.#room();
+    // Every delivery that ends hints, so a full lane is woken when there is room; or the next look finds it.
     if (limit === 0) return false;
     const claimed = await claimDeliveries(this.#context.database, {
       leaseToken: this.#context.entropy.uuid(),
       limit,
       where: this.#whereToLook(),
-      shares: this.#shares(),
+      shares,
     });
-    for (const delivery of claimed) this.#start(delivery);
+    for (const one of claimed) this.#start({ claimed: one, postingSinceMs: performance.now() });
     return false;
   }
 
@@ -72,18 +79,33 @@ export class DeliveryLane {
     return undefined;
   }
 
-  #shares(): NonNullable<Claim["shares"]> {
+  /** How many more, and of whom. */
+  #room(): { limit: number; shares: NonNullable<Claim["shares"]> } {
+    const quickFromMs = performance.now() - quickMs;
     const underWay = new Map<string, number>();
+    const hanging = new Set<string>();
+    let late = 0;
     let failing = 0;
-    for (const { merchant_id, is_failing } of this.#underWay.values()) {
+    for (const { claimed, postingSinceMs } of this.#underWay.values()) {
+      const { endpoint_id, merchant_id, is_failing } = claimed;
       underWay.set(merchant_id, (underWay.get(merchant_id) ?? 0) + 1);
-      if (is_failing) failing += 1;
+      const isLate = postingSinceMs < quickFromMs;
+      if (isLate) hanging.add(endpoint_id);
+      if (isLate) late += 1;
+      if (isLate || is_failing) failing += 1;
     }
-    return { underWay, ofMerchant: underWayOfMerchantMax, ofFailing: underWayOfFailingMax - failing };
+    const limit = Math.max(0, underWayMax - this.#underWay.size + Math.min(late, hangingMax));
+    const ofFailing = Math.max(0, underWayOfFailingMax - failing);
+    return { limit, shares: { underWay, ofMerchant: underWayOfMerchantMax, ofFailing, hanging } };
   }
 
-  #start(delivery: ClaimedDelivery): void {
-    const done = deliver(this.#context, delivery, this.#recorder)
+  #start(underWay: UnderWay): void {
+    const { claimed } = underWay;
+    const record: TryRecorder["record"] = (...ended) => {
+      underWay.postingSinceMs = Number.POSITIVE_INFINITY;
+      return this.#recorder.record(...ended);
+    };
+    const done = deliver(this.#context, claimed, { record })
       .then(
         () => {},
         // Its lease runs out and somebody tries again; the network's failures do not come here.
@@ -91,11 +113,11 @@ export class DeliveryLane {
       )
       .finally(() => {
         // Its merchant was held back: another endpoint of the same may be next.
-        const isFull = this.#shares().underWay.get(delivery.merchant_id) === underWayOfMerchantMax;
-        if (isFull) this.#hintedMerchants.add(delivery.merchant_id);
+        const isFull = this.#room().shares.underWay.get(claimed.merchant_id) === underWayOfMerchantMax;
+        if (isFull) this.#hintedMerchants.add(claimed.merchant_id);
         this.#underWay.delete(done);
-        this.hint([delivery.endpoint_id]);
+        this.hint([claimed.endpoint_id]);
       });
-    this.#underWay.set(done, delivery);
+    this.#underWay.set(done, underWay);
   }
 }
