@@ -46,6 +46,7 @@ export function readScalar(scalar: ScalarType, node: JsonNode, dialect: JsonDial
       min: range.min < -exactMax ? -exactMax : range.min,
       max: range.max > exactMax ? exactMax : range.max,
     };
+    if (typeof node === "string") return refused("must be a number, not a string");
     return readInteger(exact, node instanceof JsonNumber ? node.source : undefined);
   }
   switch (scalar) {
@@ -82,7 +83,14 @@ export function readScalarText(scalar: ScalarType, text: string): Reading {
 export function readEnum(desc: DescEnum, node: JsonNode): Reading {
   if (desc.typeName === "google.protobuf.NullValue" && node === null) return accepted(null);
   if (typeof node === "string" && desc.values.some((value) => value.jsonName === node)) return accepted(node);
-  return refused(`must be one of ${desc.values.map((value) => value.jsonName).join(", ")}`);
+  return refused(`must be one of ${namesThatMean(desc).join(", ")}`);
+}
+
+/** The zero value stands for none, by the naming that protobuf asks for, so nobody is advised to send it. */
+function namesThatMean({ values }: DescEnum): string[] {
+  return values
+    .filter(({ number, name }) => number !== 0 || !name.endsWith("_UNSPECIFIED"))
+    .map(({ jsonName }) => jsonName);
 }
 
 /** Whether a message is written as one JSON text or number, so that a path or query can carry it. */

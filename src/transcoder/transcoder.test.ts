@@ -150,7 +150,7 @@ describe("a refusal", () => {
     };
     const unknown = await details({ begin: 2, end: 1, daily: true, isbn: 1 });
     expect(unknown).toEqual(["is not a field of this request", "must begin before it ends"]);
-    expect(await details({ begin: 2, end: "3", daily: true })).toEqual(["must be a whole number"]);
+    expect(await details({ begin: 2, end: "3", daily: true })).toEqual(["must be a number, not a string"]);
   });
 
   it("points at the whole body for a rule of the field that it is, also beside a path variable of that field", async () => {

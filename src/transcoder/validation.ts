@@ -72,8 +72,14 @@ function findingOf(violation: Violation): Finding {
   const path = jsonPathOf(violation);
   // A field without presence is missing at its zero value too: other protocols cannot tell the two apart.
   if (violation.ruleId === "required") return { path, code: "missing_field", detail: whatIsRequired(violation) };
-  const what = violation.message || `must satisfy the rule ${violation.ruleId}`;
+  const what = whatIsWrong(violation);
   return { path, code: "invalid_field", detail: violation.forKey ? `has a key that is not valid: ${what}` : what };
+}
+
+/** In words: an expression tells a person nothing, so a schema says the form in the message of a rule of its own. */
+function whatIsWrong({ ruleId, message }: Violation): string {
+  if (ruleId.endsWith(".pattern")) return "does not have the form that is described for it";
+  return message || `must satisfy the rule ${ruleId}`;
 }
 
 function whatIsRequired({ field }: Violation): string {

@@ -33,9 +33,9 @@ export const explanations = {
   invalid_json: body(
     "The body is not one JSON value in UTF-8: cut short, a trailing comma, a lone surrogate. Mend the writer of the body.",
   ),
-  missing_field: body("A required field is absent. `errors` names each."),
+  missing_field: body('A required field is absent, or empty (`""`, `0`), which counts as absent. `errors` names each.'),
   invalid_field: body(
-    "A field is null, has the wrong type or breaks its rule: `amountMinor` not a whole number from 1 to 999999999999, or given as a string; `currency` not an upper-case ISO 4217 code of money in circulation; `orderRef` blank, longer than 255 characters or with control characters; `customerEmail` not an address.",
+    "A field is null, has the wrong type or breaks its rule: `amountMinor` not a whole number from 1 to 999999999999, or given as a string; `currency` not an upper-case ISO 4217 code of money in circulation; `orderRef` nothing but blanks, longer than 255 characters or with control characters; `customerEmail` not an address.",
   ),
   unknown_field: body("A field that the request does not have, mostly a misspelt one. Names are camelCase."),
   duplicate_field: body("A field comes twice in one object. Which one was meant cannot be told."),

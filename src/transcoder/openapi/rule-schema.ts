@@ -28,6 +28,10 @@ export function rulesOf(field: DescField): FieldRules | undefined {
 
 /** The keywords for the value itself. Those of lists' items, maps' keys and enums are asked for by themselves. */
 export function ruleKeywords(rules: FieldRules | undefined): Schema {
+  return { ...typeKeywords(rules), ...expressionKeywords(rules) };
+}
+
+function typeKeywords(rules: FieldRules | undefined): Schema {
   switch (rules?.type.case) {
     case "string":
       return stringKeywords(rules.type.value);
@@ -55,9 +59,18 @@ export function ruleKeywords(rules: FieldRules | undefined): Schema {
   }
 }
 
-/** Rules that are written as an expression, in the words of their messages. */
+/** Rules that are written as an expression, in the words of their messages; not those that a keyword says. */
 export function ruleSentences(rules: Pick<FieldRules, "cel"> | undefined): string[] {
-  return (rules?.cel ?? []).filter(({ message }) => message !== "").map(({ message }) => message);
+  const others = (rules?.cel ?? []).filter(({ expression }) => !matchExpression.test(expression));
+  return others.map(({ message }) => message).filter((message) => message !== "");
+}
+
+const matchExpression = /^this\.matches\(r'([^']+)'\)$/;
+
+/** A pattern that has a sentence of its own is written as an expression. */
+function expressionKeywords(rules: FieldRules | undefined): Schema {
+  const [pattern] = (rules?.cel ?? []).flatMap(({ expression }) => matchExpression.exec(expression)?.[1] ?? []);
+  return pattern === undefined ? {} : { pattern };
 }
 
 function stringKeywords(rules: StringRules): Schema {
