@@ -47,9 +47,11 @@ export type WebhookBenchResult = {
   readonly postgres: BenchBed["postgres"];
 };
 
-/** How the contestants are called in the turns. */
+/** How we are called in the turns. */
 export const ours = "Switchyard, 1 worker";
+/** How the peer is called. */
 export const barePosts = "undici alone";
+/** How we are called with a dead endpoint beside the healthy ones. */
 export const besideDead = "beside 1 dead in 10";
 
 const workerCounts = [1, 2, 4];
