@@ -114,7 +114,15 @@ describe("an expiry date", () => {
 });
 
 describe("autofill", () => {
-  it("of all fields by the browser is understood, with the year in four digits", async () => {
+  it("by Chromium's own hand fills all four fields from a card that it keeps", async () => {
+    await fillInByChromium();
+    await expect.poll(() => scene.field("holder").inputValue()).toBe("Ada Lovelace");
+    expect(await scene.field("number").inputValue()).toBe("4242 4242 4242 4242");
+    expect(await scene.field("expiry").inputValue()).toBe("04 / 31");
+    expect(await scene.tokenize()).toMatchObject({ brand: "visa", last4: "4242" });
+  });
+
+  it("as other browsers do it is understood too, with the year in four digits", async () => {
     await fillInAs([
       ["number", "4242424242424242"],
       ["expiry", "04/2031"],
@@ -151,6 +159,22 @@ describe("autofill", () => {
     }
   });
 });
+
+/** Chromium fills the form in as if the customer had chosen a card that it keeps; it needs a moment to know the form. */
+async function fillInByChromium(): Promise<void> {
+  const session = await scene.page.context().newCDPSession(scene.document);
+  await scene.field("number").click();
+  const { root } = await session.send("DOM.getDocument");
+  const { nodeId } = await session.send("DOM.querySelector", { nodeId: root.nodeId, selector: "#number" });
+  const { node } = await session.send("DOM.describeNode", { nodeId });
+  const { frameTree } = await session.send("Page.getFrameTree");
+  await session.send("Autofill.enable");
+  const card = { number: "4242424242424242", name: "Ada Lovelace", expiryMonth: "04", expiryYear: "2031", cvc: "123" };
+  const fill = { fieldId: node.backendNodeId, frameId: frameTree.frame.id, card };
+  await expect
+    .poll(() => session.send("Autofill.trigger", fill).then(Boolean, () => false), { timeout: 10_000 })
+    .toBe(true);
+}
 
 /** Writes into fields as browsers' autofill does: the value at once, then the two events. */
 async function fillInAs(entries: readonly (readonly [string, string])[]): Promise<void> {
