@@ -111,6 +111,10 @@ function describeConfirmation({ resources, intent, declined, held, failed }: Sam
       type: "unjudged",
     });
     expect(readConfirmation(refused(declined), attempt)).toMatchObject({ outcome: { type: "unknown" } });
+    for (const status of ["requires_capture", "succeeded", "processing"]) {
+      const contradicted = refused({ ...declined, payment_intent: { ...withCharge, status } });
+      expect(readConfirmation(contradicted, attempt)).toMatchObject({ outcome: { type: "unknown" } });
+    }
   });
 
   it("hold nothing for certain when the payment was cancelled before, and in no other unexpected state", () => {

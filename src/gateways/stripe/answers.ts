@@ -65,6 +65,8 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   const error = errorOf(json);
   const intent = error?.payment_intent;
   if (reply.status === 402 && error?.type === "card_error" && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
+    // An error about a payment that holds money, or may yet, is none.
+    if (intent.status !== "requires_payment_method") return { type: "outcome", outcome: untrusted(reply.status) };
     if (!isObject(intent.latest_charge)) return { type: "unjudged", error };
     return { type: "outcome", outcome: judgeDecline(error, intent.latest_charge) };
   }

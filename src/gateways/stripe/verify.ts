@@ -23,7 +23,7 @@ export function secretKeyField(environment: Environment): CredentialField {
 const testNumber = "4242424242424242";
 
 // Above the least that Stripe charges in any currency, and never charged.
-const probeAmount = 100_000;
+const probeAmount = 1_000_000;
 
 /** Every check; where the key does not open the account, the others fail as not tried. */
 export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<readonly VerifyRow[]> {
