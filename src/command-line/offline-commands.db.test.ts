@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
@@ -23,6 +23,15 @@ describe("switchyard server-keys", () => {
     expect(await run(generate)).toMatchObject({ code: 1, err: expect.stringContaining("EEXIST") });
     expect(readFileSync(out, "utf8")).toBe(content);
     expect(statSync(out).mode & 0o777).toBe(0o600);
+  });
+
+  it("writes neither file where the vault's is there already", async () => {
+    const vaultOut = join(folder, "there.json");
+    writeFileSync(vaultOut, "kept");
+    const out = join(folder, "alone.json");
+    const files = ["--out", out, "--vault-out", vaultOut];
+    expect(await run(["server-keys", "generate", "--environment", "test", ...files])).toMatchObject({ code: 1 });
+    expect([existsSync(out), readFileSync(vaultOut, "utf8")]).toEqual([false, "kept"]);
   });
 
   it("turns a key over step by step, and refuses a step out of turn", async () => {

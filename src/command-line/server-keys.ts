@@ -1,5 +1,5 @@
 /** `switchyard server-keys`: the installation's own keys. Merchants' API keys are `switchyard keys`. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
@@ -30,7 +30,13 @@ function generateCommand(): Command {
       const { out, vaultOut = join(dirname(out), `vault-${basename(out)}`) } = options;
       const keyFile = generateKeyFile(options.environment);
       writeNew(out, keyFile);
-      writeNew(vaultOut, generateVaultKeyFile(keyFile));
+      try {
+        writeNew(vaultOut, generateVaultKeyFile(keyFile));
+      } catch (error) {
+        // One without the other opens nothing.
+        rmSync(out);
+        throw error;
+      }
       print(options, { file: out, vaultFile: vaultOut }, () => [
         `Wrote the keys of ${options.environment} to ${out}, and the vault's to ${vaultOut}.`,
         "Keep both secret and keep copies. The vault's goes to the vault alone, the other one never there.",
