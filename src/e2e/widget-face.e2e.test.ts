@@ -127,6 +127,45 @@ describe("the theme auto", () => {
   });
 });
 
+describe("the loading state", () => {
+  const spinner = (property: string) =>
+    scene.page
+      .locator("#card .spinner")
+      .evaluate((one, name) => getComputedStyle(one).getPropertyValue(name), property);
+
+  it.each([
+    ["no-preference", "turn"],
+    ["reduce", "fade"],
+  ] as const)("with motion preference %s is a spinner that does %s", async (reducedMotion, animation) => {
+    await open({ reducedMotion });
+    await scene.goToCheckout();
+    expect(await spinner("display")).toBe("none");
+    await scene.enterCard();
+    await scene.payButton.click();
+    await scene.page.getByRole("status").getByText("Processing").waitFor();
+    expect(await spinner("display")).toBe("inline-block");
+    expect(await spinner("animation-name")).toBe(animation);
+  });
+});
+
+describe("forced colours", () => {
+  it("leave the pay button its edge and a message its border", async () => {
+    await open({ forcedColors: "active" });
+    scene.service.onSubmit = () => scene.service.decline("card_declined");
+    await scene.goToCheckout();
+    await scene.enterCard();
+    await scene.payButton.click();
+    await scene.told("onDeclined");
+    for (const part of [".pay", ".error"]) {
+      const style = await scene.page.locator(`#card ${part}`).evaluate((one) => {
+        const { borderTopStyle, borderTopWidth, borderTopColor, backgroundColor } = getComputedStyle(one);
+        return { edge: `${borderTopWidth} ${borderTopStyle}`, isSeen: borderTopColor !== backgroundColor };
+      });
+      expect(style).toEqual({ edge: "1px solid", isSeen: true });
+    }
+  });
+});
+
 describe("a decline", () => {
   it.each([
     ["incorrect_cvc", "ja", "セキュリティコードが正しくありません"],
