@@ -2,16 +2,19 @@
 /** The process behind the command line: runs a command, and says plainly what went wrong. */
 import { UsageError } from "./command-line/attachment.ts";
 import { describeRefusal } from "./command-line/output.ts";
+import { asCalled, presentHelp } from "./command-line/present-help.ts";
 import { createProgram } from "./command-line/program.ts";
 import { ConfigError } from "./config.ts";
 import { CannotStart } from "./demo/detached-server.ts";
 
 try {
-  await createProgram().parseAsync();
+  const program = createProgram();
+  presentHelp(program);
+  await program.parseAsync();
 } catch (error) {
   // What a person can put right is said in one line; anything else is a bug and shows where.
   const refusal = describeRefusal(error, { json: process.argv.includes("--json") });
-  console.error(refusal ?? (isPlain(error) ? error.message : error));
+  console.error(refusal ?? (isPlain(error) ? asCalled(error.message) : error));
   process.exit(1);
 }
 

@@ -73,7 +73,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
           const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });
           return toJson(method.output, answer, { alwaysEmitImplicit: true });
         } catch (error) {
-          throw isServiceError(error) ? new RpcError(error) : error;
+          throw isServiceError(error) ? new RpcError(error, address) : error;
         }
       };
       return [method.localName, call] as const;

@@ -16,20 +16,26 @@ const temporaryCodes = new Set([
   "idempotency_in_progress",
 ]);
 
+// What grpc-js says when it could not connect; an error of a connection that was there reads otherwise.
+const noConnection = /^(No connection established|Name resolution failed)/;
+
 /** A refusal in the server's words. `code` is one of docs/errors.md, or gRPC's own where the server said none. */
 export class RpcError extends ApiError {
   override readonly name = "RpcError";
 
-  constructor(error: ServiceError) {
-    super(factsOf(error));
+  /** `address` is where the call went, for the message when nothing answers there. */
+  constructor(error: ServiceError, address?: string) {
+    super(factsOf(error, address));
   }
 }
 
-function factsOf(error: ServiceError): ErrorFacts {
+function factsOf(error: ServiceError, address: string | undefined): ErrorFacts {
   const { reason, message, ...details } = detailsOf(error);
   const code = reason ?? status[error.code]?.toLowerCase() ?? "unknown";
   const isTemporary = temporaryCodes.has(code);
-  return { code, detail: message ?? error.details, isTemporary, ...details, cause: error };
+  const nobody =
+    address !== undefined && noConnection.test(error.details) ? `Nothing answers at ${address}.` : undefined;
+  return { code, detail: message ?? nobody ?? error.details, isTemporary, ...details, cause: error };
 }
 
 function detailsOf(error: ServiceError) {

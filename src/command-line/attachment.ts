@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { RpcError } from "../client/rpc-error.ts";
 import { readCommandLineVariables } from "../config.ts";
 import { type DemoFile, readDemoFile } from "../demo/demo-file.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -62,7 +63,12 @@ export function environmentCommand(name: string, about: { description: string; e
 
 /** Adds --merchant and --environment. */
 export function addScope(command: Command): Command {
-  return addEnvironment(command.option("--merchant <id>", "the merchant; in a demo its first one when not given"));
+  return addEnvironment(addMerchant(command));
+}
+
+/** Adds --merchant alone. */
+export function addMerchant(command: Command): Command {
+  return command.option("--merchant <id>", "the merchant; in a demo its first one when not given");
 }
 
 function addEnvironment(command: Command): Command {
@@ -81,9 +87,21 @@ export async function administer<Answer extends object>(
     const answer = await call(dashboard);
     print(options, answer, lines);
     return answer;
+  } catch (error) {
+    throw isSilence(error) && isDemo(options) && !options.json
+      ? new UsageError(`${error.message} ${isItRunning}`)
+      : error;
   } finally {
     dashboard.close();
   }
+}
+
+/** What to ask when nothing answers where a demo was. */
+export const isItRunning = "Is the demo running? To start it: npm start";
+
+/** Whether nobody answered, which is not a refusal: those have a request's id. */
+export function isSilence(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.code === "unavailable" && error.requestId === undefined;
 }
 
 /** The merchant and side that the options name, as requests carry them. */

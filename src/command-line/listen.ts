@@ -7,9 +7,10 @@ import type { Try } from "../events/record-delivery.ts";
 import {
   type AttachOptions,
   addAttachment,
-  addScope,
+  addMerchant,
   attach,
-  type ScopeOptions,
+  isDemo,
+  isItRunning,
   scopeOf,
   UsageError,
 } from "./attachment.ts";
@@ -17,14 +18,14 @@ import { followEvents } from "./follow-events.ts";
 import { deriveListenSecret, forwardEvent, openForwardEgress } from "./forward-event.ts";
 import { stopRequested } from "./stop-requested.ts";
 
-type ListenOptions = AttachOptions &
-  ScopeOptions & {
-    readonly forward: string;
-    readonly events?: string;
-    readonly since?: string;
-    readonly cursorFile?: string;
-    readonly printJson?: boolean;
-  };
+type ListenOptions = AttachOptions & {
+  readonly merchant?: string;
+  readonly forward: string;
+  readonly events?: string;
+  readonly since?: string;
+  readonly cursorFile?: string;
+  readonly printJson?: boolean;
+};
 
 /** Runs until Ctrl-C; needs no registered endpoint. */
 export function listenCommand(): Command {
@@ -36,18 +37,15 @@ export function listenCommand(): Command {
     .option("--cursor-file <file>", "keep the last event there, and begin after it next time")
     .option("--print-json", "print each event's body, too")
     .addHelpText("after", "\nExample:\n  switchyard listen --forward http://localhost:3000/hook");
-  return addScope(addAttachment(command)).action(listen);
+  return addMerchant(addAttachment(command)).action(listen);
 }
 
 async function listen(options: ListenOptions): Promise<void> {
-  if (options.environment !== "test") {
-    throw new UsageError("listen brings test events only: live ones go to registered endpoints and nowhere else.");
-  }
   if (!/^https?:$/.test(URL.parse(options.forward)?.protocol ?? "")) {
     throw new UsageError("Say where to post with --forward http://localhost:<port>/<path>.");
   }
   const { grpcAddress, operatorToken } = attach(options);
-  const { merchantId } = scopeOf(options);
+  const { merchantId } = scopeOf({ ...options, environment: "test" });
   const prefix = `${readCommandLineVariables().brand}_test_whsec_`;
   const secret = deriveListenSecret(operatorToken, { prefix, merchantId });
   const dashboard = createDashboardClient(grpcAddress, operatorToken);
@@ -65,10 +63,10 @@ async function listen(options: ListenOptions): Promise<void> {
     scope: { merchantId, environment: "ENVIRONMENT_TEST" },
     eventTypes: options.events?.split(",") ?? [],
     after: place,
-    onTrouble: (trouble) => console.log(trouble ? `The service does not answer: ${trouble}` : "It answers again."),
+    onTrouble: (trouble) => console.log(trouble ? describeTrouble(options, trouble) : "It answers again."),
     closing: stop.signal,
   });
-  const context = { egress, url: options.forward, secret, closing: stop.signal };
+  const context = { egress, url: options.forward, secret, closing: stop.signal, refused: { told: false } };
   let listening = false;
   for await (const { event, place: reached } of following) {
     if (!listening) console.log(`Bringing events of ${merchantId} to ${options.forward} until Ctrl-C.`);
@@ -82,7 +80,7 @@ async function listen(options: ListenOptions): Promise<void> {
   process.exit(0);
 }
 
-type Context = Omit<Parameters<typeof forwardEvent>[0], "onWait">;
+type Context = Omit<Parameters<typeof forwardEvent>[0], "onWait"> & { readonly refused: { told: boolean } };
 
 /** False when Ctrl-C has cut it short, so that the event is still to be brought. */
 async function bring(options: ListenOptions, context: Context, event: EventView): Promise<boolean> {
@@ -91,8 +89,18 @@ async function bring(options: ListenOptions, context: Context, event: EventView)
   const tried = await forwardEvent({ ...context, onWait }, event);
   if (context.closing.aborted && tried.kind === "no_answer") return false;
   console.log(`${new Date().toISOString()}  ${what}  ${describe(tried)}`);
+  // Receivers answer so to what does not verify, most often for another endpoint's secret.
+  if (tried.kind === "answered" && tried.statusCode === 400 && !context.refused.told) {
+    context.refused.told = true;
+    console.log("  Does it verify with the secret above?");
+  }
   if (options.printJson) console.log(event.body);
   return true;
+}
+
+function describeTrouble(options: ListenOptions, trouble: string): string {
+  const question = isDemo(options) ? ` ${isItRunning}` : "";
+  return `The service does not answer, and is tried again until it does: ${trouble}${question}`;
 }
 
 function describe(tried: Try): string {

@@ -1,5 +1,6 @@
 /** What a command prints: an answer as JSON or in lines for a person, and an error likewise. */
 import { ApiError } from "../client/merchant/api-error.ts";
+import { asCalled } from "./present-help.ts";
 
 /** How a command's answer is wanted: for a person, or as JSON. */
 export type OutputOptions = { readonly json?: boolean };
@@ -10,7 +11,7 @@ export function print<Answer extends object>(
   answer: Answer,
   lines: (answer: Answer) => readonly string[],
 ): void {
-  console.log(options.json ? JSON.stringify(answer, null, 2) : lines(answer).join("\n"));
+  console.log(options.json ? JSON.stringify(answer, null, 2) : asCalled(lines(answer).join("\n")));
 }
 
 /** Rows under their headings, in columns as wide as their widest cell; `nothing` when there are none. */

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { runCommand } from "../testing/run-command.ts";
+import { asCalled, calledAs, presentHelp } from "./present-help.ts";
+import { createProgram } from "./program.ts";
+
+/** The help of a command by its words, as a person gets it who typed `called`. */
+function helpOf(words: readonly string[], called = "npx switchyard"): string {
+  const program = createProgram();
+  let text = "";
+  const record = (command: Command) => {
+    command.configureOutput({ writeOut: (more) => (text += more) });
+    command.commands.forEach(record);
+  };
+  record(program);
+  presentHelp(program, called);
+  words
+    .reduce<Command>((command, word) => command.commands.find((inner) => inner.name() === word)!, program)
+    .outputHelp();
+  return text;
+}
+
+describe("presentHelp()", () => {
+  it("shows every command as it has to be typed", () => {
+    expect(helpOf(["endpoint", "verify"])).toMatch(/^Usage: npx switchyard endpoint verify /);
+    expect(helpOf(["endpoint", "verify"])).toMatch(/Example:\n {2}npx switchyard endpoint verify we_/);
+    expect(helpOf(["connection", "add"])).toContain("| npx switchyard connection add");
+    expect(helpOf(["connection", "add"], "switchyard")).toContain("| switchyard connection add");
+    expect(helpOf(["endpoint"], "switchyard")).not.toContain("npx");
+  });
+
+  it("marks what must be given, and nothing that has a default", () => {
+    const help = helpOf(["connection", "add"]);
+    expect(help).toMatch(/--gateway <gateway> +such as SANDBOX_A \(required\)/);
+    expect(help).toMatch(/--environment <name> .*\(choices: "test", "live", default:\s+"test"\)\n/);
+  });
+
+  it("has an example for a group too", () => {
+    expect(helpOf(["endpoint"])).toMatch(/\nExample:\n {2}npx switchyard endpoint add --help\n/);
+  });
+});
+
+describe("asCalled()", () => {
+  it("changes commands, and no prose, key or address", () => {
+    const lines = ["  switchyard endpoint verify we_1", "To see them: switchyard merchant list", "`switchyard keys`"];
+    const others = ["switchyard_test_sk_1 is a key", "https://pay.example/switchyard docs", "the switchyard service"];
+    expect(asCalled(lines.join("\n"), "npx switchyard").match(/npx switchyard/g)).toHaveLength(3);
+    expect(asCalled(others.join("\n"), "npx switchyard")).toBe(others.join("\n"));
+  });
+});
+
+describe("calledAs()", () => {
+  it("is the bare name only where a program of that name is on the PATH", () => {
+    expect(calledAs("/checkout/src/main.ts")).toBe("npx switchyard");
+    expect(calledAs("/checkout/node_modules/.bin/switchyard")).toBe("npx switchyard");
+    expect(calledAs("/usr/local/bin/switchyard")).toBe("switchyard");
+  });
+});
+
+describe("a command that nothing answers", () => {
+  it("says where it asked, and not in the words of a library", async () => {
+    const address = ["--grpc-address", "127.0.0.1:1", "--merchant", "mer_01h455vb4pex5vsknk084sn02q"];
+    const env = { SWITCHYARD_OPERATOR_TOKEN: "switchyard_op_none" };
+    const { code, err } = await runCommand(["endpoint", "list", ...address], { env });
+    expect({ code, err }).toEqual({ code: 1, err: "Nothing answers at 127.0.0.1:1. (unavailable)\n" });
+  });
+});
