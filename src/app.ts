@@ -118,7 +118,8 @@ function tlsOf({ config, log }: Installation): TlsFiles | undefined {
   });
 }
 
-async function databasesAnswer({ environments }: Installation): Promise<boolean> {
+/** Whether each environment's database answers. */
+export async function databasesAnswer({ environments }: Installation): Promise<boolean> {
   const answers = environments.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
   return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
 }
@@ -144,8 +145,8 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
   };
 }
 
-// Everything that the dashboard needs of a server comes in here, so that it can move to a role of its own.
-function dashboardParts({ config, environments, accounts, log }: Installation): DashboardParts {
+/** What the dashboard's rpcs are built from, as operators call them on the internal port. */
+export function dashboardParts({ config, environments, accounts, log }: Installation): DashboardParts {
   const style = { brand: config.brand, errorDocsUrl: config.errorDocsUrl };
   return {
     environments: Object.fromEntries(environments.map((environment) => [environment.name, environment])),
@@ -153,7 +154,7 @@ function dashboardParts({ config, environments, accounts, log }: Installation): 
     entropy: systemEntropy,
     brand: config.brand,
     apiOrigin: config.service.apiOrigin,
-    dashboardOrigin: undefined,
+    dashboardOrigin: config.service.dashboardOrigin,
     signIns: undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) => {

@@ -1,6 +1,7 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
 import { readFileSync } from "node:fs";
 import type { Timing } from "./core/core.ts";
+import { type DashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
 import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
 import { readVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
@@ -53,6 +54,8 @@ export type ServiceConfig = {
   readonly requestLimit: { readonly perSecond: number; readonly burst: number } | undefined;
   /** Copies of each event stream: 1, or 3 on a NATS cluster. */
   readonly streamReplicas: number;
+  /** Origin of the dashboard as browsers see it, for links to it; undefined where there is none. */
+  readonly dashboardOrigin: string | undefined;
   /** Takes notices for their owners; without it none are mailed. */
   readonly mailServer: MailServer | undefined;
 };
@@ -72,7 +75,7 @@ export type VaultRoleConfig = {
 };
 
 /** What a process can be told to do; it may have several roles. */
-export type Role = "edge" | "worker" | "vault" | "sandbox";
+export type Role = "edge" | "worker" | "dashboard" | "vault" | "sandbox";
 
 /** Everything that an operator has set, checked. */
 export type Config = {
@@ -84,11 +87,13 @@ export type Config = {
   /** Ranges of addresses whose X-Forwarded-For is believed; none unless they are named. */
   readonly trustedProxies: readonly string[];
   readonly service: ServiceConfig | undefined;
+  readonly dashboard: DashboardSettings | undefined;
   readonly vault: VaultRoleConfig | undefined;
   readonly sandbox: { readonly host: string; readonly port: number } | undefined;
 };
 
 const brandDefault = "switchyard";
+const serviceRoles: readonly Role[] = ["edge", "worker", "dashboard"];
 
 /** Everything that is wrong with the configuration, a line each, with what to set. */
 export class ConfigError extends Error {
@@ -104,7 +109,8 @@ export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv 
     logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
     errorDocsUrl: reader.text("SWITCHYARD_ERROR_DOCS_URL", /^https?:/, "where you publish docs/errors.md"),
     trustedProxies: reader.addressRanges("SWITCHYARD_TRUSTED_PROXIES"),
-    service: roles.includes("edge") || roles.includes("worker") ? readService(reader) : undefined,
+    service: roles.some((role) => serviceRoles.includes(role)) ? readService(reader) : undefined,
+    dashboard: roles.includes("dashboard") ? readDashboardSettings(reader) : undefined,
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
@@ -178,6 +184,7 @@ function readService(reader: Reader): ServiceConfig {
     timing: reader.timing(),
     requestLimit: reader.requestLimit(),
     streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
+    dashboardOrigin: reader.variables.SWITCHYARD_DASHBOARD_ORIGIN && reader.origin("SWITCHYARD_DASHBOARD_ORIGIN"),
     mailServer: readMailServer(reader),
   };
 }

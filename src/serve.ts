@@ -6,6 +6,7 @@ import { startSandbox } from "./gateways/sandbox/main.ts";
 import { testCards } from "./gateways/sandbox/test-cards.ts";
 import { stripeTestNumbers } from "./gateways/stripe/stand-in-cards.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
+import { startDashboard } from "./start-dashboard.ts";
 import { startVault } from "./vault/main.ts";
 
 /** Resolves when every role accepts work. Closing stops them in the reverse order of their start. */
@@ -20,6 +21,7 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
     started.push(installation);
     const sides: Running[] = [];
     if (roles.includes("edge")) sides.push(await startEdge(installation));
+    if (config.dashboard) sides.push(await startDashboard(installation, config.dashboard));
     if (roles.includes("worker")) sides.push(await startWorker(installation));
     // At once: balancers are to learn first of all that the edge stops.
     started.push({ close: async () => void (await Promise.all(sides.map((side) => side.close()))) });

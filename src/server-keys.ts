@@ -167,7 +167,8 @@ function readFile<File extends KeyFile | VaultKeyFile>(text: string, environment
   return file;
 }
 
-function ringOf(ring: RingFile, member: string): KeyRing {
+/** A ring out of a key file. Throws an Error that names the member and the rule, never a key. */
+export function ringOf(ring: RingFile, member: string): KeyRing {
   const keys = Object.entries(ring.keys).map(([kid, key]) => [kid, keyOf(key, `${member}.keys.${kid}`)]);
   if (!(ring.current in ring.keys)) throw new Error(`${member}.current names no key`);
   return { current: ring.current, keys: Object.fromEntries(keys) };

@@ -8,6 +8,7 @@ import { demoCommand } from "./demo.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { keysCommand } from "./keys.ts";
 import { listenCommand } from "./listen.ts";
+import { membersCommand } from "./member.ts";
 import { merchantsCommand } from "./merchant.ts";
 import { migrateCommand } from "./migrate.ts";
 import { noticeCommand } from "./notice.ts";
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     serverKeysCommand(),
     operatorsCommand(),
     merchantsCommand(),
+    membersCommand(),
     keysCommand(),
     connectionCommand(),
     routingCommand(),

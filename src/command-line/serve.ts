@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { Role } from "../config.ts";
 import { stopRequested } from "./stop-requested.ts";
 
-const roles: readonly Role[] = ["edge", "worker", "vault", "sandbox"];
+const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox"];
 
 // Longer than the longest step that a stop waits for: the webhook of 15 s (events/egress.ts).
 const stopWithinMs = 20_000;

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
+import { generateAccountsKeyFile } from "../dashboard-settings.ts";
 import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -12,6 +13,7 @@ export function serverKeysCommand(): Command {
   return new Command("server-keys")
     .description("the installation's own keys (merchants' API keys: switchyard keys)")
     .addCommand(generateCommand())
+    .addCommand(generateAccountsCommand())
     .addCommand(separateCommand())
     .addCommand(rotateCommand())
     .addCommand(addServiceCommand());
@@ -40,6 +42,20 @@ function generateCommand(): Command {
       print(options, { file: out, vaultFile: vaultOut }, () => [
         `Wrote the keys of ${options.environment} to ${out}, and the vault's to ${vaultOut}.`,
         "Keep both secret and keep copies. The vault's goes to the vault alone, the other one never there.",
+      ]);
+    });
+}
+
+function generateAccountsCommand(): Command {
+  return describedCommand("generate-accounts", {
+    description: "write a new key file for the dashboard, which belongs to both environments",
+    example: "switchyard server-keys generate-accounts --out /etc/switchyard/keys-accounts.json",
+  })
+    .requiredOption("--out <file>", "where to write it; an existing file is never overwritten")
+    .action((options: OutputOptions & { out: string }) => {
+      writeNew(options.out, generateAccountsKeyFile());
+      print(options, { file: options.out }, () => [
+        `Wrote the dashboard's keys to ${options.out}. Keep it secret and keep a copy: members' apps need it.`,
       ]);
     });
 }

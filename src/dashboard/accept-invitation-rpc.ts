@@ -16,7 +16,7 @@ import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { addressOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
 import { roleMessage } from "./member-messages.ts";
-import { visitOf } from "./visit.ts";
+import { memberActor, visitOf } from "./visit.ts";
 
 /** Tells who is invited to what. */
 export function getInvitationRpc({ accounts }: SignInParts) {
@@ -53,7 +53,8 @@ export function acceptInvitationRpc(parts: SignInParts) {
       await grantRole(tx, accepted.merchantId, member.id, accepted.role);
       const { merchantId, role } = accepted;
       const subject = encodeId("mbr", member.id);
-      await visitOf(context).audit(tx, { merchantId, subject, after: { email: member.email, role } });
+      const actor = memberActor(member);
+      await visitOf(context).audit(tx, { merchantId, actor, subject, after: { email: member.email, role } });
     });
     return create(AcceptInvitationResponseSchema, { member: await enter(parts, context, member) });
   };

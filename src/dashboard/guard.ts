@@ -10,7 +10,7 @@ import { encodeId } from "../platform/ids.ts";
 import { validateMessage } from "../transcoder/validation.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
-import { findScope, noSuchMerchant, type RequestScope, Visit, visitKey } from "./visit.ts";
+import { findScope, memberActor, noSuchMerchant, type RequestScope, Visit, visitKey } from "./visit.ts";
 
 /** Who calls: an operator by token, a member by cookie, or nobody known. */
 type Caller = { readonly operator?: Operator; readonly signIn?: SignIn };
@@ -80,7 +80,7 @@ function accessOf(method: DescMethod): Access {
 
 function actorOf({ operator, signIn }: Caller): string {
   if (operator !== undefined) return `${operator.label} (${encodeId("op", operator.id)})`;
-  return signIn === undefined ? "nobody" : `${signIn.member.email} (${encodeId("mbr", signIn.member.id)})`;
+  return signIn === undefined ? "nobody signed in" : memberActor(signIn.member);
 }
 
 /** A page asks again and again: of a member the trail keeps what they changed. An operator is an exception in all they do. */

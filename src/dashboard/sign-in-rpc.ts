@@ -23,7 +23,7 @@ import { addressOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
 import { totpRpcs } from "./totp-rpc.ts";
-import { visitOf } from "./visit.ts";
+import { memberActor, visitOf } from "./visit.ts";
 
 /** The rpcs that members sign in and out with. */
 export function createSignInService(parts: SignInParts): ServiceImpl<typeof SignInService> {
@@ -34,6 +34,8 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       const claim = { email, password: new Secret(password), code: code ?? "", address: addressOf(parts, context) };
       const proof = await proveMember(proving, claim);
       if (proof === "code_needed") return create(SignInResponseSchema, { codeNeeded: true });
+      const subject = encodeId("mbr", proof.member.id);
+      await visitOf(context).audit(accounts, { actor: memberActor(proof.member), subject });
       return create(SignInResponseSchema, { member: await enter(parts, context, proof.member) });
     },
 

@@ -2,6 +2,7 @@
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { type AuditFact, recordAudit } from "../accounts/audit-trail.ts";
+import type { Member } from "../accounts/members.ts";
 import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import type { SignIn } from "../accounts/sign-ins.ts";
@@ -19,7 +20,11 @@ type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn
 /** What a request names: an environment, a merchant, or both. */
 export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undefined };
 
-type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & { readonly merchantId?: string };
+type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & {
+  readonly merchantId?: string;
+  /** Whoever a call turned out to be from that nobody was signed in for. */
+  readonly actor?: string;
+};
 
 /** Who calls, about whom, and a pen for the audit trail. */
 export class Visit {
@@ -49,11 +54,9 @@ export class Visit {
   /** Writes this call's row, in the transaction of what it changes where there is one. */
   async audit(queryable: Queryable, { merchantId, ...change }: AuditedChange): Promise<void> {
     this.#isAudited = true;
-    const { actor, action, requestId } = this.#who;
+    const { signIn: _, ...who } = this.#who;
     await recordAudit(queryable, this.#parts.entropy.uuid(), {
-      actor,
-      action,
-      requestId,
+      ...who,
       ...change,
       merchantId: merchantId ?? this.scope?.merchantId,
     });
@@ -74,6 +77,11 @@ export class Visit {
 
 /** Set by the guard before a handler runs. */
 export const visitKey = createContextKey<Visit | undefined>(undefined, { description: "dashboard visit" });
+
+/** A member as the audit trail names them. */
+export function memberActor({ id, email }: Member): string {
+  return `${email} (${encodeId("mbr", id)})`;
+}
 
 /** The call that a handler serves. */
 export function visitOf(context: HandlerContext): Visit {

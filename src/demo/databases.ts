@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { generateAccountsKeyFile } from "../dashboard-settings.ts";
 import { type DatabaseKind, migrate } from "../migrations/migrate.ts";
 import { provision } from "../migrations/provision.ts";
 import { generateKeyFile, separateVaultKeys } from "../server-keys.ts";
@@ -37,7 +38,7 @@ export async function prepareDatabases(ownerUrl: string, stateFolder: string): P
   return { test: urlOf("test"), live: urlOf("live"), accounts: urlOf("accounts"), vault: urlOf("vault") };
 }
 
-/** The key files of both environments, made on the first start: one for edge and worker, one for the vault. */
+/** The key files, made on the first start: for each environment one for edge and worker and one for the vault; the dashboard's. */
 export function prepareKeyFiles(stateFolder: string) {
   const filesOf = (environment: "test" | "live") => {
     const service = join(stateFolder, `keys-${environment}.json`);
@@ -47,7 +48,9 @@ export function prepareKeyFiles(stateFolder: string) {
     writeFileSync(service, apart.keyFile, { mode: 0o600 });
     return { service, vault };
   };
-  return { test: filesOf("test"), live: filesOf("live") };
+  const accounts = join(stateFolder, "keys-accounts.json");
+  keptOnce(accounts, generateAccountsKeyFile);
+  return { test: filesOf("test"), live: filesOf("live"), accounts };
 }
 
 function keptOnce(file: string, make: () => string): string {

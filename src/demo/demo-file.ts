@@ -24,8 +24,11 @@ export type DemoFile = {
   readonly grpcAddress: string;
   readonly vaultOrigin: string;
   readonly shopUrl: string;
+  readonly dashboardOrigin: string;
   readonly metricsUrl: string;
   readonly operatorToken: string;
+  /** Signs in to the dashboard, as owner of both merchants. */
+  readonly member: { readonly email: string; readonly password: string };
   readonly merchants: readonly DemoMerchant[];
   readonly testCards: readonly TestCard[];
   readonly pids: Readonly<Record<string, number>>;

@@ -1,10 +1,13 @@
 /** The demo's two merchants: made on the first start, found again on the next ones. The second exists to try crossing tenants. */
+import { grantRole, insertMember } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken } from "../accounts/operator-tokens.ts";
+import { hashPassword } from "../accounts/passwords.ts";
 import type { Installation } from "../app.ts";
 import { listConnections } from "../gateways/connections.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { type DemoFile, type DemoMerchant, readDemoFile } from "./demo-file.ts";
 import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
@@ -12,7 +15,7 @@ import { moveShopEndpoint } from "./shop-endpoint.ts";
 
 /** The demo's merchants, with the keys that the shop needs of the first one. */
 export type DemoMerchants = {
-  readonly credentials: Pick<DemoFile, "merchants" | "operatorToken">;
+  readonly credentials: Pick<DemoFile, "merchants" | "operatorToken" | "member">;
   readonly shopKeys: { readonly secretKey: string; readonly signingSecret: string };
   /** Verifies the shop's endpoint when it is new, and lets go of the databases. Call it once the shop listens. */
   finish(): Promise<void>;
@@ -33,9 +36,11 @@ export async function prepareMerchants(preparation: Preparation): Promise<DemoMe
     await tellShopAddress(preparation, known.merchants[0]!);
   }
   const seeded = known === undefined ? await seedBoth(preparation) : [];
-  const credentials = known ?? {
-    merchants: seeded.map(({ merchant }) => merchant),
-    operatorToken: await makeOperatorToken(preparation.installation),
+  const merchants = known?.merchants ?? seeded.map(({ merchant }) => merchant);
+  const credentials = {
+    merchants,
+    operatorToken: known?.operatorToken ?? (await makeOperatorToken(preparation.installation)),
+    member: known?.member ?? (await makeMember(preparation.installation, merchants)),
   };
   const { secretKey, signingSecret } = credentials.merchants[0]!.test;
   return {
@@ -53,7 +58,7 @@ async function findKnown({ stateFolder, installation }: Preparation) {
   const id = decodeId("mer", file?.merchants[0]?.merchantId ?? "");
   if (file === undefined || id === undefined) return undefined;
   const isThere = (await findMerchant(installation.accounts, id)) !== undefined;
-  return isThere ? { merchants: file.merchants, operatorToken: file.operatorToken } : undefined;
+  return isThere ? file : undefined;
 }
 
 async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Promise<Seeded[]> {
@@ -93,4 +98,15 @@ async function makeOperatorToken(installation: Installation): Promise<string> {
   const token = generateOperatorToken(systemEntropy, installation.config.brand);
   await insertOperatorToken(installation.accounts, { id: systemEntropy.uuid(), label: "demo", token });
   return token.expose();
+}
+
+async function makeMember({ accounts }: Installation, merchants: readonly DemoMerchant[]): Promise<DemoFile["member"]> {
+  const password = Buffer.from(systemEntropy.randomBytes(12)).toString("base64url");
+  const member = { id: systemEntropy.uuid(), email: "owner@example.com", name: "Demo Owner" };
+  const hash = await hashPassword(new Secret(password));
+  await accounts.transaction(async (tx) => {
+    await insertMember(tx, member, hash);
+    for (const { merchantId } of merchants) await grantRole(tx, decodeId("mer", merchantId) ?? "", member.id, "OWNER");
+  });
+  return { email: member.email, password };
 }

@@ -25,6 +25,8 @@ export type DemoOptions = {
   readonly state: string;
   readonly postgres?: string | undefined;
   readonly nats?: string | undefined;
+  /** Whether the dashboard runs too; it does unless a test has no use for it. */
+  readonly dashboard?: boolean | undefined;
   /** Prints nothing; for tests. */
   readonly quiet?: boolean | undefined;
   /** Settings of the roles beside the demo's own, looked at whenever a role starts; for tests. */
@@ -80,9 +82,10 @@ async function startParts(
     undo.push(() => process.close());
     started[role] = process.pid;
   };
-  await progress.step("Gateways, vault and edge", async () => {
+  await progress.step("Gateways, vault, edge, worker and dashboard", async () => {
     await Promise.all([run("sandbox"), run("vault"), run("edge")]);
-    await run("worker");
+    const others: readonly Role[] = options.dashboard === false ? ["worker"] : ["worker", "dashboard"];
+    await Promise.all(others.map(run));
   });
   const merchants = await progress.step("Merchants, gateways and routing", () =>
     openMerchants(options, addresses, variables),
@@ -156,8 +159,10 @@ async function openMerchants(
   });
 }
 
-function publicAddresses({ apiOrigin, grpcAddress, vaultOrigin, shopUrl, metricsUrl }: DemoAddresses) {
-  return { restBase: `${apiOrigin}/api/v1`, connectOrigin: apiOrigin, grpcAddress, vaultOrigin, shopUrl, metricsUrl };
+function publicAddresses({ apiOrigin, dashboardOrigin, ...addresses }: DemoAddresses) {
+  const { grpcAddress, vaultOrigin, shopUrl, metricsUrl } = addresses;
+  const restBase = `${apiOrigin}/api/v1`;
+  return { restBase, connectOrigin: apiOrigin, grpcAddress, vaultOrigin, shopUrl, dashboardOrigin, metricsUrl };
 }
 
 function shownCards(): DemoFile["testCards"] {

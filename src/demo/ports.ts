@@ -1,4 +1,4 @@
-/** The demo's addresses: seven loopback ports in a row, so that they are easy to remember and to move. */
+/** The demo's addresses: eight loopback ports in a row, so that they are easy to remember and to move. */
 import { createServer } from "node:net";
 import { CannotStart } from "./detached-server.ts";
 
@@ -9,13 +9,23 @@ export type DemoAddresses = ReturnType<typeof addressesFrom>;
 export function addressesFrom(port: number) {
   const at = (offset: number) => port + offset;
   return {
-    ports: { public: at(0), grpc: at(1), vault: at(2), vaultGrpc: at(3), sandbox: at(4), shop: at(5), metrics: at(6) },
+    ports: {
+      public: at(0),
+      grpc: at(1),
+      vault: at(2),
+      vaultGrpc: at(3),
+      sandbox: at(4),
+      shop: at(5),
+      metrics: at(6),
+      dashboard: at(7),
+    },
     apiOrigin: `http://localhost:${at(0)}`,
     grpcAddress: `127.0.0.1:${at(1)}`,
     vaultOrigin: `http://localhost:${at(2)}`,
     vaultGrpcAddress: `127.0.0.1:${at(3)}`,
     sandboxOrigin: `http://127.0.0.1:${at(4)}`,
     shopUrl: `http://127.0.0.1:${at(5)}`,
+    dashboardOrigin: `http://localhost:${at(7)}`,
     metricsUrl: `http://127.0.0.1:${at(6)}/metrics`,
   };
 }

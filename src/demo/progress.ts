@@ -39,7 +39,11 @@ Switchyard is running. Pay in the demo shop:
 ${cards.join("\n")}
     The checkout page has ${file.testCards.length - shown.length} more: answers that are lost, late or wrong, captures that fail.
 
+  Dashboard   ${file.dashboardOrigin}
+              ${file.member.email}  ${file.member.password}
+
   REST        ${file.restBase}
+  Reference   ${file.connectOrigin}/docs
   gRPC        ${file.grpcAddress}
   Vault       ${file.vaultOrigin}
   Secret key  ${file.merchants[0]?.test.secretKey}

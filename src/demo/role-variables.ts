@@ -38,6 +38,9 @@ export function roleVariables(
     // For whoever tries it: schemas to be read, and no wait at the end.
     SWITCHYARD_GRPC_REFLECTION: "on",
     SWITCHYARD_DRAIN_NOTICE_MS: "0",
+    SWITCHYARD_DASHBOARD_PORT: String(ports.dashboard),
+    SWITCHYARD_DASHBOARD_ORIGIN: addresses.dashboardOrigin,
+    SWITCHYARD_ACCOUNTS_KEYS_FILE: keys.accounts,
     SWITCHYARD_VAULT_PORT: String(ports.vault),
     SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
     SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),

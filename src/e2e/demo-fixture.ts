@@ -1,6 +1,7 @@
 /** A demo of a test file's own: every role as a process, on free ports, with nothing left of it at the end. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Client } from "pg";
 import { inject } from "vitest";
 import { type Demo, startDemo } from "../demo/demo.ts";
 import { addressesFrom } from "../demo/ports.ts";
@@ -17,13 +18,18 @@ export type TestDemo = Demo & {
   readonly postgresUrl: string;
   /** Where that PostgreSQL keeps its files, the write-ahead log among them. */
   readonly postgresDataFolder: string;
+  /** A statement on the accounts database, as its owner. */
+  accountsQuery(text: string): Promise<void>;
 };
 
 /**
  * Starts a demo. Its servers are on record with the test run, which ends them should this process die. Of `settings` a role
  * takes what is there when it starts.
  */
-export async function startTestDemo(settings: Readonly<Record<string, string>> = {}): Promise<TestDemo> {
+export async function startTestDemo(
+  settings: Readonly<Record<string, string>> = {},
+  { dashboard = false }: { dashboard?: boolean } = {},
+): Promise<TestDemo> {
   const name = `${inject("testRunName")}-demo-${process.pid}`;
   const stateFolder = join(testStateFolder, name);
   const postgres = await startPrivatePostgres({
@@ -32,13 +38,26 @@ export async function startTestDemo(settings: Readonly<Record<string, string>> =
     forTests: true,
   });
   const port = await freePortRange(Object.keys(addressesFrom(0).ports).length);
-  const demo = await startDemo({ state: stateFolder, port, postgres: postgres.ownerUrl, quiet: true, settings });
+  const demo = await startDemo({
+    state: stateFolder,
+    port,
+    postgres: postgres.ownerUrl,
+    quiet: true,
+    dashboard,
+    settings,
+  });
   return {
     ...demo,
     sandbox: new SandboxControl(addressesFrom(port).sandboxOrigin),
     stateFolder,
     postgresUrl: postgres.ownerUrl,
     postgresDataFolder: postgres.dataFolder,
+    async accountsQuery(text) {
+      const url = Object.assign(new URL(postgres.ownerUrl), { pathname: "/switchyard_accounts" }).href;
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(text).finally(() => client.end());
+    },
     async close() {
       await demo.close();
       await postgres.stop({ removeData: true });

@@ -5,8 +5,8 @@ import { checkTlsFiles, type TlsPaths } from "./tls-files.ts";
 
 /** Each method reads one setting, and notes a problem with its name and what to set. Problems repeat no value: it may be secret. */
 export class SettingReader {
-  protected readonly variables: NodeJS.ProcessEnv;
-  protected readonly problems: string[];
+  readonly variables: Readonly<NodeJS.ProcessEnv>;
+  readonly problems: string[];
 
   constructor(variables: NodeJS.ProcessEnv, problems: string[]) {
     this.variables = variables;

@@ -7,6 +7,7 @@ const payment = [...capabilities, "core", "notifications"];
 const faces = [
   ...payment,
   "config",
+  "dashboard-settings",
   "server-keys",
   "server-key-rotation",
   "version",
@@ -16,7 +17,7 @@ const faces = [
   "client",
   "client/merchant",
 ];
-const product = [...faces, "environment", "app", "serve", "migrations", "shop", "demo"];
+const product = [...faces, "environment", "app", "start-dashboard", "serve", "migrations", "shop", "demo"];
 
 /** Each place (a folder of src, a file in src itself, or widget) and the places it may import besides itself. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -37,14 +38,17 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The only process that sees a card number: it shares nothing with the others but the ground they stand on.
   vault: ["platform"],
   migrations: ["platform"],
-  config: [...foundation, "gateways", "server-keys", "core"],
+  config: [...foundation, "gateways", "server-keys", "core", "dashboard-settings"],
+  "dashboard-settings": ["platform", "server-keys"],
   "server-keys": ["platform", "core"],
   "server-key-rotation": ["server-keys"],
   environment: [...faces, "migrations"],
   // It serves the widget's files, so it builds them.
   app: [...faces, "environment", "metrics", "migrations", "widget"],
+  // The dashboard's part of the composition root, which also bundles its page.
+  "start-dashboard": [...faces, "environment", "app", "dashboard/ui"],
   // The one place that starts a vault, because each process of the service is started here.
-  serve: [...faces, "environment", "app", "vault"],
+  serve: [...faces, "environment", "app", "start-dashboard", "vault"],
   "command-line": product,
   main: [...product, "command-line"],
   // Typed clients, some of which are what a capability asked for (a card forwarder).

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { type StaticFile, serveFiles } from "../static-files.ts";
+import { type StaticFile, serveFiles } from "../../platform/static-files.ts";
 import { apiPage, errorPage, pageScript, pageStyle, referencePaths } from "./reference-pages.ts";
 
 // They change with a release; five minutes keep them near.

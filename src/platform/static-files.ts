@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, gzipSync } from "node:zlib";
-import { DomainError } from "../platform/errors.ts";
+import { DomainError } from "./errors.ts";
 
 /** A file and what its answer says of it; `content-type` and `cache-control` at least. */
 export type StaticFile = {

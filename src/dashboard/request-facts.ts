@@ -1,0 +1,11 @@
+/** What the dashboard's server knows of a request before its rpc: its id, and who sent it. */
+import { createContextKey } from "@connectrpc/connect";
+
+/** The facts of one request. */
+export type RequestFacts = { readonly requestId: string; readonly address: string };
+
+/** Set by the dashboard's server. */
+export const requestFactsKey = createContextKey<RequestFacts>(
+  { requestId: "", address: "unknown" },
+  { description: "request facts" },
+);

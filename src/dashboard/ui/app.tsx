@@ -1,0 +1,41 @@
+/** The page as a whole: data, addresses, and who is signed in. */
+import { TransportProvider } from "@connectrpc/connect-query";
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { RouterProvider as AriaRouter } from "react-aria-components";
+import { router } from "./router.tsx";
+import { codeOf, transport } from "./rpc.ts";
+
+// A sign-in that is over shows the sign-in page, whatever was asked.
+const onError = (error: unknown) => {
+  if (codeOf(error) === "sign_in_required") void router.navigate({ to: "/sign-in", search: here() });
+};
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < 2 && ["offline", "unavailable"].includes(codeOf(error)),
+    },
+  },
+});
+
+function here(): { next?: string } {
+  const { pathname, search } = location;
+  return pathname === "/sign-in" ? {} : { next: pathname + search };
+}
+
+/** Everything. */
+export function App() {
+  return (
+    <TransportProvider transport={transport}>
+      <QueryClientProvider client={client}>
+        <AriaRouter navigate={(to) => void router.navigate({ href: to })}>
+          <RouterProvider router={router} />
+        </AriaRouter>
+      </QueryClientProvider>
+    </TransportProvider>
+  );
+}

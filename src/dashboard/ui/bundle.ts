@@ -1,0 +1,73 @@
+/** Builds the dashboard's page from this folder. Runs in Node and is no part of what it builds. */
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+/** A file of the page, with what its answer says of it. */
+export type PageFile = {
+  readonly headers: Readonly<Record<string, string>> & { readonly "content-type": string; "cache-control": string };
+  readonly bytes: Uint8Array;
+};
+
+const types: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+/** The files by path: `/` is the page, everything under `/assets/` has its content's hash in its name. */
+export async function bundlePage(): Promise<Map<string, PageFile>> {
+  const folder = fileURLToPath(new URL(".", import.meta.url));
+  const { outputFiles } = await build({
+    absWorkingDir: folder,
+    entryPoints: { main: "main.tsx", style: "style/style.css" },
+    outdir: "/assets",
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    minify: true,
+    target: ["es2023", "safari17"],
+    jsx: "automatic",
+    charset: "utf8",
+    legalComments: "none",
+    define: { "process.env.NODE_ENV": '"production"' },
+    tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true, jsx: "react-jsx" } },
+    write: false,
+  });
+  const assets = outputFiles.map(({ path, contents }): [string, PageFile] => [
+    `/assets/${basename(path)}`,
+    {
+      bytes: contents,
+      headers: {
+        "content-type": types[path.split(".").at(-1)!]!,
+        "cache-control": "public, max-age=31536000, immutable",
+      },
+    },
+  ]);
+  const named = (pattern: RegExp) => assets.map(([path]) => path).find((path) => pattern.test(path))!;
+  const page = html(named(/\/main-\w+\.js$/), named(/\/style-\w+\.css$/));
+  return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
+}
+
+const pageHeaders = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" };
+
+function html(script: string, style: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Switchyard</title>
+<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12h4l4-8h4M2 4h4l4 8h4' fill='none' stroke='%234f46e5' stroke-width='2'/%3E%3C/svg%3E">
+<link rel="stylesheet" href="${style}">
+</head>
+<body>
+<div id="root"></div>
+<noscript>The dashboard needs JavaScript.</noscript>
+<script type="module" src="${script}"></script>
+</body>
+</html>
+`;
+}

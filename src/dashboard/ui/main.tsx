@@ -1,0 +1,5 @@
+/** Starts the page. */
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+
+createRoot(document.getElementById("root")!).render(<App />);

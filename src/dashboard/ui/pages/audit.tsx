@@ -1,0 +1,91 @@
+/** Who changed what of a merchant's: how it was before and is after. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { useQuery } from "@connectrpc/connect-query";
+import { type AuditEntry, AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+
+/** The page. */
+export function AuditPage() {
+  const { merchantId, environment, environmentName } = useScope();
+  const { data, error, refetch } = useQuery(AuditService.method.listAuditEntries, {
+    merchantId,
+    environment,
+    pageSize: 100,
+  });
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Audit trail</h1>
+          <p>The newest hundred changes in {environmentName}, and of the team, which belongs to both environments.</p>
+        </div>
+      </header>
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="The audit trail" />}
+      {data?.entries.length === 0 && (
+        <Empty title="Nothing was changed yet">
+          <p>Every change to keys, gateways, routing, webhooks and the team will stand here, with who made it.</p>
+        </Empty>
+      )}
+      {data && data.entries.length > 0 && <Entries entries={data.entries} />}
+    </>
+  );
+}
+
+function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  return (
+    <TableScroll label="Changes">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">Before and after</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.auditEntryId}>
+              <td>
+                <Moment at={entry.createdAt} />
+              </td>
+              <td>
+                <bdi>{entry.actor}</bdi>
+              </td>
+              <td>
+                {inWords(entry.action)}
+                <div className="mono soft">{entry.subject}</div>
+              </td>
+              <td>
+                <Facts name="Before" facts={entry.before} />
+                <Facts name="After" facts={entry.after} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}
+
+function Facts({ name, facts }: { name: string; facts: JsonObject | undefined }) {
+  if (facts === undefined) return null;
+  return (
+    <div className="small">
+      <span className="soft">{name}:</span>{" "}
+      <code>
+        <bdi>{JSON.stringify(facts)}</bdi>
+      </code>
+    </div>
+  );
+}
+
+/** `RegenerateApiKey` as `Regenerate api key`. */
+function inWords(action: string): string {
+  const words = action.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words;
+}

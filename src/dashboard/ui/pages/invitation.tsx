@@ -1,0 +1,88 @@
+/** Accepting an invitation: the link's token stands behind the #, which no server sees. */
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { Form } from "react-aria-components";
+import { type GetInvitationResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Field } from "../parts/field.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Username } from "../parts/username.tsx";
+import { nameOfRole } from "../scope.ts";
+
+/** The page. */
+export function InvitationPage() {
+  const [token] = useState(() => location.hash.slice(1));
+  const { data, error, refetch } = useQuery(SignInService.method.getInvitation, { token }, { retry: false });
+  return (
+    <main className="lone">
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="The invitation" />}
+      {data && <AcceptForm token={token} invitation={data} />}
+    </main>
+  );
+}
+
+function AcceptForm({ token, invitation }: { token: string; invitation: GetInvitationResponse }) {
+  const { email, merchantName, role, hasMember } = invitation;
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const accept = useMutation(SignInService.method.acceptInvitation);
+  const [needsCode, setNeedsCode] = useState(false);
+  const submit = async (form: FormData) => {
+    const text = (name: string) => String(form.get(name) ?? "");
+    const optional = { ...(text("name") && { name: text("name") }), ...(text("code") && { code: text("code") }) };
+    const { codeNeeded } = await accept.mutateAsync({ token, password: text("password"), ...optional });
+    if (codeNeeded) return setNeedsCode(true);
+    queries.clear();
+    await navigate({ to: "/", replace: true });
+  };
+  return (
+    <div className="lone-box">
+      <h1>Join {merchantName}</h1>
+      <p>
+        You are invited as {nameOfRole(role).toLowerCase()}, by the address {email}.
+      </p>
+      <Form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit(new FormData(event.currentTarget)).catch(() => {});
+        }}
+      >
+        <Refusal error={accept.error} />
+        <Username email={email} />
+        {!hasMember && <Field label="Your name" name="name" autoComplete="name" maxLength={100} isRequired autoFocus />}
+        {hasMember ? (
+          <Field
+            label="Your password"
+            name="password"
+            type="password"
+            autoComplete="current-password"
+            isRequired
+            autoFocus
+          />
+        ) : (
+          <Field
+            label="Choose a password"
+            hint="12 characters or more. A few words that belong to nothing else are good."
+            name="password"
+            type="password"
+            autoComplete="new-password"
+            minLength={12}
+            maxLength={128}
+            isRequired
+          />
+        )}
+        {needsCode && (
+          <Field label="Code of your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+        )}
+        <Button kind="main" type="submit" isPending={accept.isPending}>
+          Join
+        </Button>
+      </Form>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+/** Inviting somebody to a merchant's team. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Form } from "react-aria-components";
+import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShownSecret } from "../parts/secret.tsx";
+import { nameOfRole, useScope } from "../scope.ts";
+
+/** The form, and then the link to pass on. */
+export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
+  const { merchantId } = useScope();
+  const client = createClient(MemberService, useTransport());
+  const { run, dialog } = useProof();
+  const invite = useMutation({
+    mutationFn: (wanted: { email: string; role: Role }) => run(() => client.inviteMember({ merchantId, ...wanted })),
+    onSuccess: onInvited,
+  });
+  const submit = (form: HTMLFormElement) => {
+    const fields = new FormData(form);
+    const wanted = { email: String(fields.get("email")), role: Number(fields.get("role")) as Role };
+    invite.mutate(wanted, { onSuccess: () => form.reset() });
+  };
+  return (
+    <section className="card" aria-labelledby="invite">
+      <h2 id="invite">Invite somebody</h2>
+      <Refusal error={invite.error} />
+      {invite.data && (
+        <ShownSecret label={`Send this link to ${invite.data.invitation?.email}`} secret={invite.data.link} />
+      )}
+      <Form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit(event.currentTarget);
+        }}
+      >
+        <Field label="E-mail" name="email" type="email" isRequired autoComplete="off" />
+        <div className="field">
+          <label htmlFor="invite-role">Role</label>
+          <select id="invite-role" name="role" defaultValue={Role.VIEWER}>
+            {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((role) => (
+              <option key={role} value={role}>
+                {nameOfRole(role)}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div>
+          <Button kind="main" type="submit" isPending={invite.isPending}>
+            Make an invitation
+          </Button>
+        </div>
+      </Form>
+      {dialog}
+    </section>
+  );
+}

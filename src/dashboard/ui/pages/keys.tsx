@@ -1,0 +1,90 @@
+/** A merchant's API keys in one environment: which are in use, and new ones in their place. */
+
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShownSecret } from "../parts/secret.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+
+/** What a kind of key is called, and what it is for. */
+function describe(kind: ApiKey_Kind): { name: string; use: string } {
+  if (kind === ApiKey_Kind.SECRET) {
+    return { name: "Secret key", use: "Calls the API from your backend. Never put it into a page or an app." };
+  }
+  return { name: "Publishable key", use: "Names your account to the widget. Safe in a page." };
+}
+
+/** The page. */
+export function KeysPage() {
+  const { merchantId, environment, environmentName } = useScope();
+  const { data, error, refetch } = useQuery(ApiKeyService.method.listApiKeys, { merchantId, environment });
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>API keys</h1>
+          <p>
+            The keys of the {environmentName} environment. They are kept as hashes: what you see here is how each begins
+            and ends.
+          </p>
+        </div>
+      </header>
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="The list of keys" />}
+      {data?.apiKeys.map((key) => (
+        <KeyCard key={`${key.kind} ${environmentName}`} apiKey={key} onChange={refetch} />
+      ))}
+    </>
+  );
+}
+
+function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown }) {
+  const { merchantId, environment, environmentName, role } = useScope();
+  const { kind, prefix, last4, createdAt } = apiKey;
+  const { name, use } = describe(kind);
+  const client = createClient(ApiKeyService, useTransport());
+  const { run, dialog } = useProof();
+  const regenerate = useMutation({
+    mutationFn: () => run(() => client.regenerateApiKey({ merchantId, environment, kind })),
+    onSuccess: onChange,
+  });
+  return (
+    <section className="card" aria-labelledby={`key-${kind}`}>
+      <div className="page-head">
+        <div>
+          <h2 id={`key-${kind}`}>{name}</h2>
+          <p>{use}</p>
+        </div>
+        {role >= Role.OWNER && (
+          <Confirm
+            action="Regenerate"
+            title={`A new ${name.toLowerCase()} for ${environmentName}?`}
+            onConfirm={() => regenerate.mutate()}
+            isPending={regenerate.isPending}
+          >
+            The key in use is refused from the same moment on. Have the new one ready to be put in its place.
+          </Confirm>
+        )}
+      </div>
+      <Refusal error={regenerate.error} />
+      {regenerate.data ? (
+        <ShownSecret label={`The new ${name.toLowerCase()}`} secret={regenerate.data.key} />
+      ) : (
+        <p>
+          <code>
+            {prefix}…{last4}
+          </code>{" "}
+          · since <Moment at={createdAt} />
+        </p>
+      )}
+      {dialog}
+    </section>
+  );
+}

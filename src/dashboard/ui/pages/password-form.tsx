@@ -1,0 +1,62 @@
+/** A new password. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Form } from "react-aria-components";
+import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Username } from "../parts/username.tsx";
+import { useSignIn } from "../signed-in.tsx";
+
+/** The form. */
+export function PasswordForm() {
+  const { member } = useSignIn();
+  const client = createClient(SignInService, useTransport());
+  const { run, dialog } = useProof();
+  const change = useMutation({
+    mutationFn: (newPassword: string) => run(() => client.changePassword({ newPassword })),
+  });
+  const submit = (form: HTMLFormElement) => {
+    const newPassword = String(new FormData(form).get("newPassword"));
+    change.mutate(newPassword, { onSuccess: () => form.reset() });
+  };
+  return (
+    <section className="card" aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <Refusal error={change.error} />
+      {change.data && (
+        <p className="banner" data-tone="good" role="status">
+          The password is changed. {change.data.endedSignIns} other sign-ins were ended.
+        </p>
+      )}
+      <Form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit(event.currentTarget);
+        }}
+      >
+        <Username email={member?.email} />
+        <Field
+          label="New password"
+          hint="12 characters or more. A few words that belong to nothing else are good."
+          name="newPassword"
+          type="password"
+          autoComplete="new-password"
+          minLength={12}
+          maxLength={128}
+          isRequired
+        />
+        <div>
+          <Button type="submit" isPending={change.isPending}>
+            Change it
+          </Button>
+        </div>
+      </Form>
+      {dialog}
+    </section>
+  );
+}

@@ -1,0 +1,34 @@
+/** The first page: to the merchant, where there is one; a choice, where there are several. */
+import { Link, Navigate } from "@tanstack/react-router";
+import { nameOfRole } from "../scope.ts";
+import { useSignIn } from "../signed-in.tsx";
+
+/** Leads on. */
+export function StartPage() {
+  const { member } = useSignIn();
+  const memberships = member?.memberships ?? [];
+  const [only] = memberships;
+  if (only && memberships.length === 1) {
+    const params = { environment: "test", merchantId: only.merchantId };
+    return <Navigate to="/$environment/$merchantId/keys" params={params} replace />;
+  }
+  return (
+    <main className="lone">
+      <div className="lone-box">
+        <h1>{memberships.length === 0 ? "No merchant yet" : "Choose a merchant"}</h1>
+        {memberships.length === 0 && <p>Ask an owner to invite {member?.email}.</p>}
+        <ul className="form">
+          {memberships.map(({ merchantId, merchantName, role }) => (
+            <li key={merchantId} className="row">
+              <Link to="/$environment/$merchantId/keys" params={{ environment: "test", merchantId }}>
+                {merchantName}
+              </Link>
+              <span className="badge">{nameOfRole(role)}</span>
+            </li>
+          ))}
+        </ul>
+        <Link to="/account">Your account</Link>
+      </div>
+    </main>
+  );
+}

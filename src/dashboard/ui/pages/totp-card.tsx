@@ -1,0 +1,93 @@
+/** The authenticator app of a member: begin, confirm by a code, end. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Form } from "react-aria-components";
+import { type OfferTotpResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useSignIn } from "../signed-in.tsx";
+
+/** The card. */
+export function TotpCard() {
+  const { member } = useSignIn();
+  const client = createClient(SignInService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const offer = useMutation({ mutationFn: () => run(() => client.offerTotp({})) });
+  const changed = () => {
+    offer.reset();
+    return queries.invalidateQueries();
+  };
+  const remove = useMutation({ mutationFn: () => run(() => client.removeTotp({})), onSuccess: changed });
+  return (
+    <section className="card" aria-labelledby="totp">
+      <div className="page-head">
+        <div>
+          <h2 id="totp">Authenticator app</h2>
+          <p>
+            {member?.hasTotp
+              ? "A code of your app is asked for at every sign-in."
+              : "A code beside the password keeps others out who learned it."}
+          </p>
+        </div>
+        {member?.hasTotp && (
+          <Confirm
+            action="Stop using it"
+            title="Stop using the app?"
+            onConfirm={() => remove.mutate()}
+            isPending={remove.isPending}
+          >
+            The password alone will let you in.
+          </Confirm>
+        )}
+        {!member?.hasTotp && !offer.data && (
+          <Button onPress={() => offer.mutate()} isPending={offer.isPending}>
+            Set it up
+          </Button>
+        )}
+      </div>
+      <Refusal error={offer.error ?? remove.error} />
+      {offer.data && !member?.hasTotp && <ConfirmForm offer={offer.data} onConfirmed={changed} />}
+      {dialog}
+    </section>
+  );
+}
+
+function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfirmed: () => unknown }) {
+  const client = createClient(SignInService, useTransport());
+  const { run, dialog } = useProof();
+  const confirm = useMutation({
+    mutationFn: (code: string) => run(() => client.confirmTotp({ code })),
+    onSuccess: onConfirmed,
+  });
+  return (
+    <Form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        confirm.mutate(String(new FormData(event.currentTarget).get("code")));
+      }}
+    >
+      <p>
+        <a href={offer.uri}>Open your app</a> on this device, or type this key into it:{" "}
+        <code>{grouped(offer.secret)}</code>
+      </p>
+      <Refusal error={confirm.error} />
+      <Field label="Code that the app shows" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+      <div>
+        <Button kind="main" type="submit" isPending={confirm.isPending}>
+          Ask for codes from now on
+        </Button>
+      </div>
+      {dialog}
+    </Form>
+  );
+}
+
+function grouped(secret: string): string {
+  return secret.replace(/(.{4})(?=.)/g, "$1 ");
+}

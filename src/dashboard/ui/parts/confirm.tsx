@@ -1,0 +1,48 @@
+/** Asks before something that cannot be undone. */
+import type { ReactNode } from "react";
+import { Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button } from "./button.tsx";
+
+/** A button that asks first; `action` is what both buttons say. */
+export function Confirm(props: {
+  action: string;
+  title: string;
+  children: ReactNode;
+  onConfirm: () => unknown;
+  isPending?: boolean;
+}) {
+  const { action, title, children, onConfirm, isPending } = props;
+  return (
+    <DialogTrigger>
+      <Button kind="danger" isPending={isPending ?? false}>
+        {action}
+      </Button>
+      <ModalOverlay className="overlay" isDismissable>
+        <Modal className="dialog">
+          <Dialog role="alertdialog">
+            {({ close }) => (
+              <>
+                <Heading slot="title">{title}</Heading>
+                <p className="soft">{children}</p>
+                <div className="row">
+                  <Button
+                    kind="danger"
+                    onPress={() => {
+                      close();
+                      onConfirm();
+                    }}
+                  >
+                    {action}
+                  </Button>
+                  <Button onPress={close} autoFocus>
+                    Cancel
+                  </Button>
+                </div>
+              </>
+            )}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  );
+}

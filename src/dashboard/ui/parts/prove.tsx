@@ -1,0 +1,94 @@
+/** Asks again who somebody is, where the service wants to know: then does what was to be done. */
+import { useMutation } from "@connectrpc/connect-query";
+import { useCallback, useRef, useState } from "react";
+import { Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { codeOf, messageOf } from "../rpc.ts";
+import { useSignIn } from "../signed-in.tsx";
+import { Button } from "./button.tsx";
+import { Field } from "./field.tsx";
+import { Username } from "./username.tsx";
+
+/** `run` does it, asking first where it must; `dialog` belongs into the page. */
+export function useProof() {
+  const [isAsking, setAsking] = useState(false);
+  const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }>(undefined);
+  const run = useCallback(async <Result,>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) !== "fresh_sign_in_required") throw error;
+      await new Promise<void>((resolve, reject) => {
+        waiting.current = { resolve, reject };
+        setAsking(true);
+      });
+      return work();
+    }
+  }, []);
+  const end = (isProved: boolean) => {
+    setAsking(false);
+    if (isProved) waiting.current?.resolve();
+    else waiting.current?.reject(new ProofDeclined());
+  };
+  return { run, dialog: <ProofDialog isOpen={isAsking} onEnd={end} /> };
+}
+
+/** The person closed the question: nothing was done, and nothing needs to be said. */
+export class ProofDeclined extends Error {
+  override readonly name = "ProofDeclined";
+}
+
+function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boolean) => void }) {
+  const prove = useMutation(SignInService.method.proveSignIn);
+  const { member } = useSignIn();
+  const [needsCode, setNeedsCode] = useState(false);
+  const submit = async (form: FormData) => {
+    const code = String(form.get("code") ?? "");
+    const answer = await prove.mutateAsync({ password: String(form.get("password")), ...(code && { code }) });
+    setNeedsCode(answer.codeNeeded);
+    if (!answer.codeNeeded) onEnd(true);
+  };
+  return (
+    <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => open || onEnd(false)} isDismissable>
+      <Modal className="dialog">
+        <Dialog>
+          <Heading slot="title">Confirm that it is you</Heading>
+          <p className="soft">
+            Keys, gateways and roles ask for your password when your last proof is older than 15 minutes.
+          </p>
+          <Form
+            className="form"
+            onSubmit={(event) => {
+              event.preventDefault();
+              submit(new FormData(event.currentTarget)).catch(() => {});
+            }}
+          >
+            {prove.error && (
+              <p className="banner" data-tone="bad" role="alert">
+                {messageOf(prove.error)}
+              </p>
+            )}
+            <Username email={member?.email} />
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              isRequired
+              autoFocus
+            />
+            {needsCode && (
+              <Field label="Code of your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+            )}
+            <div className="row">
+              <Button kind="main" type="submit" isPending={prove.isPending}>
+                Confirm
+              </Button>
+              <Button onPress={() => onEnd(false)}>Cancel</Button>
+            </div>
+          </Form>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

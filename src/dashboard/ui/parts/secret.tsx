@@ -1,0 +1,22 @@
+/** A secret that is shown this once, to be copied. */
+import { useState } from "react";
+import { Button } from "./button.tsx";
+
+/** Its text, and a button that copies it. */
+export function ShownSecret({ label, secret }: { label: string; secret: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(secret);
+    setCopied(true);
+  };
+  return (
+    <div className="field">
+      <span>{label}</span>
+      <div className="secret">
+        <code>{secret}</code>
+        <Button onPress={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
+      </div>
+      <span className="hint">It is shown this once. Keep it where your other secrets are.</span>
+    </div>
+  );
+}

@@ -1,0 +1,12 @@
+/** A table that is wider than a phone scrolls by itself, by keyboard too. */
+import type { ReactNode } from "react";
+
+/** A named region, so that a screen reader says what scrolls. */
+export function TableScroll({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer (WCAG 2.1.1).
+    <section className="table-scroll" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

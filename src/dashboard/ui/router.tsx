@@ -1,0 +1,95 @@
+/** The page's addresses. A page's own code is loaded when it is opened. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { Failure, Missing } from "./parts/states.tsx";
+
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: Missing,
+  errorComponent: ({ error }) => <Failure error={error} />,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search: Record<string, unknown>): { next?: string } => {
+    // An address of our own, or none: "//elsewhere" would lead away.
+    const next = typeof search.next === "string" && /^\/(?!\/)/.test(search.next) ? search.next : undefined;
+    return next === undefined ? {} : { next };
+  },
+  component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
+});
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invitation",
+  component: lazyRouteComponent(() => import("./pages/invitation.tsx"), "InvitationPage"),
+});
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "signed-in",
+  component: lazyRouteComponent(() => import("./signed-in.tsx"), "SignedIn"),
+});
+
+const start = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/start.tsx"), "StartPage"),
+});
+
+const account = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account",
+  component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+});
+
+/** One merchant in one environment; every page about it is below. */
+const scope = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/$environment/$merchantId",
+  beforeLoad: ({ params }) => {
+    if (params.environment !== "test" && params.environment !== "live") throw redirect({ to: "/" });
+  },
+  component: lazyRouteComponent(() => import("./shell.tsx"), "Shell"),
+});
+
+const keys = createRoute({
+  getParentRoute: () => scope,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+});
+
+const team = createRoute({
+  getParentRoute: () => scope,
+  path: "/team",
+  component: lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => scope,
+  path: "/audit",
+  component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
+});
+
+/** Where each address leads. */
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    invitation,
+    signedIn.addChildren([start, account, scope.addChildren([keys, team, audit])]),
+  ]),
+  defaultPreload: "intent",
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,29 @@
+/** Which merchant and which environment the page is about: its address says so. */
+import { useParams } from "@tanstack/react-router";
+import { Environment } from "../../../gen/dashboard/v1/environment_pb.ts";
+import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
+import { useSignIn } from "./signed-in.tsx";
+
+/** What every request about a merchant carries, and what the member may do there. */
+export function useScope() {
+  const { environment, merchantId } = useParams({ from: "/signed-in/$environment/$merchantId" });
+  const membership = useSignIn().member?.memberships.find((each) => each.merchantId === merchantId);
+  return {
+    merchantId,
+    environment: environment === "live" ? Environment.LIVE : Environment.TEST,
+    environmentName: environment === "live" ? ("live" as const) : ("test" as const),
+    merchantName: membership?.merchantName,
+    role: membership?.role ?? Role.UNSPECIFIED,
+  };
+}
+
+const roleNames: Readonly<Record<number, string>> = {
+  [Role.VIEWER]: "Viewer",
+  [Role.DEVELOPER]: "Developer",
+  [Role.OWNER]: "Owner",
+};
+
+/** What a role is called on the page. */
+export function nameOfRole(role: Role): string {
+  return roleNames[role] ?? "No role";
+}

@@ -1,0 +1,56 @@
+/** What stands around every page about a merchant: where one is, and where one can go. */
+import { Link, Outlet } from "@tanstack/react-router";
+import { Mark } from "./parts/mark.tsx";
+import { Missing } from "./parts/states.tsx";
+import { useScope } from "./scope.ts";
+import { useSignIn } from "./signed-in.tsx";
+
+const pages = [
+  ["/$environment/$merchantId/keys", "API keys"],
+  ["/$environment/$merchantId/team", "Team"],
+  ["/$environment/$merchantId/audit", "Audit trail"],
+] as const;
+
+/** Navigation, environment switch and the page itself. */
+export function Shell() {
+  const { environmentName, merchantId, merchantName } = useScope();
+  const { member } = useSignIn();
+  if (merchantName === undefined) return <Missing />;
+  return (
+    <div className="shell" data-environment={environmentName}>
+      <a className="skip" href="#main">
+        To the page
+      </a>
+      <header className="bar">
+        <Link className="brand" to="/">
+          <Mark />
+          {merchantName}
+        </Link>
+        <nav className="environment" aria-label="Environment">
+          {(["test", "live"] as const).map((environment) => (
+            <Link key={environment} to="." params={(params) => ({ ...params, environment })}>
+              {environment === "test" ? "Test" : "Live"}
+            </Link>
+          ))}
+        </nav>
+        <div className="bar-end">
+          <Link to="/account">{member?.name}</Link>
+        </div>
+      </header>
+      <nav className="nav" aria-label="Pages">
+        <ul>
+          {pages.map(([to, name]) => (
+            <li key={to}>
+              <Link to={to} params={{ environment: environmentName, merchantId }}>
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main className="main" id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

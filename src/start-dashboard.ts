@@ -1,0 +1,50 @@
+/** COMPOSITION ROOT of the dashboard's role: its page and its rpcs on a port of their own, where members sign in. */
+import { once } from "node:events";
+import { dashboardParts, databasesAnswer, type Installation, type Running } from "./app.ts";
+import { createDashboardServer } from "./dashboard/dashboard-server.ts";
+import { requestFactsKey } from "./dashboard/request-facts.ts";
+import { createDashboardRoutes } from "./dashboard/routes.ts";
+import { bundlePage } from "./dashboard/ui/bundle.ts";
+import type { DashboardSettings } from "./dashboard-settings.ts";
+import { renderError, toDomainError } from "./edge/error-mapping.ts";
+import { Readiness } from "./edge/readiness.ts";
+import { createClientAddressOf } from "./platform/client-address.ts";
+import { systemEntropy } from "./platform/entropy.ts";
+
+/** Serves the dashboard. Rejects when the port is taken. */
+export async function startDashboard(installation: Installation, settings: DashboardSettings): Promise<Running> {
+  const { config, log } = installation;
+  const readiness = new Readiness(() => databasesAnswer(installation));
+  const { sealing, origin, port } = settings;
+  const route = createDashboardRoutes({
+    ...dashboardParts(installation),
+    dashboardOrigin: origin,
+    signIns: { sealing, addressOf: (values) => values.get(requestFactsKey).address },
+    requestIdOf: (values) => values.get(requestFactsKey).requestId,
+  });
+  const server = createDashboardServer({
+    entropy: systemEntropy,
+    origin,
+    route,
+    files: await bundlePage(),
+    addressOf: createClientAddressOf(config.trustedProxies),
+    isReady: () => readiness.isReady(),
+    renderError: (error, requestId) => {
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      return renderError({ brand: config.brand, errorDocsUrl: config.errorDocsUrl }, domainError, requestId);
+    },
+  });
+  server.listen(port, config.service.host);
+  await Promise.race([once(server, "listening"), once(server, "error").then(([error]) => Promise.reject(error))]);
+  return {
+    async close() {
+      readiness.drain();
+      readiness.stop();
+      const ended = once(server, "close");
+      server.close();
+      server.closeIdleConnections();
+      await ended;
+    },
+  };
+}
