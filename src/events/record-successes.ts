@@ -28,14 +28,19 @@ const recordAll: Statement = {
          FROM mine JOIN endpoint e ON e.id = mine.endpoint_id`,
 };
 
+// In an order that all workers keep to, so that none of them waits for another in a circle.
+const lockInOrder: Statement = {
+  name: "lock_successful_endpoints",
+  text: "SELECT FROM endpoint WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE",
+};
 // As each success by itself would do it: an answer that took long halves the window, any other widens it by one.
 const recordHealth: Statement = {
   name: "record_endpoint_successes",
-  text: `UPDATE endpoint
-         SET in_flight_max = CASE WHEN $3 > 0 THEN greatest(1, in_flight_max / (1 << least($3, 6)))
-                                  ELSE least(64, in_flight_max + $2) END,
+  text: `UPDATE endpoint e
+         SET in_flight_max = CASE WHEN s.slow > 0 THEN greatest(1, e.in_flight_max / (1 << least(s.slow, 6)))
+                                  ELSE least(64, e.in_flight_max + s.count) END,
              failures_in_row = 0, failing_since = NULL, probe_at = NULL
-         WHERE id = $1`,
+         FROM unnest($1::uuid[], $2::int[], $3::int[]) AS s (id, count, slow) WHERE e.id = s.id`,
 };
 
 type Row = { readonly id: string; readonly takenAt: Date; readonly isBelowItsBest: boolean };
@@ -63,11 +68,11 @@ export async function recordSuccesses(database: Database, successes: readonly Su
   });
 }
 
-/** One endpoint after another, in an order that all workers keep to, so that none of them waits for another in a circle. */
 async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
-  const byEndpoint = Map.groupBy(successes, ({ claimed }) => claimed.endpoint_id);
-  for (const endpointId of [...byEndpoint.keys()].sort()) {
-    const ofIt = byEndpoint.get(endpointId)!;
-    await tx.query(recordHealth, [endpointId, ofIt.length, ofIt.filter(({ slow }) => slow).length]);
-  }
+  if (successes.length === 0) return;
+  const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpoint_id)];
+  const ids = byEndpoint.map(([id]) => id);
+  await tx.query(lockInOrder, [ids]);
+  const slow = byEndpoint.map(([, ofIt]) => ofIt.filter((success) => success.slow).length);
+  await tx.query(recordHealth, [ids, byEndpoint.map(([, ofIt]) => ofIt.length), slow]);
 }

@@ -7,12 +7,14 @@ type Waiting = Success & PromiseWithResolvers<RecordedTry>;
 
 // A few milliseconds of one connection, and what a failed commit makes a worker send again.
 const batchTries = 100;
+// A quarter of a worker's connections: where a commit takes long, what was posted is not to wait for it in a single line.
+const writersMax = 4;
 
 /** The tries of one worker. Nobody waits for company: a success that comes alone is written at once. */
 export class TryRecorder {
   readonly #database: Database;
   #waiting: Waiting[] = [];
-  #isWriting = false;
+  #writers = 0;
 
   constructor(database: Database) {
     this.#database = database;
@@ -23,12 +25,12 @@ export class TryRecorder {
     if (verdict.kind === "failed") return recordTry(this.#database, claimed, tried, verdict);
     const waiting = { claimed, tried, slow: verdict.slow, ...Promise.withResolvers<RecordedTry>() };
     this.#waiting.push(waiting);
-    if (!this.#isWriting) void this.#writeAll();
+    if (this.#writers < writersMax) void this.#writeAll();
     return waiting.promise;
   }
 
   async #writeAll(): Promise<void> {
-    this.#isWriting = true;
+    this.#writers += 1;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchTries);
       await this.#write(batch).then(
@@ -36,7 +38,7 @@ export class TryRecorder {
         (error: unknown) => batch.forEach((one) => void one.reject(error)),
       );
     }
-    this.#isWriting = false;
+    this.#writers -= 1;
   }
 
   #write(batch: readonly Waiting[]): Promise<RecordedTry[]> {
