@@ -51,6 +51,14 @@ describe.each(pages)("%s", (path, type) => {
   });
 });
 
+describe.each(["/docs", "/docs/errors"])("%s", (path) => {
+  it("is found with a slash at its end, too", async () => {
+    const response = await call(`${path}/`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([308, path]);
+    expect((await call(`${path}/`)).status).toBe(200);
+  });
+});
+
 describe("the probes", () => {
   it.each(["/healthz", "/readyz"])("answer GET and HEAD, and refuse the rest: %s", async (path) => {
     const [get, head, post] = await Promise.all(

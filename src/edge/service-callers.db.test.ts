@@ -1,9 +1,14 @@
+import { execFileSync } from "node:child_process";
 import { createPrivateKey, type KeyObject } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
+import { filesOf } from "../e2e/guide-text.ts";
 import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { signServiceToken } from "../platform/service-token-signing.ts";
@@ -55,7 +60,29 @@ function forged(change: { typ?: string; aud?: string; lifetime?: string; issuedA
     .sign(change.key ?? orders.privateKey);
 }
 
+const checkout = join(import.meta.dirname, "..", "..");
+
+/** What the program of docs/grpc.md prints, run as it stands there. */
+function signByTheGuide(): string {
+  const folder = mkdtempSync(join(tmpdir(), "switchyard-sign-token-"));
+  try {
+    symlinkSync(join(checkout, "node_modules"), join(folder, "node_modules"));
+    writeFileSync(join(folder, "orders.pem"), added.privateKey);
+    const program = filesOf(readFileSync(join(checkout, "docs", "grpc.md"), "utf8")).get("sign-token.mjs")!;
+    writeFileSync(join(folder, "sign-token.mjs"), program);
+    return execFileSync(process.execPath, ["sign-token.mjs", "orders", "orders.pem", merchant], { cwd: folder })
+      .toString()
+      .trim();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 describe("an internal service's token", () => {
+  it("is what the guide's program signs", async () => {
+    expect(await codeOf(createBy(signByTheGuide()))).toBeUndefined();
+  });
+
   it("stands in for the secret key of the merchant it names", async () => {
     const created = await createBy(await signInternalServiceToken(orders, { environment: "test", merchant }));
     const read = await edge.call("GET", `/payment-sessions/${created.sessionId}`);

@@ -37,6 +37,8 @@ describe("parseEndpointUrl()", () => {
   it("allows http and every port outside live, and still only public addresses", () => {
     expect(parseEndpointUrl("http://example.com:3000/", test).port).toBe("3000");
     expect(() => parseEndpointUrl("http://127.0.0.1:3000/", test)).toThrow("public address");
+    expect(() => parseEndpointUrl("localhost:3000", test)).toThrow("must begin with http:// or https://.");
+    expect(() => parseEndpointUrl("http://example.com/", live)).toThrow("must begin with https://.");
     expect(parseEndpointUrl("http://127.0.0.1:3000/", open).port).toBe("3000");
   });
 });

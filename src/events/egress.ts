@@ -59,7 +59,7 @@ export function parseEndpointUrl(text: string, rule: EgressRule): URL {
   const url = text.length <= urlCharactersMax ? URL.parse(text) : null;
   if (url === null) throw refusal("is not a URL of at most 2048 characters");
   if (url.protocol !== "https:" && (rule.httpsOnly || url.protocol !== "http:"))
-    throw refusal("must begin with https://");
+    throw refusal(`must begin with ${rule.httpsOnly ? "" : "http:// or "}https://`);
   if (url.username !== "" || url.password !== "") throw refusal("must not hold a user name or password");
   if (url.hash !== "") throw refusal("must not have a fragment");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));

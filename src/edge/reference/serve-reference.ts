@@ -30,7 +30,18 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
       file(read("vendor", "rapidoc", "rapidoc-min.js"), "text/javascript; charset=utf-8", immutable),
     ],
   ]);
-  return serveFiles(files);
+  const serveFile = serveFiles(files);
+  return (request, response) => redirectSlash(request, response) || serveFile(request, response);
+}
+
+const withSlash = new Map([referencePaths.api, referencePaths.errors].map((path) => [`${path}/`, path]));
+
+/** A page that was typed with a slash at its end is the one without. */
+function redirectSlash({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
+  const location = withSlash.get(url);
+  if (location === undefined) return false;
+  response.writeHead(308, { location, "cache-control": moving, "content-length": 0 }).end();
+  return true;
 }
 
 function read(...path: string[]): Uint8Array {

@@ -12,6 +12,8 @@ The outcomes are those of the demo's routing rule: \`SANDBOX_A\` first, then \`S
 \`SANDBOX_A\` answers everything at once and can be asked what it holds. \`SANDBOX_B\` only takes on what it is asked to do, reports by signed notices and cannot be asked; so a hold that it may have is known to be gone only when nothing can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
 
 In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`. \`payment_attempt.voided\` tells that what a gateway may have held is given back after the session has ended; it comes also where the gateway says that there was nothing.
+
+In brackets behind an attempt's status stands why: in capitals the kind of failure of its authorization, by which the routing rule decides; \`capture_not_allowed\` is what the gateway said when it refused the capture of what it held.
 `;
 
 const groupNotes: Readonly<Record<CardGroup, string>> = {
