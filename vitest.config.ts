@@ -18,5 +18,7 @@ export default defineConfig(({ mode }) => ({
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 60_000,
+    // What a page shows comes when the machine gets round to it.
+    expect: { poll: { timeout: 10_000 } },
   },
 }));
