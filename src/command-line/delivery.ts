@@ -27,6 +27,13 @@ export function deliveryCommand(): Command {
 
 const statuses = { pending: "PENDING", succeeded: "SUCCEEDED", exhausted: "EXHAUSTED" } as const;
 
+// Nothing is tried at such an endpoint, whenever a delivery would be due.
+const waitsFor: Readonly<Record<string, string>> = {
+  PENDING: "waits for verification",
+  PAUSED: "waits for resumption",
+  DISABLED: "none: its endpoint is disabled",
+};
+
 function listCommand(): Command {
   const command = merchantCommand("list", {
     description: "list deliveries, newest event first",
@@ -39,9 +46,16 @@ function listCommand(): Command {
   return addPaging(command).action(async (options: ListOptions) => {
     const { endpoint: endpointId = "", session: sessionId = "", event: eventId = "", status } = options;
     const filter = { endpointId, sessionId, eventId, ...(status && { status: statuses[status] }) };
+    const waiting = new Map<string | undefined, string>();
     await administer(
       options,
-      ({ deliveries }) => deliveries.listWebhookDeliveries({ ...scopeOf(options), ...filter, ...pageOf(options) }),
+      async ({ deliveries, endpoints }) => {
+        const page = await deliveries.listWebhookDeliveries({ ...scopeOf(options), ...filter, ...pageOf(options) });
+        if (options.json || !page.deliveries?.some(({ nextTryAt }) => nextTryAt)) return page;
+        const { endpoints: known = [] } = await endpoints.listWebhookEndpoints(scopeOf(options));
+        for (const { endpointId, status } of known) waiting.set(endpointId, waitsFor[status ?? ""] ?? "");
+        return page;
+      },
       ({ deliveries = [], nextPageToken }) =>
         withNextPage(
           table(
@@ -52,7 +66,7 @@ function listCommand(): Command {
               delivery.type ?? "",
               delivery.status ?? "",
               String(delivery.tries ?? 0),
-              delivery.nextTryAt ?? "",
+              delivery.nextTryAt ? waiting.get(delivery.endpointId) || delivery.nextTryAt : "",
             ]),
             "There is no such delivery.",
           ),

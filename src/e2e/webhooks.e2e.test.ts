@@ -193,8 +193,13 @@ describe("switchyard endpoint, delivery", () => {
 
   it("pauses and resumes: what waited goes out", async () => {
     await json("endpoint", "pause", endpointId);
+    const { endpoint: unverified } = await json("endpoint", "add", `${receiver.url}/unverified`);
     const sessionId = await pay();
     await deliveriesOf(sessionId);
+    const { out } = await onDemo("delivery", "list", "--session", sessionId);
+    expect(out).toMatch(new RegExp(`${endpointId} +payment_session.succeeded +PENDING +0 +waits for resumption\n`));
+    expect(out).toMatch(new RegExp(`${unverified.endpointId} +.* +PENDING +0 +waits for verification\n`));
+    await json("endpoint", "remove", unverified.endpointId);
     const { deliveries } = await json("delivery", "list", "--endpoint", endpointId, "--status", "pending");
     expect(deliveries).toMatchObject([{ sessionId, tries: 0 }]);
     expect(receiver.requests.filter(bringing(sessionId))).toEqual([]);
@@ -209,7 +214,7 @@ describe("switchyard endpoint, delivery", () => {
     const sessionId = await pay();
     await deliveriesOf(sessionId);
     const { out } = await onDemo("endpoint", "enable", endpointId);
-    const [, line] = /It has missed 1 since .*\n {2}switchyard (.*)\n/.exec(out) ?? [];
+    const [, line] = /It has missed 1 since .*\n {2}npx switchyard (.*)\n/.exec(out) ?? [];
     expect(line).toBeDefined();
     expect(await json(...line!.split(" "))).toEqual({ due: 1 });
     await receiver.waitFor(bringing(sessionId));
