@@ -80,7 +80,13 @@ function mailToCommand(): Command {
           addresses.length > 0 || options.none
             ? notices.setNoticeAddresses({ ...scopeOf(options), addresses: options.none ? [] : addresses })
             : notices.getNoticeAddresses(scopeOf(options)),
-        ({ addresses: set = [] }) => (set.length > 0 ? set : ["None: notices are shown and not mailed."]),
+        ({ addresses: set = [] }) =>
+          set.length > 0
+            ? [
+                ...set,
+                "Notices are mailed where the workers have a mail server: SWITCHYARD_SMTP_URL, docs/configuration.md.",
+              ]
+            : ["None: notices are shown and not mailed."],
       );
     });
 }

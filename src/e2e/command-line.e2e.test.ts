@@ -266,6 +266,14 @@ describe("switchyard work-list, reconciliation", () => {
   });
 });
 
+describe("switchyard notice", () => {
+  it("sets where notices are mailed to, and says what it takes", async () => {
+    const { out } = await onDemo("notice", "mail-to", "ops@example.com", "--merchant", merchantId);
+    expect(out).toMatch(/^ops@example.com\nNotices are mailed where .* SWITCHYARD_SMTP_URL/);
+    expect((await onDemo("notice", "mail-to", "--none", "--merchant", merchantId)).out).toMatch(/^None: /);
+  });
+});
+
 describe("switchyard audit", () => {
   it("shows who did what, with what was before and after", async () => {
     const { entries } = await ours("audit", "list", "--count", "100");

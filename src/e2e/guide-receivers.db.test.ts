@@ -47,10 +47,7 @@ afterAll(async () => {
 /** Runs a line of the guide in the folder, as it stands there. */
 function runLine(pattern: RegExp): string {
   const [line] = pattern.exec(guide)!;
-  const { status, stdout, stderr } = spawnSync("sh", ["-ec", line], {
-    cwd: folder,
-    env: { ...process.env, SWITCHYARD: checkout },
-  });
+  const { status, stdout, stderr } = spawnSync("env", [`SWITCHYARD=${checkout}`, "sh", "-ec", line], { cwd: folder });
   if (status !== 0) throw new Error(`${line}\n${stdout}${stderr}`);
   return stdout.toString();
 }
