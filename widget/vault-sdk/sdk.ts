@@ -59,6 +59,9 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
+// WebKit loses what is posted as the frame's load ends. The frame takes the first greeting that it hears; later ones
+// come after twice the time each, because a frame that was refused makes a browser complain of every one.
+const greetAgainMs = 100;
 // The height of the empty form at the usual font size, so that nothing on the page moves when the frame says its own.
 const firstHeight = "262px";
 // Refusals that the card form shows at one of its fields.
@@ -68,9 +71,11 @@ const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
 export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const vaultOrigin = new URL(options.sdkUrl).origin;
   const iframe = createIframe(options, vaultOrigin);
-  const { port1: port, port2: framePort } = new MessageChannel();
   const ready = Promise.withResolvers<void>();
-  const say = (message: ToFrame) => port.postMessage(message);
+  let port: MessagePort | undefined;
+  // Said before there is a port.
+  const unsaid: ToFrame[] = [];
+  const say = (message: ToFrame) => void (port ? port.postMessage(message) : unsaid.push(message));
   const calls = new TokenizeCalls(say);
   const focus = () => {
     iframe.focus();
@@ -81,11 +86,13 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   // Who never asks for `ready` must not get an unhandled rejection for it.
   ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
 
-  port.onmessage = ({ data }) => {
+  const hear = ({ data, target }: MessageEvent<unknown>) => {
     const message = parseFromFrame(data);
     switch (message?.type) {
       case "ready":
         iframe.title = message.title;
+        port = target as MessagePort;
+        for (const early of unsaid.splice(0)) say(early);
         return ready.resolve();
       case "resize":
         iframe.style.height = `${Math.ceil(message.height)}px`;
@@ -102,8 +109,23 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         return calls.settle(message);
     }
   };
-  const greet = () => iframe.contentWindow?.postMessage(initOf(options), vaultOrigin, [framePort]);
-  iframe.addEventListener("load", greet, { once: true });
+  const greet = () => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = hear;
+    iframe.contentWindow?.postMessage(initOf(options), vaultOrigin, [port2]);
+  };
+  const greetUntilReady = () => {
+    let waitMs = greetAgainMs;
+    let next: ReturnType<typeof setTimeout>;
+    const turn = () => {
+      greet();
+      next = setTimeout(turn, waitMs);
+      waitMs *= 2;
+    };
+    turn();
+    ready.promise.catch(() => {}).finally(() => clearTimeout(next));
+  };
+  iframe.addEventListener("load", greetUntilReady, { once: true });
   options.container.append(iframe);
 
   return {
@@ -116,7 +138,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
       ready.reject(destroyed);
       calls.fail(destroyed);
-      port.close();
+      port?.close();
       iframe.remove();
     },
   };
