@@ -37,6 +37,11 @@ describe("validateMessage()", () => {
     expect(problem?.detail).toMatch(/^has a key that is not valid: must be at most 3/);
   });
 
+  it("shows nobody an expression", () => {
+    const [problem] = validate("Shelfmark", { mark: "12" });
+    expect(problem?.detail).toBe("does not have the form that is described for it");
+  });
+
   it("never repeats a value", () => {
     const [problem] = validate("Book", { title: "4242424242424242 is my card, please take it now" });
     expect(problem?.code).toBe("invalid_field");
