@@ -86,6 +86,17 @@ const browser = {
   nextStep: "As root: apt-get install chromium. The browser tests look for it at /usr/bin/chromium.",
 };
 
+/** @type {Need} */
+const engines = {
+  name: "Firefox and WebKit",
+  isThere: () => ["firefox-esr", "WebKitWebDriver", "Xvfb"].every((program) => existsSync(join("/usr/bin", program))),
+  async obtain() {
+    const args = ["install", "-y", "--no-install-recommends", "firefox-esr", "webkit2gtk-driver", "xvfb"];
+    await runApt({ what: "Installing Firefox and WebKit for the long tests", args, cwd: checkout });
+  },
+  nextStep: "As root: apt-get install firefox-esr webkit2gtk-driver xvfb. The long tests look for them in /usr/bin.",
+};
+
 function stampFile() {
   return join(checkout, "node_modules", ".switchyard-set-up");
 }
@@ -141,7 +152,9 @@ async function meet(need) {
 }
 
 const isForTests = process.argv.includes("--browser");
+const wanted = [natsServer, ...(isForTests ? [browser] : []), ...(process.argv.includes("--engines") ? [engines] : [])];
 const isReady = (await meet(packages)) && (await meet(node));
 // Without nats-server one can still start with a server of one's own; the tests need everything.
-const hasExtras = isReady && [await meet(natsServer), !isForTests || (await meet(browser))].every(Boolean);
+let hasExtras = isReady;
+for (const need of isReady ? wanted : []) hasExtras = (await meet(need)) && hasExtras;
 process.exitCode = isReady && (hasExtras || !isForTests) ? 0 : 1;

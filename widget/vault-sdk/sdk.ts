@@ -114,17 +114,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     port1.onmessage = hear;
     iframe.contentWindow?.postMessage(initOf(options), vaultOrigin, [port2]);
   };
-  const greetUntilReady = () => {
-    let waitMs = greetAgainMs;
-    let next: ReturnType<typeof setTimeout>;
-    const turn = () => {
-      greet();
-      next = setTimeout(turn, waitMs);
-      waitMs *= 2;
-    };
-    turn();
-    ready.promise.catch(() => {}).finally(() => clearTimeout(next));
-  };
+  const greetUntilReady = () => repeatUntil(ready.promise, greet);
   iframe.addEventListener("load", greetUntilReady, { once: true });
   options.container.append(iframe);
 
@@ -142,6 +132,19 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
       iframe.remove();
     },
   };
+}
+
+/** At once, and again after twice the time each, until the promise settles. */
+function repeatUntil(settled: Promise<unknown>, work: () => void): void {
+  let waitMs = greetAgainMs;
+  let next: ReturnType<typeof setTimeout>;
+  const turn = () => {
+    work();
+    next = setTimeout(turn, waitMs);
+    waitMs *= 2;
+  };
+  turn();
+  settled.catch(() => {}).finally(() => clearTimeout(next));
 }
 
 /** The frame's answers, matched to the one call that waits. */
