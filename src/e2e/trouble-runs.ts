@@ -66,6 +66,8 @@ export async function playTrouble(ground: TroubleGround, trouble: Trouble, payme
     await Promise.all(customers.map(({ session }) => until(() => isBeingPaid(ground, session), "the submission")));
     await strike(ground, trouble, customers);
     await Promise.all(customers.map(({ session }) => until(() => hasEnd(ground, session), "the outcome")));
+    // A page that was told too early was told nothing true: the truth is the end of the session.
+    await Promise.all(customers.map(({ session }) => until(() => isSettled(ground, session), "the session's end")));
     return await Promise.all(customers.map(({ session }) => look(ground, session)));
   } finally {
     await ground.sandbox.release();
@@ -135,6 +137,10 @@ async function isBeingPaid({ shop }: TroubleGround, { sessionId }: OpenedSession
 
 async function hasEnd({ shop }: TroubleGround, session: OpenedSession): Promise<boolean> {
   return shop.toldOf(session).some(({ name }) => name === "onSuccess" || name === "onDeclined");
+}
+
+async function isSettled({ shop }: TroubleGround, { sessionId }: OpenedSession): Promise<boolean> {
+  return (await shop.api.read(sessionId)).status !== "CREATED";
 }
 
 async function look({ shop, sandbox }: TroubleGround, session: OpenedSession): Promise<TroubleRun> {
