@@ -1,6 +1,7 @@
 /** Serves the widget's script and its chunks to any page. */
-import type { EdgeParts } from "./edge-parts.ts";
+
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
+import type { EdgeParts } from "./edge-parts.ts";
 
 // The moving path may change at any release; five minutes keep a busy shop off our port and a fix near.
 const movingSeconds = 300;
