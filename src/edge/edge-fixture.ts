@@ -4,6 +4,7 @@ import { Pool } from "pg";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { generateKey, type KeyKind, recordKey } from "../accounts/api-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
+import { createMerchant } from "../accounts/merchants.ts";
 import type { Core } from "../core/core.ts";
 import { type CoreFixture, startCoreFixture } from "../core/core-fixture.ts";
 import type { SessionOwner } from "../core/create-session.ts";
@@ -36,7 +37,9 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     takeNotification: async (_connectionId, read) => void (await read()),
   };
   const bugs: unknown[] = [];
-  const parts = partsOf(environment, new Database(pool), bugs);
+  const accountsDatabase = new Database(pool);
+  await createMerchant(accountsDatabase, { id: core.owner.merchantId, name: "Corner Coffee" });
+  const parts = partsOf(environment, accountsDatabase, bugs);
   const { port, close } = await listen(parts);
   return new EdgeFixture({ core, keys: await makeKeys(core.core, core.owner), bugs, port, parts }, async () => {
     await close();
