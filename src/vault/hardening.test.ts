@@ -14,7 +14,7 @@ const runWith = (options: string[], script: string) => {
 };
 
 describe("refuseInspection()", () => {
-  it.each(["--inspect=127.0.0.1:0", "--heapsnapshot-signal=SIGUSR2", "--heap-prof"])(
+  it.each(["--inspect=127.0.0.1:0", "--heapsnapshot-signal=SIGUSR2", "--heap-prof", "--report_on_signal"])(
     "refuses a process with %s",
     async (option) => {
       await expect(
@@ -23,13 +23,17 @@ describe("refuseInspection()", () => {
     },
   );
 
-  it.each(["--heapsnapshot-near-heap-limit=1", '--max-old-space-size=512 "--heap-prof"', "--report-on-signal"])(
-    "refuses NODE_OPTIONS with %s, which the command line does not show",
-    (nodeOptions) => {
-      expect(() => refuseInspection(nodeOptions, [])).toThrow("does not start with a debugger");
-      expect(() => refuseInspection("--max-old-space-size=512 --enable-source-maps", [])).not.toThrow();
-    },
-  );
+  it.each([
+    "--heapsnapshot-near-heap-limit=1",
+    '--max-old-space-size=512 "--heap-prof"',
+    "--report-on-signal",
+    "--report_on_signal",
+    "--heap_prof",
+    "--abort_on-uncaught_exception",
+  ])("refuses NODE_OPTIONS with %s, which the command line does not show", (nodeOptions) => {
+    expect(() => refuseInspection(nodeOptions, [])).toThrow("does not start with a debugger");
+    expect(() => refuseInspection("--max-old-space-size=512 --enable-source-maps", [])).not.toThrow();
+  });
 
   it("keeps the debugger's signal from opening one later", async () => {
     const script = `refuseInspection();

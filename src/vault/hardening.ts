@@ -13,7 +13,9 @@ const openingOption = /^--(inspect|heapsnapshot|heap-prof|report-|abort-on-uncau
  */
 export function refuseInspection(nodeOptions = "", execArgv: readonly string[] = process.execArgv): void {
   const options = [...execArgv, ...nodeOptions.split(/[\s"]+/)];
-  if (inspector.url() !== undefined || options.some((option) => openingOption.test(option))) {
+  // Node reads an underscore in an option as a dash.
+  const opens = (option: string) => openingOption.test(option.replaceAll("_", "-"));
+  if (inspector.url() !== undefined || options.some(opens)) {
     throw new Error("The vault does not start with a debugger or memory dumps enabled.");
   }
   // A listener takes the place of Node's own reaction to the signal.
