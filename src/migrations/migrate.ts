@@ -17,6 +17,7 @@ import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints
 import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
 import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
 import * as cards from "./vault/migration-001-cards.ts";
+import * as sessionCounts from "./vault/migration-002-session-counts.ts";
 
 /** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
 export type DatabaseKind = "environment" | "accounts" | "vault";
@@ -38,7 +39,7 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     vaultSessions,
   ],
   accounts: [accounts, members],
-  vault: [cards],
+  vault: [cards, sessionCounts],
 };
 
 // Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.

@@ -6,7 +6,14 @@ import { NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { startVault, type Vault } from "./main.ts";
 import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
-import { callsPerAddress, callsPerMerchant, countWindowMs, tokensPerSession, usesPerToken } from "./vault-limits.ts";
+import {
+  callsPerAddress,
+  callsPerMerchant,
+  callsPerSession,
+  countWindowMs,
+  tokensPerSession,
+  usesPerToken,
+} from "./vault-limits.ts";
 
 let fixture: VaultFixture;
 let other: Vault;
@@ -84,6 +91,26 @@ describe("card testing at two copies of the vault", () => {
       expect((await tokenize(turn, { session: "ps_else", address: "192.0.2.3" })).status).toBe(201);
       expect((await tokenize(turn, { session: "ps_again", address: "192.0.2.2" })).status).toBe(429);
     }
+  });
+
+  it("has one session's share between them, from however many addresses, and leaves the merchant's to its customers", async () => {
+    let accepted = 0;
+    let refused = 0;
+    // Twice the share, should a window end in between; none of these cards is right.
+    for (let turn = 0; turn <= callsPerSession * 2 || refused === 0; turn++) {
+      const call = { session: "ps_leaked", address: `198.51.100.${100 + turn}`, profile: "mer_leaked", body: liveCard };
+      const { status } = await tokenize(turn, call);
+      if (status === 429) refused++;
+      else accepted += Number(status === 400);
+    }
+    expect(accepted).toBeGreaterThanOrEqual(callsPerSession);
+    expect(accepted + refused).toBeGreaterThan(callsPerSession * 2);
+    const { rows } = await fixture.database.pool.query(
+      "SELECT sum(calls)::int AS charged FROM tokenize_count WHERE counted_by = 'merchant' AND subject = 'mer_leaked'",
+    );
+    expect(rows).toEqual([{ charged: accepted }]);
+    const customer = { session: "ps_customer", address: "198.51.100.99", profile: "mer_leaked" };
+    expect((await tokenize(0, customer)).status).toBe(201);
   });
 
   it("has one merchant's share between them, from however many addresses, and no other merchant's", async () => {

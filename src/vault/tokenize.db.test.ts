@@ -116,7 +116,7 @@ describe("POST /tokens", () => {
     let limited: Response | undefined;
     for (let call = 0; call <= callsPerAddress * 2 && limited === undefined; call++) {
       const forged = { "x-forwarded-for": `203.0.113.${call % 200}, 192.0.2.10` };
-      const response = await fixture.tokenize("ps_flood", {}, { headers: forged });
+      const response = await fixture.tokenize(`ps_flood_${call}`, {}, { headers: forged });
       if (response.status === 429) limited = response;
       else await response.body?.cancel();
     }

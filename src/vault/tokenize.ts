@@ -30,6 +30,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   refuseOtherContent(request);
   await countTokenizeCall(tokenizer.database, {
     environment: grant.environment,
+    session: grant.session,
     profile: grant.profile,
     address: tokenizer.clientAddressOf(request),
   });

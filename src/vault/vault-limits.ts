@@ -14,6 +14,8 @@ export const sessionCountLifetimeMs = 25 * 60 * minute;
 
 /** Tokenize calls are counted in windows of this length. */
 export const countWindowMs = minute;
+/** Ten cards, each mistyped twice; a merchant's count takes forty sessions that do so within one window. */
+export const callsPerSession = 30;
 /** One address may be a shop floor or a mobile carrier's gateway; a card tester wants thousands. */
 export const callsPerAddress = 60;
 /** A busy merchant's checkout peaks at some payments a second. */
