@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CheckoutStandIn, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
+import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
 import { HandClock } from "../src/testing/clock.ts";
 import { type CardAnswer, Checkout, type CheckoutResult, type Clock, pollDelayMs } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
@@ -189,7 +189,7 @@ describe("Checkout.submit()", () => {
   it("follows the payment that another tab has submitted", async () => {
     service.onSubmit = () => {
       service.succeed();
-      throw new ConnectError("already submitted", Code.FailedPrecondition);
+      throw refusalOf(Code.FailedPrecondition, "ALREADY_SUBMITTED");
     };
     expect(await openCheckout().submit()).toEqual(success);
   });

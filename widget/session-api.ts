@@ -50,15 +50,17 @@ async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>, loca
     const { checkout } = await call;
     return checkout ? { kind: "checkout", checkout: viewOf(checkout, locale) } : { kind: "unreachable" };
   } catch (error) {
-    const { code, metadata } = ConnectError.from(error);
-    const refusal = refusals.get(code);
+    const { code, metadata, details } = ConnectError.from(error);
+    // A bare 401 or 403 is a firewall's or a hotel's: it says nothing of a payment that may be under way.
+    const isOurs = details.some((detail) => "type" in detail && detail.type === "google.rpc.ErrorInfo");
+    const refusal = isOurs && refusals.get(code);
     if (refusal) return { kind: "refused", error: refusal };
     const waitS = Number(metadata.get("retry-after"));
     return waitS > 0 ? { kind: "later", waitMs: Math.min(waitS * 1_000, waitLongestMs) } : { kind: "unreachable" };
   }
 }
 
-// Codes with which the service itself says no. All others may come from any box on the way and say nothing.
+// Codes with which the service itself says no. All others pass, or say nothing.
 const refusals = new Map<Code, WidgetError>([
   [Code.Unauthenticated, { code: "invalid_client_secret", message: "The client secret is not valid any more." }],
   [Code.PermissionDenied, { code: "origin_not_allowed", message: "This page's origin is not registered." }],

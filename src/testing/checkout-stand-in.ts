@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type Checkout, CheckoutSchema, CheckoutService, OutcomeSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status as Status } from "../../gen/payments/v1/payment_session_pb.ts";
 
@@ -14,6 +15,11 @@ export const standInClientSecret = clientSecretOf(standInSession);
 /** The stand-in takes any session whose id begins like its own: a fresh one after `reopen`. */
 export function clientSecretOf(sessionId: string): string {
   return `${sessionId}_secret_t1_abcdef`;
+}
+
+/** A refusal as the service says one: with its own detail, which no box on the way has. */
+export function refusalOf(code: Code, reason: string): ConnectError {
+  return new ConnectError(reason.toLowerCase(), code, undefined, [{ desc: ErrorInfoSchema, value: { reason } }]);
 }
 
 /** Where the stand-in says that the vault is, and what answers all else. */
@@ -34,6 +40,8 @@ export class CheckoutStandIn {
   looks = 0;
   /** How many of the next calls of either kind are refused, each with this Retry-After. */
   limited = { calls: 0, retryAfter: "" };
+  /** How many of the next calls of either kind a firewall answers in the service's place: a page of HTML with this status. */
+  walled = { calls: 0, status: 403 };
   /** Decides each submit; by default it is taken up and `processing` from then on. */
   onSubmit: (vaultToken: string) => Checkout | Promise<Checkout> = () => this.takeUp();
   readonly #server: Server;
@@ -74,6 +82,8 @@ export class CheckoutStandIn {
     this.#server = createServer((request, response) => {
       for (const [name, value] of Object.entries(this.#cors)) response.setHeader(name, value);
       if (request.method === "OPTIONS") response.writeHead(204).end();
+      else if (request.method === "POST" && this.walled.calls-- > 0)
+        response.writeHead(this.walled.status, { "Content-Type": "text/html" }).end("<h1>Blocked</h1>");
       else handle(request, response);
     });
   }
@@ -151,6 +161,6 @@ export class CheckoutStandIn {
     const [, sessionId = ""] = /^Bearer (ps_\w+?)_secret_/.exec(headers.get("Authorization") ?? "") ?? [];
     const isRight = headers.get("Authorization") === `Bearer ${clientSecretOf(sessionId)}`;
     if (isRight && sessionId.startsWith(standInSession)) return;
-    throw new ConnectError("client secret not valid", Code.Unauthenticated);
+    throw refusalOf(Code.Unauthenticated, "INVALID_CLIENT_SECRET");
   }
 }

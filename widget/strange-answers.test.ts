@@ -1,0 +1,81 @@
+/** Answers that are not the service's own: they end no payment, and what is asked again is the truth. */
+import { Code } from "@connectrpc/connect";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
+import { Checkout, type CheckoutResult, type CheckoutView } from "./checkout.ts";
+import { connectSession } from "./session-api.ts";
+
+const vaultOrigin = "https://vault.example";
+const success = { kind: "succeeded", capturedVia: "SANDBOX_B", failoverUsed: true };
+
+let service: CheckoutStandIn;
+let closing: AbortController;
+let told: CheckoutResult[];
+let nowMs: number;
+
+beforeEach(async () => {
+  service = await CheckoutStandIn.start({ vaultOrigin });
+  closing = new AbortController();
+  told = [];
+  nowMs = 0;
+});
+
+afterEach(async () => {
+  closing.abort();
+  await service.close();
+});
+
+function openCheckout(): Checkout {
+  const access = { sessionId: standInSession, clientSecret: standInClientSecret, locale: "en", closed: closing.signal };
+  return new Checkout({
+    api: connectSession({ apiBase: service.origin, ...access }),
+    tokenize: async () => ({ kind: "token", token: "tok_1" }),
+    vaultOrigin,
+    // Pauses take no time: what is asked is what counts here.
+    clock: {
+      now: () => nowMs,
+      wait: async (durationMs) => {
+        if (durationMs < 45_000) nowMs += durationMs;
+        else await new Promise(() => undefined);
+      },
+    },
+    random: () => 0.5,
+    closed: closing.signal,
+    onState: () => undefined,
+    onView: (_view: CheckoutView) => undefined,
+    onPending: () => undefined,
+    onResult: (result) => told.push(result),
+  });
+}
+
+it.each([401, 403, 404])("a firewall's %i at mount is asked again", async (status) => {
+  service.walled = { calls: 3, status };
+  expect(await openCheckout().resume()).toMatchObject({ kind: "checkout" });
+  expect(service.looks).toBe(1);
+});
+
+it.each([401, 403])("a firewall's %i after a lost submit leaves the payment to its true outcome", async (status) => {
+  service.onSubmit = () => {
+    service.succeed();
+    service.walled = { calls: 4, status };
+    service.cut();
+    return service.checkout;
+  };
+  expect(await openCheckout().submit()).toEqual(success);
+  expect(told).toEqual([success]);
+});
+
+it("a firewall's 403 in place of the submit's answer leaves it too", async () => {
+  const checkout = openCheckout();
+  await checkout.resume();
+  service.walled = { calls: 3, status: 403 };
+  service.onSubmit = () => service.succeed();
+  expect(await checkout.submit()).toEqual(success);
+});
+
+it("the service's own refusal ends it", async () => {
+  service.onSubmit = () => {
+    throw refusalOf(Code.FailedPrecondition, "TOKEN_USED");
+  };
+  expect(await openCheckout().submit()).toMatchObject({ kind: "failed", error: { code: "not_submittable" } });
+});
