@@ -21,7 +21,6 @@ import {
   clearDisabledEndpoint,
   disableEndpoint,
   enableEndpoint,
-  missedSince,
   pauseEndpoint,
   resumeEndpoint,
 } from "../events/endpoint-status.ts";
@@ -137,9 +136,8 @@ function changeMethods(): Omit<Methods, SetUp> {
       const { merchantId, environment } = scopedVisitOf(context);
       const key = { merchantId, endpointId: requireEndpointId(request.endpointId) };
       await clearDisabledEndpoint(environment.database, key);
-      const { before, after } = await changeEndpoint(request, context, enableEndpoint);
+      const { after, missedSince: since } = await changeEndpoint(request, context, enableEndpoint);
       const endpoint = endpointMessage(after);
-      const since = before.status === "DISABLED" ? missedSince(before) : undefined;
       if (since === undefined) return create(EnableWebhookEndpointResponseSchema, { endpoint });
       const missedEvents = await countMissedEvents(environment.database, key, since);
       return create(EnableWebhookEndpointResponseSchema, {

@@ -90,7 +90,14 @@ describe("docs/webhooks.md", () => {
 describe("the mail of a notice", () => {
   it("names commands and options that exist", () => {
     const id = "01890000-0000-7000-8000-000000000001";
-    const about = { id, merchantId: id, endpointId: id, url: "https://hooks.example.com/", failingSince: new Date() };
+    const about = {
+      id,
+      merchantId: id,
+      endpointId: id,
+      url: "https://hooks.example.com/",
+      failingSince: new Date(),
+      missedSince: new Date(),
+    };
     const { text } = writeNotice({ ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null }, "live");
     const commands = text.match(/switchyard .+/g) ?? [];
     expect(commands).toHaveLength(4);

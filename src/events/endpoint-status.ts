@@ -3,6 +3,7 @@ import type { Database, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type EndpointChange, forgetTrouble, writeEndpoint } from "./change-endpoint.ts";
 import { type Endpoint, type EndpointKey, lockEndpoint } from "./endpoints.ts";
+import { oldestUntaken } from "./recover-deliveries.ts";
 
 const pause = writeEndpoint("pause_endpoint", "status = 'PAUSED'");
 
@@ -67,26 +68,29 @@ export async function clearDisabledEndpoint(database: Database, key: EndpointKey
   while (rows.length === giveUpRows);
 }
 
+const troubleSince = "least(e.failing_since, e.disabled_at)";
+const findMissedSince: Statement = {
+  name: "find_missed_since",
+  text: `SELECT least(${troubleSince}, ${oldestUntaken("e.id", troubleSince)}) AS "missedSince" FROM endpoint e WHERE e.id = $1`,
+};
+
+/** `missedSince`: since when events were told that a disabled endpoint may have missed; undefined for any other one. */
+export type EnabledEndpoint = EndpointChange & { readonly missedSince?: Date | undefined };
+
 /**
  * Goes on with an endpoint: a paused one as `resumeEndpoint`; a disabled one with what happens from now on, while what
  * waited is given up and can be recovered (recover-deliveries.ts). Call `clearDisabledEndpoint` before, outside the
  * transaction. A repeat changes nothing.
  */
-export async function enableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
+export async function enableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EnabledEndpoint> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "ENABLED") return { before, after: before };
   if (before.status === "PENDING") throw refusal(before, "Verify the endpoint: that enables it.");
+  if (before.status !== "DISABLED") return { before, after: await goOn(tx, before.id) };
   // What came since it was cleared; most of the time nothing.
-  if (before.status === "DISABLED") {
-    while ((await tx.query(giveUpWaiting, [key.endpointId, key.merchantId])).length === giveUpRows);
-  }
-  return { before, after: await goOn(tx, before.id) };
-}
-
-/** Since when a disabled endpoint may have missed something: its first failure, or its disabling. */
-export function missedSince({ failingSince, disabledAt }: Endpoint): Date | undefined {
-  const moments = [failingSince, disabledAt].filter((moment) => moment !== null);
-  return moments.toSorted((left, right) => left.getTime() - right.getTime())[0];
+  while ((await tx.query(giveUpWaiting, [key.endpointId, key.merchantId])).length === giveUpRows);
+  const [missed] = await tx.query<{ missedSince: Date }>(findMissedSince, [before.id]);
+  return { before, after: await goOn(tx, before.id), missedSince: missed?.missedSince };
 }
 
 function refusal({ status }: Endpoint, what: string): DomainError {

@@ -100,6 +100,10 @@ describe("mailNoticesOnce()", () => {
       `[test] Webhook endpoint ${encodeId("we", endpoint.endpointId)} was disabled: it answered 410`,
     );
     expect(mail!.text).toContain(new URL(receiver.url).host);
+    const [told] = await bed.rows<{ at: Date }>("SELECT created_at AS at FROM outbox_event WHERE merchant_id = $1", [
+      endpoint.merchantId,
+    ]);
+    expect(mail!.text).toContain(` --since ${told!.at.toISOString()} `);
     for (const hidden of ["s3cret", "hunter2", endpoint.signingSecret.expose()]) {
       expect(mail!.source).not.toContain(hidden);
     }

@@ -5,6 +5,7 @@ import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Handover, Mailer } from "../platform/mail.ts";
 import { type ToldNotice, writeNotice } from "./notice-text.ts";
+import { oldestUntaken } from "./recover-deliveries.ts";
 
 /** What mailing works with. */
 export type MailContext = {
@@ -36,6 +37,7 @@ const claimNotice: Statement = {
          FROM due, endpoint e WHERE n.id = due.id AND e.id = n.endpoint_id
          RETURNING n.id, n.merchant_id AS "merchantId", n.endpoint_id AS "endpointId", e.url, n.kind,
            n.failing_since AS "failingSince", n.status_code AS "statusCode", n.no_answer AS "noAnswer",
+           least(n.failing_since, ${oldestUntaken("n.endpoint_id", "n.failing_since")}) AS "missedSince",
            n.mail_tries AS tries,
            e.failing_since IS DISTINCT FROM n.failing_since OR e.status = 'REMOVED'
              OR n.created_at < app.clock() - ${noticeNewsMs} * interval '1 millisecond' AS "isPointless",

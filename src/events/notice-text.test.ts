@@ -8,6 +8,7 @@ const notice: ToldNotice = {
   url: "https://hooks.example.com:8443/s3cret?token=hunter2",
   kind: "FAILING_24_HOURS",
   failingSince: new Date("2026-03-02T10:15:00.000Z"),
+  missedSince: new Date("2026-03-02T09:30:00.000Z"),
   statusCode: 503,
   noAnswer: null,
 };
@@ -18,6 +19,7 @@ describe("writeNotice()", () => {
     expect(subject).toMatch(/^\[live\] Webhook endpoint we_\w+ has been failing for 24 hours$/);
     expect(text).toContain("at hooks.example.com:8443 (live environment) has been failing for 24 hours.");
     expect(text).toContain("Failing since: 2026-03-02T10:15:00.000Z\nLast answer: HTTP 503\n");
+    expect(text).toContain(" --since 2026-03-02T09:30:00.000Z ");
     expect(text).toContain("After 5 days without a 2xx answer the endpoint is disabled.");
     expect(text).not.toContain("endpoint enable");
   });

@@ -2,11 +2,11 @@
 import { encodeId } from "../platform/ids.ts";
 import type { EndpointNotice, NoticeKind } from "./endpoint-notices.ts";
 
-/** What is told of a notice. */
+/** What is told of a notice; `missedSince`: when the oldest event was told that the endpoint has not taken. */
 export type ToldNotice = Pick<
   EndpointNotice,
   "id" | "merchantId" | "endpointId" | "url" | "kind" | "failingSince" | "statusCode" | "noAnswer"
->;
+> & { readonly missedSince: Date };
 
 const headlines: Readonly<Record<NoticeKind, string>> = {
   FAILING_24_HOURS: "has been failing for 24 hours",
@@ -25,7 +25,7 @@ export function writeNotice(notice: ToldNotice, environmentName: string): { subj
   const scope = `--merchant ${encodeId("mer", notice.merchantId)} --environment ${environmentName}`;
   const isDisabled = notice.kind === "DISABLED_FAILING" || notice.kind === "DISABLED_GONE";
   const since = notice.failingSince.toISOString();
-  const recover = `switchyard delivery recover ${endpoint} --since ${since} ${scope}`;
+  const recover = `switchyard delivery recover ${endpoint} --since ${notice.missedSince.toISOString()} ${scope}`;
   const steps = [
     `See what failed and why: switchyard delivery list --endpoint ${endpoint} ${scope}`,
     "Put the receiver in order: it has to answer 2xx within 15 seconds.",

@@ -58,6 +58,17 @@ export async function recoverDeliveries(
   return { due: row?.due ?? 0, nextAfter: row?.full ? (row.last ?? undefined) : undefined };
 }
 
+/**
+ * SQL for when the oldest event was told that an endpoint has not taken in a time of trouble: it waits still, or was given
+ * up since. That is before the trouble itself, because an event is told before it fails. The second is for the delivery
+ * whose last try began the trouble: the two are written by one statement, at two readings of the clock.
+ */
+export function oldestUntaken(endpointId: string, troubleSince: string): string {
+  return `(SELECT min(o.created_at) FROM delivery d JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id
+           WHERE d.endpoint_id = ${endpointId} AND (d.status = 'PENDING'
+             OR d.status = 'EXHAUSTED' AND d.ended_at >= ${troubleSince} - interval '1 second'))`;
+}
+
 // Enough to know that it is a lot; counting on would cost more than it says.
 const missedCountMax = 10_000;
 const countMissed: Statement = {
