@@ -54,18 +54,30 @@ export function enableCommand(): Command {
       administer(
         options,
         ({ endpoints }) => endpoints.enableWebhookEndpoint({ ...scopeOf(options), endpointId }),
-        ({ endpoint, missedEvents = 0, missedSince }) => {
-          if (endpoint?.status === "PENDING") {
-            return ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`];
-          }
-          if (missedEvents === 0) return ["Enabled: events are posted from now on."];
-          return [
-            `Enabled: events are posted from now on. It has missed ${missedEvents} since ${missedSince}; to send them:`,
-            `  switchyard delivery recover ${endpointId} --since ${missedSince}`,
-          ];
-        },
+        (answer) => enabledLines(endpointId, answer),
       ),
   });
+}
+
+/** What an owner is told of an endpoint that goes on, whether at once or when its new URL is verified. */
+export function enabledLines(
+  endpointId: string,
+  {
+    endpoint,
+    missedEvents = 0,
+    missedSince,
+  }: { endpoint?: { status?: string }; missedEvents?: number; missedSince?: string },
+): string[] {
+  const isPending = endpoint?.status === "PENDING";
+  const first = isPending
+    ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`]
+    : ["Enabled: events are posted from now on."];
+  if (missedEvents === 0) return first;
+  return [
+    ...first,
+    `It has missed ${missedEvents} since ${missedSince}; to send them${isPending ? " once it is verified" : ""}:`,
+    `  switchyard delivery recover ${endpointId} --since ${missedSince}`,
+  ];
 }
 
 /** For good. */

@@ -30,9 +30,12 @@ export function writeEndpoint(name: string, columns: string) {
 }
 
 const replaceTypes = writeEndpoint("replace_event_types", "event_types = $2");
+// What a disabled endpoint did is kept until it is enabled: that tells its owner since when it has missed events.
 const replaceUrl = writeEndpoint(
   "replace_endpoint_url",
-  `url = $2, verified_at = NULL, status = CASE status WHEN 'ENABLED' THEN 'PENDING' ELSE status END, ${forgetTrouble}`,
+  `url = $2, verified_at = NULL, status = CASE status WHEN 'ENABLED' THEN 'PENDING' ELSE status END,
+   in_flight_max = DEFAULT, probe_at = NULL, failures_in_row = CASE status WHEN 'DISABLED' THEN failures_in_row ELSE 0 END,
+   failing_since = CASE status WHEN 'DISABLED' THEN failing_since END`,
 );
 
 /**

@@ -148,6 +148,26 @@ describe("disableEndpoint() and enableEndpoint()", () => {
     expect(await recoverSince(missedSince)).toEqual([2, 2]);
   });
 
+  it("miss nothing of an episode at an endpoint that answered 410 and was given another URL", async () => {
+    receiver.answerWith({ status: 500 });
+    const { eventId } = await tell();
+    await deliverOnce(bed.context);
+    await giveUp(eventId);
+    await bed.setClockAhead("1 hour");
+    await tell();
+    receiver.answerWith({ status: 410 });
+    await deliverOnce(bed.context);
+    receiver.answerWith({ status: 200 });
+    await bed.change((tx) => updateEndpoint(tx, bed.context, key, { url: `${receiver.url}/new` }));
+    const { after, missedSince } = await enable();
+    expect(after).toMatchObject({ status: "PENDING", failingSince: null });
+    expect(await recoverSince(missedSince)).toEqual([2, 2]);
+    receiver.requests.length = 0;
+    await verifyEndpoint(bed.context, key);
+    await deliverOnce(bed.context);
+    expect(receiver.requests.map(({ path }) => path)).toEqual(["/new", "/new", "/new"]);
+  });
+
   it("keep the reason and the time of an endpoint that was disabled already", async () => {
     receiver.answerWith({ status: 410 });
     await tell();
