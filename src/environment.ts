@@ -20,6 +20,7 @@ import type { CardVault } from "./gateways/card-vault.ts";
 import { createBinder } from "./gateways/connections.ts";
 import type { Connector } from "./gateways/connector.ts";
 import { GatewayHttp } from "./gateways/gateway-http.ts";
+import { standInHosts } from "./gateways/gateway-origins.ts";
 import { SaasVault } from "./gateways/saas-vault/saas-vault.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
@@ -61,7 +62,7 @@ export async function buildEnvironment(
     RoutingRuleEntity,
   ]);
   const http = new GatewayHttp();
-  const vault = openVault(config, { database, http, log });
+  const vault = openVault(config, { database, http, log, standInHosts: standInHosts(shared.standInOrigins) });
   const connectors = buildConnectors(config, shared, { http, vault });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
@@ -118,7 +119,7 @@ export async function buildEnvironment(
 /** The vault of this environment's mode. No connection is made before it is used. */
 function openVault(
   { vault, keys, name }: EnvironmentConfig,
-  ways: { database: Database; http: GatewayHttp; log: Logger },
+  ways: { database: Database; http: GatewayHttp; log: Logger; standInHosts: readonly string[] },
 ): CardVault {
   switch (vault.mode) {
     case "self_hosted": {
@@ -126,7 +127,7 @@ function openVault(
       return openSelfHostedVault({ origin, address, signing: { ...keys.signing, environment: name }, log: ways.log });
     }
     case "saas":
-      return new SaasVault({ ...ways, settings: vault, nowMs: () => systemEntropy.now().getTime() });
+      return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemEntropy.now().getTime() });
     default:
       return unreachable(vault);
   }

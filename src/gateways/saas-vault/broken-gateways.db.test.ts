@@ -32,6 +32,9 @@ beforeAll(async () => {
     database: new Database(pool),
     http,
     settings: standIn.settings,
+    environment: "test",
+    // What cannot be reached has to be allowed first.
+    standInHosts: ["gateway.invalid"],
     log: createLogger({ name: "test", level: "silent" }),
     nowMs: () => Date.now(),
   });
@@ -99,6 +102,28 @@ describe("a gateway behind an external vault", () => {
   it("is believed where it documents that it did nothing", async () => {
     bench.spoilWith(() => ({ status: 429, body: '{"status":429,"errorCode":"too_many"}' }));
     expect((await authorize()).outcome).toMatchObject({ type: "notProcessed", cause: "rate_limited" });
+  });
+
+  it.each<[string, { origin?: string; headers?: Record<string, string> }]>([
+    ["at a host that is none of its own", { origin: "https://collector.example" }],
+    ["with a placeholder in a header", { headers: { reference: "{{$card_number}}" } }],
+    ["with a header that changes how it is read", { headers: { "content-encoding": "gzip" } }],
+  ])("is sent nothing %s", async (_, change) => {
+    const { proxied } = await standIn.record();
+    const { reply } = await vault.forward({
+      connector: "SANDBOX_B",
+      operation: "authorize",
+      token: vaultToken,
+      sessionId,
+      origin: bench.middle.url,
+      pathVariables: {},
+      headers: {},
+      body: JSON.stringify({ paymentMethod: { number: "{{card.number}}" } }),
+      timeoutMs: 5_000,
+      ...change,
+    });
+    expect(reply).toMatchObject({ type: "neverSent", cause: "request_refused" });
+    expect((await standIn.record()).proxied).toHaveLength(proxied.length);
   });
 
   it("echoes no card number further than to us", async () => {

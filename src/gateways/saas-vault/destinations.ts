@@ -1,4 +1,5 @@
 /** Where the external vault is told to send a card: a row an operation, with the exact fields that the card may fill. Pure. */
+import type { EnvironmentName } from "../../platform/service-token.ts";
 
 /**
  * One operation of one gateway, by JSON.
@@ -7,6 +8,8 @@
 export type ProxyDestination = {
   readonly connector: string;
   readonly operation: string;
+  /** Host names by environment, anchored; an environment without one is never sent to. `sandbox`: loopback, in test. */
+  readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
   /** `{name}` stands for a path variable. */
   readonly path: string;
   /** JSON pointers, with the placeholder that each field must hold to be filled, and holds alone. */
@@ -18,6 +21,7 @@ export const proxyDestinations: readonly ProxyDestination[] = [
   {
     connector: "SANDBOX_B",
     operation: "authorize",
+    hosts: "sandbox",
     path: "/b/payments",
     fields: {
       "/paymentMethod/number": "{{card.number}}",
@@ -34,8 +38,33 @@ export function findProxyDestination(wanted: { connector: string; operation: str
   return proxyDestinations.find((row) => row.connector === wanted.connector && row.operation === wanted.operation);
 }
 
+/** For whom the address of an operation is asked. */
+export type ProxyAddressRequest = {
+  readonly environment: EnvironmentName;
+  readonly origin: string;
+  readonly pathVariables: Readonly<Record<string, string>>;
+  /** Hosts, with port, that stand for a gateway in test. */
+  readonly standInHosts: readonly string[];
+};
+
+/** The full address of a request; undefined when the row does not allow the host or the path does not fit. */
+export function proxyAddressOf(row: ProxyDestination, request: ProxyAddressRequest): string | undefined {
+  const url = URL.canParse(request.origin) ? new URL(request.origin) : undefined;
+  if (url === undefined || url.origin !== request.origin || !isHostAllowed(row, request, url)) return undefined;
+  const path = fillPath(row.path, request.pathVariables);
+  return path === undefined ? undefined : url.origin + path;
+}
+
+const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+function isHostAllowed(row: ProxyDestination, { environment, standInHosts }: ProxyAddressRequest, url: URL): boolean {
+  if (environment === "test" && standInHosts.includes(url.host)) return true;
+  if (row.hosts === "sandbox") return environment === "test" && loopbackNames.has(url.hostname);
+  return url.protocol === "https:" && url.port === "" && row.hosts[environment]?.test(url.hostname) === true;
+}
+
 /** The path with its variables, each one segment of plain letters; undefined when one is missing or is not. */
-export function fillPath(template: string, variables: Readonly<Record<string, string>>): string | undefined {
+function fillPath(template: string, variables: Readonly<Record<string, string>>): string | undefined {
   let fits = true;
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(variables, name) ? (variables[name] ?? "") : "";

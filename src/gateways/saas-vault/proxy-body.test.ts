@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { destinations } from "../../vault/destinations.ts";
-import { fillPath, findProxyDestination, type ProxyDestination, proxyDestinations } from "./destinations.ts";
+import type { ProxyDestination } from "./destinations.ts";
 import { planProxyBody } from "./proxy-body.ts";
 
 const destination: ProxyDestination = {
   connector: "X",
   operation: "authorize",
+  hosts: "sandbox",
   path: "/payments/{id}/authorize",
   fields: {
     "/card/number": "{{card.number}}",
@@ -73,30 +73,5 @@ describe("planProxyBody()", () => {
     let deep: unknown = 1;
     for (let depth = 0; depth < 30; depth++) deep = [deep];
     expect(plan({ deep })).toMatchObject({ type: "refused" });
-  });
-});
-
-describe("proxyDestinations", () => {
-  it("are those of our own vault that take JSON and whole values, to the letter", () => {
-    const whole = destinations.filter(
-      ({ contentType, fields }) =>
-        contentType === "application/json" &&
-        Object.values(fields).every((text) => /^\{\{[\w.]+\}\}$/.test(text) && text !== "{{card.expYear2}}"),
-    );
-    const comparable = whole.map(({ connector, operation, path, fields }) => ({ connector, operation, path, fields }));
-    expect(proxyDestinations).toEqual(comparable);
-  });
-
-  it("have no row for an operation that takes forms", () => {
-    expect(findProxyDestination({ connector: "SANDBOX_A", operation: "authorize" })).toBeUndefined();
-  });
-});
-
-describe("fillPath()", () => {
-  it("fills one segment of plain letters, and nothing else", () => {
-    expect(fillPath(destination.path, { id: "pay_1-A" })).toBe("/payments/pay_1-A/authorize");
-    for (const id of ["", "a/b", "..", "{{card.number}}", "a?b"])
-      expect(fillPath(destination.path, { id })).toBeUndefined();
-    expect(fillPath(destination.path, {})).toBeUndefined();
   });
 });

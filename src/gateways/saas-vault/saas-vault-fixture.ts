@@ -43,7 +43,15 @@ export class SaasFixture {
   get vaultParts() {
     const log = pino({ level: "debug" }, { write: (line) => this.logged.push(line) });
     const nowMs = () => systemEntropy.now().getTime();
-    return { database: this.base.core.database, http: this.#http, settings: this.standIn.settings, log, nowMs };
+    return {
+      database: this.base.core.database,
+      http: this.#http,
+      settings: this.standIn.settings,
+      environment: "test",
+      standInHosts: [],
+      log,
+      nowMs,
+    } as const;
   }
 
   order() {

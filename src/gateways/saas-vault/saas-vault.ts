@@ -3,13 +3,15 @@ import { vaultLateMs, vaultReadTimeoutMs } from "../../limits.ts";
 import type { Database } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
+import type { EnvironmentName } from "../../platform/service-token.ts";
 import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { CardVault, Forwarding, NewVaultSession, VaultObject } from "../card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
-import { fillPath, findProxyDestination, type ProxyDestination } from "./destinations.ts";
+import { findProxyDestination, proxyAddressOf } from "./destinations.ts";
 import { openVaultSession } from "./open-session.ts";
 import { planProxyBody } from "./proxy-body.ts";
+import { proxyHeadersOf } from "./proxy-headers.ts";
 import {
   type CardReading,
   cardPathOf,
@@ -28,6 +30,9 @@ export type SaasVaultParts = {
   readonly database: Database;
   readonly http: GatewayHttp;
   readonly settings: SaasVaultSettings;
+  readonly environment: EnvironmentName;
+  /** Hosts, with port, that stand for gateways in test. */
+  readonly standInHosts: readonly string[];
   readonly log: Logger;
   readonly nowMs: () => number;
 };
@@ -55,8 +60,11 @@ export class SaasVault implements CardVault {
   async forward(request: ForwardRequest): Promise<ForwardReply> {
     const startedMs = performance.now();
     const destination = findProxyDestination(request);
-    const path = destination && fillPath(destination.path, request.pathVariables);
-    if (destination === undefined || path === undefined) return refused("the external vault is sent no such request");
+    const url = destination && proxyAddressOf(destination, { ...this.#parts, ...request });
+    const headers = proxyHeadersOf(request.headers);
+    if (destination === undefined || url === undefined || headers === undefined) {
+      return refused("the external vault is sent no such request");
+    }
 
     const reading = await this.#readCard(request);
     if (reading.type === "none") return { reply: reading.reply };
@@ -66,13 +74,7 @@ export class SaasVault implements CardVault {
 
     const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedMs));
     if (timeoutMs <= 0) return { reply: noTimeLeft };
-    const reply = await this.#send(request, {
-      card,
-      destination,
-      url: request.origin + path,
-      body: body.value,
-      timeoutMs,
-    });
+    const reply = await this.#send({ card, url, headers, body: body.value, timeoutMs, signal: request.signal });
     return { reply: readProxied(reply, card.shown?.last4), card: card.shown };
   }
 
@@ -115,18 +117,22 @@ export class SaasVault implements CardVault {
     }
   }
 
-  #send(
-    { headers, signal }: ForwardRequest,
-    proxied: { card: StoredCard; destination: ProxyDestination; url: string; body: unknown; timeoutMs: number },
-  ) {
+  #send(proxied: {
+    card: StoredCard;
+    url: string;
+    headers: Readonly<Record<string, string>>;
+    body: unknown;
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+  }) {
     const { http, settings } = this.#parts;
-    const { card, url, body, timeoutMs } = proxied;
+    const { card, url, headers, body, timeoutMs, signal } = proxied;
     return callVault(http, settings, {
       path: "/proxy",
       body: {
         request_body: body,
         destination_url: url,
-        headers: { ...headers, "Content-Type": "application/json" },
+        headers,
         method: "POST",
         token: card.methodId,
         token_type: card.tokenType,
