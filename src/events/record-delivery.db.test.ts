@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { recordTry } from "./record-delivery.ts";
+import { recoverDeliveries } from "./recover-deliveries.ts";
 import { writeDueDeliveries } from "./testing/due-deliveries.ts";
 import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
@@ -35,6 +36,23 @@ async function claimAll(due: { merchants: number; dueEach: number }): Promise<Cl
   return claimDeliveries(bed.context.database, { leaseToken, limit: due.merchants * due.dueEach });
 }
 
+/** Resolves when somebody waits for a lock in this database. */
+const somebodyWaits = () =>
+  vi.waitFor(
+    async () => {
+      const sql = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()`;
+      expect(await bed.rows(sql)).toHaveLength(1);
+    },
+    { timeout: 5_000, interval: 10 },
+  );
+const recordSuccess = (claimed: ClaimedDelivery) =>
+  recordTry(bed.context.database, claimed, answered(200), { kind: "succeeded", slow: true });
+const statusOf = async (claimed: ClaimedDelivery) =>
+  (await bed.rows("SELECT status, tries FROM delivery WHERE event_id = $1", [claimed.event_id]))[0];
+
+const touchDelivery = { name: "touch_delivery", text: "UPDATE delivery SET tries = tries WHERE event_id = $1" };
+const lockEndpointOf = { name: "lock_endpoint_of", text: "SELECT FROM endpoint WHERE id = $1 FOR NO KEY UPDATE" };
+const waitForNobody = { name: "wait_for_nobody", text: "SET LOCAL lock_timeout = '100ms'" };
 const shareEndpoint = { name: "share_endpoint", text: "SELECT FROM endpoint WHERE id = $1 FOR KEY SHARE" };
 
 describe("recordTry()", () => {
@@ -84,5 +102,36 @@ describe("recordTry()", () => {
       claimed[0]!.endpoint_id,
     ]);
     expect(notices).toEqual([{ kind: "DISABLED_GONE" }]);
+  });
+
+  it("waits for a recovery that holds the endpoint, and is not waited for by it", async () => {
+    const [claimed] = await claimAll({ merchants: 1, dueEach: 1 });
+    const { merchant_id: merchantId, endpoint_id: endpointId } = claimed!;
+    const { recorded, batch } = await bed.change(async (tx) => {
+      await tx.query(lockEndpointOf, [endpointId]);
+      const recording = recordSuccess(claimed!);
+      await somebodyWaits();
+      await tx.query(waitForNobody, []);
+      return {
+        recorded: [recording],
+        batch: await recoverDeliveries(tx, { merchantId, endpointId }, { since: new Date(0) }),
+      };
+    });
+    expect(batch.due).toBe(0);
+    expect(await recorded[0]).toMatchObject({ recorded: true });
+    expect(await statusOf(claimed!)).toEqual({ status: "SUCCEEDED", tries: 1 });
+  });
+
+  it("tries again when it loses a deadlock, so that an answer is not forgotten", async () => {
+    const [claimed] = await claimAll({ merchants: 1, dueEach: 1 });
+    const [recording] = await bed.change(async (tx) => {
+      await tx.query(lockEndpointOf, [claimed!.endpoint_id]);
+      const waiting = recordSuccess(claimed!);
+      await somebodyWaits();
+      await tx.query(touchDelivery, [claimed!.event_id]);
+      return [waiting];
+    });
+    expect(await recording).toMatchObject({ recorded: true });
+    expect(await statusOf(claimed!)).toEqual({ status: "SUCCEEDED", tries: 1 });
   });
 });

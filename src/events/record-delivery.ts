@@ -119,7 +119,9 @@ const recordFailure: Statement = {
 };
 
 /**
- * Records a try under its lease: log line, delivery and endpoint together or, when the lease was lost, not at all.
+ * Records a try under its lease: log line, delivery and endpoint together or, when the lease was lost, not at all. It
+ * takes the delivery before its endpoint, which a change by the owner takes first: a deadlock's loser tries again, or an
+ * answer would be forgotten and the webhook posted once more.
  */
 export async function recordTry(
   database: Database,
@@ -128,14 +130,10 @@ export async function recordTry(
   verdict: TryVerdict,
 ): Promise<RecordedTry> {
   const values = [claimed.event_id, tried.id, claimed.endpoint_id, ...tryColumns(tried), claimed.lease_token];
-  const rows =
+  const [statement, consequences] =
     verdict.kind === "succeeded"
-      ? await database.query<RecordedTry>(recordSuccess, [...values, verdict.slow])
-      : await database.query<RecordedTry>(recordFailure, [
-          ...values,
-          verdict.next.kind === "retry" ? verdict.next.pauseMs : null,
-          verdict.gone,
-          claimed.is_probe,
-        ]);
+      ? [recordSuccess, [verdict.slow]]
+      : [recordFailure, [verdict.next.kind === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.is_probe]];
+  const rows = await database.transaction((tx) => tx.query<RecordedTry>(statement, [...values, ...consequences]));
   return rows[0] ?? { recorded: false, disabledBecause: null, takenAt: null };
 }

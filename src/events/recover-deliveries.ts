@@ -14,7 +14,8 @@ export type RecoveredBatch = {
 // Some 50 ms of one connection; the deliveries under way at an endpoint stay bounded by its window.
 const batchEvents = 2_000;
 
-// An event that is not fanned out yet comes by itself. One that is being posted now is left to its result.
+// An event that is not fanned out yet comes by itself. One that is being posted now is left to its result, and so is one
+// that somebody is writing to: whoever records holds the delivery and waits for the endpoint, which the caller holds.
 const recoverBatch: Statement = {
   name: "recover_deliveries",
   text: `WITH page AS MATERIALIZED (
@@ -22,18 +23,27 @@ const recoverBatch: Statement = {
            WHERE o.merchant_id = $1 AND o.created_at >= $3 AND ($4::uuid IS NULL OR (o.created_at, o.id) > (
              SELECT p.created_at, p.id FROM outbox_event p WHERE p.merchant_id = $1 AND p.created_at >= $3 AND p.id = $4))
            ORDER BY o.created_at, o.id LIMIT ${batchEvents}
-         ), due AS (
-           INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
-           SELECT page.id, e.id, page.session_id, page.sequence, app.clock()
+         ), wanted AS MATERIALIZED (
+           SELECT page.id, e.id AS endpoint_id, page.session_id, page.sequence, page.created_at
            FROM page JOIN endpoint e ON e.id = $2
            WHERE page.fanned_out_at IS NOT NULL AND (e.event_types IS NULL OR page.type = ANY (e.event_types))
-           ORDER BY page.created_at, page.id
-           ON CONFLICT (event_id, endpoint_id) DO UPDATE
-             SET status = 'PENDING', tries = 0, next_at = app.clock(), ended_at = NULL
-             WHERE delivery.status = 'EXHAUSTED' OR (delivery.status = 'PENDING' AND delivery.lease_token IS NULL
-               AND NOT (delivery.tries = 0 AND delivery.next_at <= app.clock()))
+         ), idle AS MATERIALIZED (
+           SELECT d.event_id, d.endpoint_id FROM wanted w JOIN delivery d ON d.event_id = w.id AND d.endpoint_id = w.endpoint_id
+           WHERE d.status = 'EXHAUSTED' OR (d.status = 'PENDING' AND d.lease_token IS NULL
+             AND NOT (d.tries = 0 AND d.next_at <= app.clock()))
+           FOR UPDATE OF d SKIP LOCKED
+         ), again AS (
+           UPDATE delivery d SET status = 'PENDING', tries = 0, next_at = app.clock(), ended_at = NULL
+           FROM idle WHERE d.event_id = idle.event_id AND d.endpoint_id = idle.endpoint_id
            RETURNING 1
-         )
+         ), added AS (
+           INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
+           SELECT w.id, w.endpoint_id, w.session_id, w.sequence, app.clock() FROM wanted w
+           WHERE NOT EXISTS (SELECT FROM delivery d WHERE d.event_id = w.id AND d.endpoint_id = w.endpoint_id)
+           ORDER BY w.created_at, w.id
+           ON CONFLICT DO NOTHING
+           RETURNING 1
+         ), due AS (SELECT FROM again UNION ALL SELECT FROM added)
          SELECT (SELECT count(*)::int FROM due) AS due, (SELECT count(*) FROM page) = ${batchEvents} AS full,
            (SELECT id FROM page ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
 };
