@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
-import { deliverOnce } from "./deliver.ts";
+import { claimDeliveries } from "./claim-deliveries.ts";
+import { deliver, deliverOnce } from "./deliver.ts";
 import {
   clearDisabledEndpoint,
   disableEndpoint,
@@ -193,6 +194,21 @@ describe("disableEndpoint() and enableEndpoint()", () => {
     await tell();
     await enable();
     expect(await deliverOnce(bed.context)).toHaveLength(1);
+  });
+
+  it("leave what is being posted to its answer, and give up what a dead worker had", async () => {
+    const [posted, lost] = [await tell(), await tell()];
+    const leaseToken = bed.context.entropy.uuid();
+    const claimed = await claimDeliveries(bed.context.database, { leaseToken, limit: 2 });
+    await bed.rows("UPDATE delivery SET next_at = app.clock() WHERE event_id = $1", [lost.eventId]);
+    await bed.change((tx) => disableEndpoint(tx, key));
+    await enable();
+    const own = claimed.find((delivery) => delivery.event_id === posted.eventId)!;
+    expect(await deliver(bed.context, own)).toMatchObject({ kind: "succeeded" });
+    const statuses = await bed.rows("SELECT status FROM delivery WHERE endpoint_id = $1 ORDER BY event_id", [
+      key.endpointId,
+    ]);
+    expect(statuses).toEqual([{ status: "SUCCEEDED" }, { status: "EXHAUSTED" }]);
   });
 
   it("give up what waits in batches, and nothing at an endpoint in another state", async () => {

@@ -44,14 +44,15 @@ export async function disableEndpoint(tx: Tx, key: EndpointKey, version?: number
   return { before, after: await disable(tx, before.id) };
 }
 
-// A batch takes some 20 ms.
+// A batch takes some 20 ms. What is being posted or recorded at this moment is left to its result.
 const giveUpRows = 1_000;
 const giveUpWaiting: Statement = {
   name: "give_up_waiting_deliveries",
   text: `WITH waiting AS (
            SELECT d.event_id FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id
            WHERE d.endpoint_id = $1 AND d.status = 'PENDING' AND e.merchant_id = $2 AND e.status = 'DISABLED'
-           LIMIT ${giveUpRows}
+             AND (d.lease_token IS NULL OR d.next_at <= app.clock())
+           LIMIT ${giveUpRows} FOR UPDATE OF d SKIP LOCKED
          )
          UPDATE delivery d SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = app.clock()
          FROM waiting WHERE d.endpoint_id = $1 AND d.event_id = waiting.event_id
