@@ -207,6 +207,8 @@ describe("mailNoticesOnce()", () => {
   it("ends with its worker, says nothing of that, and leaves the notice to another one", async () => {
     await mailTo("ada@example.com", "ops@example.com");
     await answerGone();
+    // The try that it ends would have been the last one.
+    await bed.rows("UPDATE endpoint_notice SET mail_tries = 11");
     mailbox.answerWith({ mail: "hang" });
     const closing = new AbortController();
     const turn = mailOnce({}, closing.signal);
@@ -214,8 +216,9 @@ describe("mailNoticesOnce()", () => {
     closing.abort();
     expect(await turn).toBe(false);
     expect([log.warn.mock.calls, log.error.mock.calls]).toEqual([[], []]);
+    expect(await bed.rows("SELECT mail_tries FROM endpoint_notice")).toEqual([{ mail_tries: 11 }]);
     mailbox.answerWith({});
-    await bed.setClockAhead("6 minutes");
+    await bed.setClockAhead("61 minutes");
     await mailOnce();
     expect(cameTo()).toEqual(["ada@example.com", "ada@example.com", "ops@example.com"]);
   });

@@ -53,36 +53,47 @@ const endMailing: Statement = {
   text: "UPDATE endpoint_notice SET mail_at = NULL WHERE id = $1",
 };
 
+// Its pause stays: a mail that was on its way may have arrived.
+const giveTryBack: Statement = {
+  name: "give_try_of_notice_back",
+  text: "UPDATE endpoint_notice SET mail_tries = mail_tries - 1 WHERE id = $1",
+};
+
 /**
  * Mails the notice whose turn it is to those of its addresses that do not have it yet; true when there may be more.
  * A worker that dies in between mails an address again, under the same Message-ID. What another try may help is tried
- * again after a pause; after the last try the notice stays in the list alone.
+ * again after a pause; after the last try the notice stays in the list alone. A try that the worker's own end interrupts
+ * is none.
  */
 export async function mailNoticesOnce(context: MailContext, closing?: AbortSignal): Promise<boolean> {
   const [notice] = await context.database.query<ClaimedNotice>(claimNotice, []);
   if (notice === undefined) return false;
-  const isDone = notice.isPointless || (await mailToAll(context, notice, closing));
-  if (isDone || notice.tries >= noticeTriesMax) await context.database.query(endMailing, [notice.id]);
-  return isDone;
+  const outcome = notice.isPointless ? "done" : await mailToAll(context, notice, closing);
+  if (outcome === "interrupted") await context.database.query(giveTryBack, [notice.id]);
+  else if (outcome === "done" || notice.tries >= noticeTriesMax) await context.database.query(endMailing, [notice.id]);
+  return outcome === "done";
 }
 
-/** One address that fails does not keep the others waiting. True when no address is worth another try. */
-async function mailToAll(context: MailContext, notice: ClaimedNotice, closing?: AbortSignal): Promise<boolean> {
+// Done: no address is worth another try. Interrupted: the worker closes, which says nothing of the mail server.
+type Mailing = "done" | "failed" | "interrupted";
+
+/** One address that fails does not keep the others waiting. */
+async function mailToAll(context: MailContext, notice: ClaimedNotice, closing?: AbortSignal): Promise<Mailing> {
   const { database, log, mailer, environmentName } = context;
   const named = { notice: encodeId("ntc", notice.id), merchant: encodeId("mer", notice.merchantId) };
   const text = writeNotice(notice, environmentName);
   const failures: string[] = [];
   for (const to of notice.addresses) {
     const handover = await mailer.send({ to, ...text, id: named.notice }, closing);
-    if (closing?.aborted && handover.kind !== "taken") return false;
+    if (closing?.aborted && handover.kind !== "taken") return "interrupted";
     context.onHandover?.(handover.kind);
     if (handover.kind === "taken") await database.query(noteAddress, [notice.id, to]);
     else if (handover.kind === "failed") failures.push(handover.because);
     else log.warn({ ...named, replyCode: handover.replyCode }, "a mail server refuses an address of a notice");
   }
-  if (failures.length === 0) return true;
+  if (failures.length === 0) return "done";
   const failed = { ...named, because: failures[0], addresses: failures.length, tries: notice.tries };
   if (notice.tries < noticeTriesMax) log.warn(failed, "a notice could not be mailed; it is tried again");
   else log.error(failed, "a notice could not be mailed, and is not tried again");
-  return false;
+  return "failed";
 }
