@@ -1,8 +1,11 @@
 /** Takes card data out of what a gateway answers, before anybody else reads it, and leaves the gateway's references whole. Pure. */
 import { type Card, isNetworkNumber } from "./card.ts";
+import { type HolderMask, holderMaskOf } from "./mask-holder.ts";
 
 /** What must not be in an answer. */
-export type MaskedCard = Pick<Card, "number" | "cvc">;
+export type MaskedCard = Pick<Card, "number" | "cvc" | "holder">;
+
+type SoughtCard = Pick<Card, "number" | "cvc"> & Pick<HolderMask, "isHolder">;
 
 const shownDigits = 4;
 
@@ -30,13 +33,15 @@ const cvcName = /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|verification[
  * Masks a header or a body read as Latin-1. Lengths and separators stay, and the last four digits of each number.
  * - The card's own number goes wherever it stands, however it is split or escaped.
  * - Its CVC goes where a member of that name holds it: three digits anywhere else say nothing.
+ * - Its holder's name goes wherever it stands; one plain word, which could be a code, where a member called a name holds it.
  * - Any other number that a card could have goes where it is text: split into groups, or among other words.
  * - A whole value of digits alone, as gateways write references, stays, unless its name says that it is a card's: one in
  *   ten of them passes Luhn, and a hold whose reference is masked could be neither captured nor voided.
  */
 export function maskCard(text: string, card: MaskedCard): string {
   const own = new RegExp([...card.number].map(digit).join(separator), "g");
-  return maskOthers(text, card).replace(own, maskDigits);
+  const holder = holderMaskOf(card.holder);
+  return maskOthers(holder.maskIn(text), { ...card, isHolder: holder.isHolder }).replace(own, maskDigits);
 }
 
 /** The same for an answer's bytes, whatever their encoding: Latin-1 maps each byte to one character and back. */
@@ -44,7 +49,7 @@ export function maskCardBytes(bytes: Uint8Array, card: MaskedCard): Uint8Array {
   return Buffer.from(maskCard(Buffer.from(bytes).toString("latin1"), card), "latin1");
 }
 
-function maskOthers(text: string, card: MaskedCard): string {
+function maskOthers(text: string, card: SoughtCard): string {
   if (isJson(text)) return maskJson(text, card);
   if (formShape.test(text)) return maskForm(text, card);
   return isWhole(text) ? text : maskText(text);
@@ -62,7 +67,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function maskJson(json: string, card: MaskedCard): string {
+function maskJson(json: string, card: SoughtCard): string {
   let name = "";
   return json.replace(jsonToken, (...found: unknown[]) => {
     const { text, colon, number } = found.at(-1) as { text?: string; colon?: string; number?: string };
@@ -77,7 +82,7 @@ function maskJson(json: string, card: MaskedCard): string {
   });
 }
 
-function maskForm(form: string, card: MaskedCard): string {
+function maskForm(form: string, card: SoughtCard): string {
   const maskPair = (pair: string) => {
     const equals = pair.indexOf("=");
     const path = pair.slice(0, equals).replaceAll(/%5B/gi, "[").replaceAll(/%5D/gi, "]");
@@ -87,8 +92,8 @@ function maskForm(form: string, card: MaskedCard): string {
   return form.split("&").map(maskPair).join("&");
 }
 
-function maskValue(name: string, value: string, { cvc }: MaskedCard): string {
-  if (value === cvc && cvcName.test(name)) return "*".repeat(value.length);
+function maskValue(name: string, value: string, { cvc, isHolder }: SoughtCard): string {
+  if ((value === cvc && cvcName.test(name)) || isHolder(name, value)) return "*".repeat(value.length);
   return isWhole(value) && !numberName.test(name) ? value : maskText(value);
 }
 

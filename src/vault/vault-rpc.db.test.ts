@@ -68,10 +68,10 @@ async function forward(change: Change, environment: "test" | "live" = "test") {
 }
 
 describe("Forward", () => {
-  it("sends the card to the gateway once and gives the answer back with the number masked", async () => {
+  it("sends the card to the gateway once and gives the answer back with number and name masked", async () => {
     answer = (_, response) => {
       response.writeHead(402, { "x-echo": "4242-4242-4242-4242", "content-type": "application/json" });
-      response.end('{"card":"4242 4242 4242 4242"}');
+      response.end('{"card":"4242 4242 4242 4242","billing_details":{"name":"Ada Lovelace"}}');
     };
     const { result, brand, last4 } = await forward({ token: await tokenFor("ps_1") });
     expect(received).toEqual([
@@ -89,7 +89,10 @@ describe("Forward", () => {
     if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
     expect(result.value.status).toBe(402);
     expect(result.value.headers["x-echo"]).toBe("****-****-****-4242");
-    expect(Buffer.from(result.value.body).toString()).toBe('{"card":"**** **** **** 4242"}');
+    expect(JSON.parse(Buffer.from(result.value.body).toString())).toEqual({
+      card: "**** **** **** 4242",
+      billing_details: { name: "************" },
+    });
   });
 
   it("gives references back as they are, also those that read as a card number, and the CVC never", async () => {
