@@ -166,6 +166,7 @@ export class Checkout {
   }
 
   async #pay(): Promise<CheckoutResult> {
+    if (this.#parts.closed.aborted) return { kind: "unmounted" };
     this.#enter("tokenizing");
     const looked = await this.#look();
     if (looked.kind !== "checkout") return this.#failed(looked);

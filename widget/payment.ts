@@ -157,7 +157,7 @@ export class Payment {
 
   async #tokenize(): Promise<CardAnswer> {
     const frame = await this.#frame;
-    if (!frame) return { kind: "refused", error: cardFormUnavailable };
+    if (!frame || this.#refused) return { kind: "refused", error: cardFormUnavailable };
     try {
       const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
       return { kind: "token", token };

@@ -2,7 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
-import { Checkout, type CheckoutResult, type CheckoutView } from "./checkout.ts";
+import { type CardAnswer, Checkout, type CheckoutResult, type CheckoutView } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
 
 const vaultOrigin = "https://vault.example";
@@ -25,11 +25,13 @@ afterEach(async () => {
   await service.close();
 });
 
-function openCheckout(): Checkout {
+const takeCard = async (): Promise<CardAnswer> => ({ kind: "token", token: "tok_1" });
+
+function openCheckout(tokenize = takeCard): Checkout {
   const access = { sessionId: standInSession, clientSecret: standInClientSecret, locale: "en", closed: closing.signal };
   return new Checkout({
     api: connectSession({ apiBase: service.origin, ...access }),
-    tokenize: async () => ({ kind: "token", token: "tok_1" }),
+    tokenize,
     vaultOrigin,
     // Pauses take no time: what is asked is what counts here.
     clock: {
@@ -78,4 +80,11 @@ it("the service's own refusal ends it", async () => {
     throw refusalOf(Code.FailedPrecondition, "TOKEN_USED");
   };
   expect(await openCheckout().submit()).toMatchObject({ kind: "failed", error: { code: "not_submittable" } });
+});
+
+it("a submit after the end answers at once and asks nobody", async () => {
+  const checkout = openCheckout(() => new Promise<never>(() => undefined));
+  await checkout.resume();
+  closing.abort();
+  expect(await checkout.submit()).toEqual({ kind: "unmounted" });
 });

@@ -163,6 +163,46 @@ describe("the card frame", () => {
     await expect.poll(heightOf).toBeGreaterThan(first);
   });
 
+  it("begins anew when the page moves it, and knows what it was told", async () => {
+    const frame = await mount();
+    await ready();
+    await page.evaluate("frame.setDisabled(true)");
+    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
+    await page.evaluate("document.body.append(document.querySelector('#card'))");
+    await frame.getByLabel("Card number").waitFor();
+    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
+    await page.evaluate("frame.setDisabled(false)");
+    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(true);
+    await enterCard(frame);
+    expect(await tokenize(await fixture.grant("ps_moved"))).toMatchObject({ last4: "4242" });
+  });
+
+  it("loses the card on its way when the page moves it, and says so", async () => {
+    const frame = await mount();
+    await ready();
+    await enterCard(frame);
+    const asked = page.waitForRequest("**/tokens");
+    await page.route("**/tokens", () => undefined);
+    const answer = tokenize(await fixture.grant("ps_lost"));
+    await asked;
+    await page.evaluate("document.body.append(document.querySelector('#card'))");
+    expect(await answer).toEqual({ code: "vault_unavailable" });
+  });
+
+  it("answers a tokenize after destroy, and one that the frame never answers", async () => {
+    await page.clock.install();
+    const frame = await mount();
+    await ready();
+    await enterCard(frame);
+    const grant = await fixture.grant("ps_gone");
+    await page.evaluate("document.querySelector('iframe').remove()");
+    const silent = tokenize(grant);
+    await page.clock.runFor(26_000);
+    expect(await silent).toEqual({ code: "vault_unavailable" });
+    await page.evaluate("frame.destroy()");
+    expect(await tokenize(grant)).toEqual({ code: "destroyed" });
+  });
+
   it("does not appear on a page that its policy does not name", async () => {
     const blocked = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
     const frame = await mount(["https://shop.example"]);

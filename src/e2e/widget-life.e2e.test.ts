@@ -102,6 +102,30 @@ describe("unmount()", () => {
   });
 });
 
+describe("submit()", () => {
+  it("answers after unmount", async () => {
+    await scene.goToCheckout();
+    await scene.page.evaluate("widget.unmount()");
+    expect(await scene.page.evaluate("widget.submit()")).toEqual({ kind: "unmounted" });
+  });
+
+  it("answers when the first look was refused after the card form was there", async () => {
+    const held = Promise.withResolvers<void>();
+    let isFirst = true;
+    await scene.page.route("**/GetCheckout", async (route) => {
+      await held.promise;
+      const authorization = isFirst ? "Bearer wrong" : (route.request().headers().authorization ?? "");
+      isFirst = false;
+      await route.continue({ headers: { ...route.request().headers(), authorization } });
+    });
+    await scene.page.goto(scene.merchantOrigin);
+    await scene.frame.getByLabel("Card number").waitFor();
+    held.resolve();
+    await scene.told("onError");
+    expect(await scene.page.evaluate("widget.submit()")).toMatchObject({ error: { code: "card_form_unavailable" } });
+  });
+});
+
 describe("mount()", () => {
   it("takes a double mount, as React's StrictMode does one, for one form", async () => {
     scene.service.onSubmit = () => scene.service.succeed();

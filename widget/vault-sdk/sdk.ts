@@ -32,7 +32,10 @@ export type TokenizedCard = { readonly token: string; readonly brand: string; re
 export type CardFrame = {
   /** Resolves when the customer can type; rejects with `vault_unavailable`. */
   readonly ready: Promise<void>;
-  /** One call at a time: a second one while the first runs gets the first's answer. Rejects with a CardFrameError. */
+  /**
+   * One call at a time: a second one while the first runs gets the first's answer. Rejects with a CardFrameError, and
+   * always settles: a frame that was removed, was moved in the page or has gone silent is an error too.
+   */
   tokenize(sdkAuthorization: string): Promise<TokenizedCard>;
   /** Puts the cursor into the first field that needs attention. */
   focus(): void;
@@ -59,6 +62,8 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
+// The frame gives the vault up after 20 s and says so; one that says nothing is not there.
+const answerTimeoutMs = 25_000;
 // WebKit loses what is posted as the frame's load ends. The frame takes the first greeting that it hears; later ones
 // come after twice the time each, because a frame that was refused makes a browser complain of every one.
 const greetAgainMs = 100;
@@ -72,17 +77,17 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const vaultOrigin = new URL(options.sdkUrl).origin;
   const iframe = createIframe(options, vaultOrigin);
   const ready = Promise.withResolvers<void>();
-  let port: MessagePort | undefined;
-  // Said before there is a port.
-  const unsaid: ToFrame[] = [];
-  const say = (message: ToFrame) => void (port ? port.postMessage(message) : unsaid.push(message));
-  const calls = new TokenizeCalls(say);
+  const line = new FrameLine();
+  const calls = new TokenizeCalls(line);
   const focus = () => {
     iframe.focus();
-    say({ type: "focus" });
+    line.say({ type: "focus" });
   };
 
-  const timer = setTimeout(() => ready.reject(unavailable()), readyTimeoutMs);
+  const timer = setTimeout(() => {
+    ready.reject(unavailable());
+    line.end();
+  }, readyTimeoutMs);
   // Who never asks for `ready` must not get an unhandled rejection for it.
   ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
 
@@ -91,8 +96,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     switch (message?.type) {
       case "ready":
         iframe.title = message.title;
-        port = target as MessagePort;
-        for (const early of unsaid.splice(0)) say(early);
+        line.open(target as MessagePort);
         return ready.resolve();
       case "resize":
         iframe.style.height = `${Math.ceil(message.height)}px`;
@@ -114,21 +118,27 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     port1.onmessage = hear;
     iframe.contentWindow?.postMessage(initOf(options), vaultOrigin, [port2]);
   };
-  const greetUntilReady = () => repeatUntil(ready.promise, greet);
-  iframe.addEventListener("load", greetUntilReady, { once: true });
+  let loads = 0;
+  const greetUntilReady = () => {
+    // A frame that the page moves loads again, and what was typed and under way in it is gone.
+    if (loads++ > 0) calls.fail(unavailable());
+    line.close();
+    repeatUntil(line.opened, greet);
+  };
+  iframe.addEventListener("load", greetUntilReady);
   options.container.append(iframe);
 
   return {
     ready: ready.promise,
     tokenize: (sdkAuthorization) => calls.start(sdkAuthorization),
     focus,
-    setDisabled: (disabled) => say({ type: "setDisabled", disabled }),
-    accept: (brands) => say({ type: "accept", brands: brands.join(" ") }),
+    setDisabled: (disabled) => line.keep({ type: "setDisabled", disabled }),
+    accept: (brands) => line.keep({ type: "accept", brands: brands.join(" ") }),
     destroy() {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
       ready.reject(destroyed);
-      calls.fail(destroyed);
-      port?.close();
+      calls.end(destroyed);
+      line.end();
       iframe.remove();
     },
   };
@@ -147,21 +157,67 @@ function repeatUntil(settled: Promise<unknown>, work: () => void): void {
   settled.catch(() => {}).finally(() => clearTimeout(next));
 }
 
-/** The frame's answers, matched to the one call that waits. */
-class TokenizeCalls {
-  readonly #say: (message: ToFrame) => void;
-  #requests = 0;
-  #open: { readonly request: number; readonly answer: PromiseWithResolvers<TokenizedCard> } | undefined;
+/** What the page says to the frame: kept until it listens, and what lasts said anew to one that has loaded again. */
+class FrameLine {
+  #port: MessagePort | undefined;
+  readonly #unsaid: ToFrame[] = [];
+  readonly #lasting = new Map<string, ToFrame>();
+  #opening = Promise.withResolvers<void>();
 
-  constructor(say: (message: ToFrame) => void) {
-    this.#say = say;
+  /** Resolves when the frame listens, or never will. */
+  get opened(): Promise<void> {
+    return this.#opening.promise;
   }
 
-  start(sdkAuthorization: string): Promise<TokenizedCard> {
+  say(message: ToFrame): void {
+    if (this.#port) this.#port.postMessage(message);
+    else this.#unsaid.push(message);
+  }
+
+  keep(message: ToFrame): void {
+    this.#lasting.set(message.type, message);
+    this.#port?.postMessage(message);
+  }
+
+  open(port: MessagePort): void {
+    this.#opening.resolve();
+    this.#port = port;
+    for (const message of [...this.#lasting.values(), ...this.#unsaid.splice(0)]) this.say(message);
+  }
+
+  /** Until it is opened again. */
+  close(): void {
+    this.end();
+    this.#port = undefined;
+    this.#opening = Promise.withResolvers();
+  }
+
+  end(): void {
+    this.#opening.resolve();
+    this.#port?.close();
+  }
+}
+
+/** The frame's answers, matched to the one call that waits. */
+class TokenizeCalls {
+  readonly #line: FrameLine;
+  #requests = 0;
+  #ended: CardFrameError | undefined;
+  #open: { readonly request: number; readonly answer: PromiseWithResolvers<TokenizedCard> } | undefined;
+
+  constructor(line: FrameLine) {
+    this.#line = line;
+  }
+
+  async start(sdkAuthorization: string): Promise<TokenizedCard> {
+    if (this.#ended) throw this.#ended;
     if (this.#open === undefined) {
       this.#requests += 1;
-      this.#open = { request: this.#requests, answer: Promise.withResolvers() };
-      this.#say({ type: "tokenize", request: this.#requests, sdkAuthorization });
+      const answer = Promise.withResolvers<TokenizedCard>();
+      this.#open = { request: this.#requests, answer };
+      const timer = setTimeout(() => this.fail(unavailable()), answerTimeoutMs);
+      answer.promise.catch(() => {}).finally(() => clearTimeout(timer));
+      this.#line.say({ type: "tokenize", request: this.#requests, sdkAuthorization });
     }
     return this.#open.answer.promise;
   }
@@ -174,6 +230,12 @@ class TokenizeCalls {
       this.#open.answer.resolve({ token: message.token, brand: message.brand, last4: message.last4 });
     }
     this.#open = undefined;
+  }
+
+  /** No call after this one has an answer either. */
+  end(error: CardFrameError): void {
+    this.#ended = error;
+    this.fail(error);
   }
 
   fail(error: CardFrameError): void {
