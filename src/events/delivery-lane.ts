@@ -1,4 +1,5 @@
 /** Keeps a worker's deliveries going: many at once, none waiting for another, never more than the worker can hold. */
+import { encodeId } from "../platform/ids.ts";
 import { type Loop, runLoop } from "../platform/loop.ts";
 import { type Claim, type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { type DeliverContext, deliver } from "./deliver.ts";
@@ -109,7 +110,11 @@ export class DeliveryLane {
       .then(
         () => {},
         // Its lease runs out and somebody tries again; the network's failures do not come here.
-        (error: unknown) => this.#context.log.error({ err: error }, "a delivery could not be tried or recorded"),
+        (error: unknown) => {
+          const [endpoint, event] = [encodeId("we", claimed.endpoint_id), encodeId("evt", claimed.event_id)];
+          const stage = underWay.postingSinceMs === Number.POSITIVE_INFINITY ? "recording" : "signing";
+          this.#context.log.error({ endpoint, event, stage, err: error }, "a delivery could not be tried or recorded");
+        },
       )
       .finally(() => {
         // Its merchant was held back: another endpoint of the same may be next.
