@@ -15,7 +15,7 @@ export type SwitchyardWidgetHandle = Pick<MountedWidget, "submit" | "focus">;
 
 /**
  * The payment form. Callbacks may be new functions at each render. A new sessionId swaps in the fresh session, after the
- * running payment if there is one, and never after a success; a new apiBase, locale, appearance or submitButton mounts
+ * running payment if there is one, and never after a success: the next order's component has a `key` of its own. A new apiBase, locale, appearance or submitButton mounts
  * anew. A wrong option is an error of the component, for its error boundary.
  */
 export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWidgetProps>(
@@ -23,6 +23,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
     const container = useRef<HTMLDivElement>(null);
     const widget = useRef<MountedWidget>(undefined);
     const shownSession = useRef<string>(undefined);
+    const paid = useRef(false);
     const latest = useRef(props);
     useInsertionEffect(() => {
       latest.current = props;
@@ -33,7 +34,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
     const look = JSON.stringify(props.appearance);
     // biome-ignore lint/correctness/useExhaustiveDependencies: These say when to mount; the rest is read by way of latest.
     useEffect(() => {
-      const mounted = mount({ ...optionsOf(latest), container: container.current! });
+      const mounted = mount({ ...optionsOf(latest, paid), container: container.current! });
       widget.current = mounted;
       shownSession.current = latest.current.sessionId;
       return () => {
@@ -46,9 +47,9 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
       let isCurrent = true;
       const show = () => {
         const mounted = widget.current;
-        if (!isCurrent || !mounted || shownSession.current === sessionId) return;
         // Another form after a success would take the money again.
-        if (mounted.running) return void mounted.submit().then(({ kind }) => kind !== "succeeded" && show());
+        if (!isCurrent || !mounted || paid.current || shownSession.current === sessionId) return;
+        if (mounted.running) return void mounted.submit().then(show);
         shownSession.current = sessionId;
         const { clientSecret, vault } = latest.current;
         // Who has to know of a failure hears of it by onError.
@@ -69,11 +70,17 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
 );
 
 /** The options as they are now, with callbacks that reach those of the latest render. */
-function optionsOf(latest: { readonly current: SwitchyardWidgetProps }): Omit<MountOptions, "container"> {
+function optionsOf(
+  latest: { readonly current: SwitchyardWidgetProps },
+  paid: { current: boolean },
+): Omit<MountOptions, "container"> {
   const { className: _, ...options } = latest.current;
   return {
     ...options,
-    onSuccess: (result) => latest.current.onSuccess(result),
+    onSuccess(result) {
+      paid.current = true;
+      latest.current.onSuccess(result);
+    },
     onDeclined: (result) => latest.current.onDeclined(result),
     onReady: () => latest.current.onReady?.(),
     onChange: (change) => latest.current.onChange?.(change),

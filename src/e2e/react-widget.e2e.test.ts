@@ -107,11 +107,18 @@ describe("SwitchyardWidget", () => {
     await open("changing");
     await pay();
     await expect.poll(() => scene.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    const reopened = Promise.withResolvers<void>();
+    // The stand-in has one session for both: the second one's look waits until it is open.
+    await scene.page.route("**/GetCheckout", async (route) => {
+      if (route.request().postData()?.includes(`${standInSession}2`)) await reopened.promise;
+      await route.continue();
+    });
     await setSession(2);
     expect(await scene.page.getByText("Processing your payment").count()).toBe(1);
     scene.service.decline("card_declined");
     await scene.told("onDeclined");
     scene.service.reopen();
+    reopened.resolve();
     await payButton().waitFor();
     scene.service.onSubmit = () => scene.service.succeed();
     await pay();
@@ -133,6 +140,22 @@ describe("SwitchyardWidget", () => {
     await scene.page.getByText("Payment complete.").waitFor();
     expect(await payButton().count()).toBe(0);
     expect(scene.callNames).toEqual(["onReady", "onSuccess"]);
+  });
+
+  it("keeps the success in sight when the page hands it a session afterwards", async () => {
+    await open("changing");
+    await pay();
+    await expect.poll(() => scene.service.submitted.length, { timeout: 10_000 }).toBe(1);
+    scene.service.succeed();
+    await scene.told("onSuccess");
+    scene.service.reopen();
+    const { looks } = scene.service;
+    await setSession(2);
+    // An update would have emptied the form by now: it does so in the render's own effects.
+    await scene.page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
+    await scene.page.getByText("Payment complete.").waitFor();
+    expect(await payButton().count()).toBe(0);
+    expect(scene.service.looks).toBe(looks);
   });
 
   it("lets go of a payment with its component, without a word", async () => {
