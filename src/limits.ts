@@ -217,6 +217,10 @@ export const requestBucketsMax = 10_000;
 /** Keys and sessions whose merchant one process remembers, to refuse without a query; as above. */
 export const requestCredentialsMax = 20_000;
 
+/** A webhook, from the first packet to the end of the answer; a receiver that needs longer should queue and answer at once. */
+export const postTimeoutMs = 15 * second;
+/** Longer than any try and its recording, so that only a dead worker's deliveries are taken over. */
+export const deliveryLeaseMs = 35 * second;
 /** A mail server answers each command in a second or two; greylisting ones and those with checks of their own take some more, */
 export const mailStepTimeoutMs = 10 * second;
 /** and a mail of two KiB is handed over in a few steps. */
@@ -282,6 +286,7 @@ assert(
   leaseMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
   "an answer is recorded under its lease, or not at all",
 );
+assert(deliveryLeaseMs > postTimeoutMs + statementTimeoutMs, "an answer is recorded under its delivery's lease");
 assert(
   noticeRepeatFirstMs > noticeAddressesMax * mailTimeoutMs,
   "a notice is handed over for each address before another worker takes it up",

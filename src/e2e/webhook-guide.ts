@@ -1,8 +1,9 @@
 /** The parts of docs/webhooks.md that are made from the product: examples, the schedule of tries, the figures. */
 import { Registry } from "prom-client";
-import { answerBytesMax, bodyStartBytes, connectTimeoutMs, postTimeoutMs, urlCharactersMax } from "../events/egress.ts";
+import { answerBytesMax, bodyStartBytes, connectTimeoutMs, urlCharactersMax } from "../events/egress.ts";
 import { planNextTry, triesMax } from "../events/retry-schedule.ts";
 import { signWebhook } from "../events/signature.ts";
+import { postTimeoutMs } from "../limits.ts";
 import { createWebhookMetrics } from "../metrics/webhook-metrics.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";

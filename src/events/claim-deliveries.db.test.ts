@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliveryLeaseMs, postTimeoutMs, statementTimeoutMs } from "../limits.ts";
 import { type Claim, claimDeliveries } from "./claim-deliveries.ts";
 import { writeDueDeliveries } from "./testing/due-deliveries.ts";
 import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
@@ -65,5 +66,22 @@ describe("claimDeliveries()", () => {
     const claimed = await claim({ limit: 100, where });
     const expected = [named[0]!.endpointIds[0]!, ...named[1]!.endpointIds];
     expect(claimed.map((row) => row.endpoint_id).toSorted()).toEqual(expected.toSorted());
+  });
+
+  it("leases for longer than a try and its recording take, and no longer than the lease", async () => {
+    await writeDueDeliveries(bed, { merchants: 1, endpointsEach: 1, dueEach: 1, sinceSeconds: 5 });
+    const left = async () => {
+      const sql = `SELECT extract(epoch FROM next_at - app.clock())::float8 * 1000 AS ms FROM delivery
+                   WHERE lease_token IS NOT NULL`;
+      return (await bed.rows<{ ms: number }>(sql)).map(({ ms }) => ms);
+    };
+    const [claimed] = await claim({ limit: 1 });
+    const [leftMs] = await left();
+    expect(leftMs).toBeGreaterThan(deliveryLeaseMs - 5_000);
+    expect(leftMs).toBeLessThanOrEqual(deliveryLeaseMs);
+    expect(deliveryLeaseMs).toBeGreaterThan(postTimeoutMs + statementTimeoutMs);
+    const end = `UPDATE delivery SET next_at = next_at - $1 * interval '1 millisecond' WHERE lease_token IS NOT NULL`;
+    await bed.rows(end, [deliveryLeaseMs]);
+    expect((await claim({ limit: 1 })).map((row) => row.event_id)).toEqual([claimed!.event_id]);
   });
 });

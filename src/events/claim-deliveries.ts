@@ -1,4 +1,5 @@
 /** Takes due deliveries for this worker: what each endpoint's window, breaker and order of events let through. */
+import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 
 /** A delivery that this worker alone may try until its lease ends. */
@@ -43,7 +44,6 @@ const lockReadyEndpoints: Statement = {
  * A first try waits for the first tries of the session's earlier events, and for nothing after those.
  * Endpoints of a merchant take turns, and so do merchants, beginning with who has the least under way here: neither a
  * backlog nor many endpoints put one before another.
- * The lease of 35 s is longer than any try (15 s) and its recording, so only a dead worker's deliveries are taken over.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
@@ -75,7 +75,7 @@ const claimDue: Statement = {
            WHERE of_merchant <= $6 AND (NOT is_failing OR of_class <= $7)
            ORDER BY of_merchant, next_at LIMIT $2
          )
-         UPDATE delivery d SET lease_token = $3, next_at = app.clock() + interval '35 seconds'
+         UPDATE delivery d SET lease_token = $3, next_at = app.clock() + ${deliveryLeaseMs} * interval '1 millisecond'
          FROM due, endpoint e, outbox_event o
          WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
            AND o.session_id = d.session_id AND o.id = d.event_id

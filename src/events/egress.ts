@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import { Agent, request } from "undici";
+import { postTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { isAddressAllowed, isNameAllowed } from "./egress-address.ts";
 import { AddressNotAllowed, findAllowed, type Guard, guardedConnector, withoutBrackets } from "./egress-connect.ts";
@@ -37,8 +38,6 @@ export type NoAnswer =
 export const urlCharactersMax = 2_048;
 /** A server that has not taken a connection by then is down or behind a firewall. */
 export const connectTimeoutMs = 5_000;
-/** From the first packet to the end of the body; a receiver that needs longer should queue and answer at once. */
-export const postTimeoutMs = 15_000;
 /** Reading an answer to its end lets the connection be used again; beyond this it is cheaper to open another. */
 export const answerBytesMax = 64 * 1024;
 /** What the delivery log keeps of an answer: enough to recognize an error page. */

@@ -1,4 +1,5 @@
 /** Posts one delivery again because a person asks for it, beside the schedule. */
+import { deliveryLeaseMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -8,14 +9,14 @@ import { type EndpointContext, type EndpointKey, loadEndpoint } from "./endpoint
 import { insertDeliveryAttempt, type Try, tryColumns } from "./record-delivery.ts";
 import { openSigningSecrets } from "./signing-secrets.ts";
 
-// A delivery that waits is taken from the workers for as long as they take one themselves (claim-deliveries.ts).
+// A delivery that waits is taken from the workers for as long as they take one themselves.
 const takeWaiting: Statement = {
   name: "take_delivery_for_replay",
   text: `WITH waiting AS (
            SELECT event_id, endpoint_id, next_at FROM delivery
            WHERE event_id = $1 AND endpoint_id = $2 AND status = 'PENDING' FOR UPDATE
          )
-         UPDATE delivery d SET lease_token = $3, next_at = app.clock() + interval '35 seconds'
+         UPDATE delivery d SET lease_token = $3, next_at = app.clock() + ${deliveryLeaseMs} * interval '1 millisecond'
          FROM waiting w
          WHERE d.event_id = w.event_id AND d.endpoint_id = w.endpoint_id
            AND (d.lease_token IS NULL OR w.next_at <= app.clock())
