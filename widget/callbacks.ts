@@ -1,6 +1,6 @@
 /** A result of the state machine as the page's callbacks and the customer's words. */
 
-import type { CheckoutResult } from "./checkout.ts";
+import { type CheckoutResult, fieldProblems } from "./checkout.ts";
 import type { Message } from "./form.ts";
 import type { MountOptions } from "./options.ts";
 import { declineText, type Texts } from "./texts.ts";
@@ -54,11 +54,8 @@ export function messageFor(result: CheckoutResult, texts: Texts): Message | unde
   }
 }
 
-// The card frame shows these at the field they are about.
-const shownByCardForm = ["invalid_card", "invalid_field", "test_card_required"];
-
 function failureMessage(code: string, texts: Texts): Message | undefined {
-  if (shownByCardForm.includes(code)) return undefined;
+  if (fieldProblems.includes(code)) return undefined;
   if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
   const retryable = code === "unreachable" || code === "vault_unavailable";
   return { kind: "error", text: retryable ? texts.unreachable : texts.notAccepted };

@@ -115,6 +115,9 @@ const vaultOriginMismatch: WidgetError = {
   message: "vault.sdkUrl is not on the origin that this session's card may be sent to.",
 };
 
+/** Refusals that the card form shows at one of its fields. */
+export const fieldProblems: readonly string[] = ["invalid_card", "invalid_field", "test_card_required"];
+
 /** Pays one session at most once. No promise here rejects. */
 export class Checkout {
   readonly #parts: CheckoutParts;
@@ -174,7 +177,14 @@ export class Checkout {
 
     const card = await this.#parts.tokenize();
     if (this.#parts.closed.aborted) return { kind: "unmounted" };
-    if (card.kind === "refused") return { kind: "failed", error: card.error };
+    if (card.kind === "refused") {
+      const failed: CheckoutResult = { kind: "failed", error: card.error };
+      if (fieldProblems.includes(card.error.code)) return failed;
+      // The vault takes no card for a session that was paid, or has ended, in another window.
+      const known = await this.#parts.api.getCheckout();
+      if (this.#parts.closed.aborted) return { kind: "unmounted" };
+      return known.kind === "checkout" && isTakenUp(known.checkout) ? this.#follow(known.checkout) : failed;
+    }
 
     this.#enter("submitting");
     return this.#tellWhenPending(() => this.#submitUntilTakenUp(card.token));

@@ -88,3 +88,17 @@ it("a submit after the end answers at once and asks nobody", async () => {
   closing.abort();
   expect(await checkout.submit()).toEqual({ kind: "unmounted" });
 });
+
+it("a vault that refuses the card of a session paid in another window leads to that payment's outcome", async () => {
+  const checkout = openCheckout(async () => {
+    service.succeed();
+    return { kind: "refused", error: { code: "session_ended", message: "ended" } };
+  });
+  expect(await checkout.submit()).toEqual(success);
+});
+
+it("a vault's refusal stands while the session is open", async () => {
+  const error = { code: "vault_unavailable", message: "away" };
+  const checkout = openCheckout(async () => ({ kind: "refused", error }));
+  expect(await checkout.submit()).toEqual({ kind: "failed", error });
+});
