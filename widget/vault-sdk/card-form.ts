@@ -13,6 +13,9 @@ import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
 import { type FrameTexts, languageFor, problemText } from "./texts.ts";
 
+// As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
+const frameFocusMs = 500;
+
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder"];
 
@@ -85,7 +88,12 @@ export class CardForm {
   focus(): void {
     const shown = fieldNames.find((name) => inputOf(name).ariaInvalid === "true");
     const name = shown ?? fieldNames.find((candidate) => this.#problemOf(candidate) !== undefined);
-    inputOf(name ?? "number").focus();
+    const field = inputOf(name ?? "number");
+    field.focus();
+    // In Chromium the page's own focus on the frame may come after this, and takes it from the field on its way.
+    const again = () => field.focus();
+    addEventListener("focus", again, { once: true });
+    setTimeout(() => removeEventListener("focus", again), frameFocusMs);
   }
 
   /** Read-only and not disabled: a disabled field drops the keyboard's focus, and takes none when its problem is shown. */
