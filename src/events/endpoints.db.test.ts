@@ -49,6 +49,15 @@ function accepts(secret: Secret, request: ReceivedRequest): boolean {
 }
 
 describe("registerEndpoint()", () => {
+  it("lets no more than 16 through, however many come at once", async () => {
+    const registering = Array.from({ length: 24 }, () =>
+      bed.change((tx) => registerEndpoint({ ...bed.context, database: tx }, { merchantId, url: receiver.url })),
+    );
+    const statuses = (await Promise.allSettled(registering)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === "fulfilled")).toHaveLength(16);
+    expect(await listEndpoints(bed.context.database, merchantId)).toHaveLength(16);
+  });
+
   it("shows the signing secret once and keeps it sealed", async () => {
     const { endpoint, signingSecret } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
     expect(signingSecret.expose()).toMatch(/^switchyard_test_whsec_/);

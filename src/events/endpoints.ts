@@ -49,6 +49,11 @@ export const endpointColumns = `id, url, status, event_types AS "eventTypes", cr
   failing_since AS "failingSince", version,
   CASE WHEN previous_until > app.clock() THEN previous_until END AS "overlapUntil"`;
 
+// A count sees nothing of a registration that is not committed, so those of one merchant are made one after another.
+const lockRegistration: Statement = {
+  name: "lock_endpoint_registration",
+  text: "SELECT pg_advisory_xact_lock(hashtextextended('endpoints ' || $1, 0))",
+};
 const insertEndpoint: Statement = {
   name: "insert_endpoint",
   text: `INSERT INTO endpoint (id, merchant_id, url, event_types, secret_sealed)
@@ -58,6 +63,7 @@ const insertEndpoint: Statement = {
 
 /**
  * Registers a URL with a signing secret of its own. Events are kept for it from now on, and posted once it is verified.
+ * Within a transaction the limit holds for registrations at the same time, too.
  * Throws DomainError: `endpoint_not_allowed` for the URL or one endpoint too many, `invalid_field` for a type.
  */
 export async function registerEndpoint(
@@ -69,6 +75,7 @@ export async function registerEndpoint(
   const signingSecret = generateSigningSecret(context.entropy, context.signingSecretPrefix);
   const sealed = sealSigningSecret(context, id, signingSecret);
   const values = [id, wanted.merchantId, url, parseEventTypes(wanted.eventTypes), sealed, endpointsMax];
+  await context.database.query(lockRegistration, [wanted.merchantId]);
   const [endpoint] = await context.database.query<Endpoint>(insertEndpoint, values);
   if (endpoint === undefined) {
     throw new DomainError("endpoint_not_allowed", `A merchant has at most ${endpointsMax} endpoints.`);
