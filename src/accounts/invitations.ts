@@ -86,3 +86,14 @@ const revoke: Statement = {
 export async function revokeInvitation(tx: Tx, merchantId: string, id: string): Promise<Invitation | undefined> {
   return (await tx.query<Invitation>(revoke, [id, merchantId]))[0];
 }
+
+const revokeAllOf: Statement = {
+  name: "revoke_invitations_of",
+  text: `UPDATE invitation SET ended_at = clock_timestamp()
+         WHERE merchant_id = $1 AND invited_by = $2 AND ended_at IS NULL RETURNING id`,
+};
+
+/** Takes back what somebody has invited to who may invite no more: a way back in would be among it. */
+export async function revokeInvitationsOf(tx: Tx, merchantId: string, invitedBy: string): Promise<void> {
+  await tx.query(revokeAllOf, [merchantId, invitedBy]);
+}

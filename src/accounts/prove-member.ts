@@ -4,7 +4,7 @@ import { DomainError } from "../platform/errors.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { findMemberByEmail, type Member, type MemberProofs, normalizeEmail } from "./members.ts";
 import { verifyPassword } from "./passwords.ts";
-import { countTry, forgiveTry } from "./sign-in-throttle.ts";
+import { countTry, forgiveAddress, forgiveTry } from "./sign-in-throttle.ts";
 import { stepOfCode, type TotpContext, useCode } from "./totp.ts";
 
 /** What proofs are checked with. */
@@ -24,7 +24,7 @@ export type Proof = { readonly member: Member } | "code_needed";
 
 /**
  * Throws `invalid_sign_in` for what is wrong, without saying which part, and `rate_limited` after many failures.
- * That a code is needed is told only with the right password; until the code came, the try counts as a failure.
+ * That a code is needed is told only with the right password; until the code came, the try counts as one of the account's failures.
  */
 export async function proveMember(context: ProofContext, claim: Claim): Promise<Proof> {
   const { accounts } = context;
@@ -35,7 +35,10 @@ export async function proveMember(context: ProofContext, claim: Claim): Promise<
   const isRight = await verifyPassword(claim.password, member?.passwordHash);
   if (!isRight || member === undefined) throw refused();
   if (member.totpSealed !== null) {
-    if (claim.code === "") return "code_needed";
+    if (claim.code === "") {
+      await forgiveAddress(accounts, claim.address);
+      return "code_needed";
+    }
     await requireCode(context, member, claim.code);
   }
   await forgiveTry(accounts, attempt);

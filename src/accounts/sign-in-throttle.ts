@@ -46,5 +46,10 @@ export async function countTry(queryable: Queryable, { email, address }: SignInT
 /** Says that a try was none: the account has no failures any more, and the address one less, as the others may be real. */
 export async function forgiveTry(queryable: Queryable, { email, address }: SignInTry): Promise<void> {
   await queryable.query(forget, [accountOf(email)]);
+  await forgiveAddress(queryable, address);
+}
+
+/** Says that the address guessed no password; whether the account's code is being guessed is still open. */
+export async function forgiveAddress(queryable: Queryable, address: string): Promise<void> {
   await queryable.query(takeBack, [placeOf(address)]);
 }

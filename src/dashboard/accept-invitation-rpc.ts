@@ -8,7 +8,7 @@ import {
   GetInvitationResponseSchema,
 } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { acceptInvitation, findInvitation, type Invitation } from "../accounts/invitations.ts";
-import { findMemberByEmail, grantRole, insertMember, type Member } from "../accounts/members.ts";
+import { findMemberByEmail, grantRole, insertMember, listTeam, lockTeam, type Member } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -50,6 +50,10 @@ export function acceptInvitationRpc(parts: SignInParts) {
       const isIn = accepted && (hash === undefined || (await insertMember(tx, member, hash)));
       // Somebody was faster: with this link, or with this address.
       if (!isIn) throw gone();
+      await lockTeam(tx, accepted.merchantId);
+      // An older invitation changes nothing of a role that came another way: the last owner would be a viewer.
+      const team = await listTeam(tx, accepted.merchantId);
+      if (team.some(({ id }) => id === member.id)) throw gone();
       await grantRole(tx, accepted.merchantId, member.id, accepted.role);
       const { merchantId, role } = accepted;
       const subject = encodeId("mbr", member.id);

@@ -9,7 +9,7 @@ import {
   RemoveMemberResponseSchema,
   RevokeInvitationResponseSchema,
 } from "../../gen/dashboard/v1/members_pb.ts";
-import { invite, listInvitations, revokeInvitation } from "../accounts/invitations.ts";
+import { invite, listInvitations, revokeInvitation, revokeInvitationsOf } from "../accounts/invitations.ts";
 import {
   grantRole,
   listTeam,
@@ -24,7 +24,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
 
-import { merchantVisitOf } from "./visit.ts";
+import { memberActor, merchantVisitOf } from "./visit.ts";
 
 /** The rpcs of the team's page. */
 export function createMemberService(parts: DashboardParts): ServiceImpl<typeof MemberService> {
@@ -50,6 +50,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
       await accounts.transaction(async (tx) => {
         const member = await findInTeam(tx, merchantId, { memberId, staysOwner: role === "OWNER" });
         await grantRole(tx, merchantId, member.id, role);
+        if (role !== "OWNER") await revokeInvitationsOf(tx, merchantId, memberActor(member));
         await visit.audit(tx, { subject: memberId, before: { role: member.role }, after: { role } });
       });
       return create(ChangeMemberRoleResponseSchema);
@@ -60,6 +61,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
       await accounts.transaction(async (tx) => {
         const member = await findInTeam(tx, merchantId, { memberId, staysOwner: false });
         await removeMembership(tx, merchantId, member.id);
+        await revokeInvitationsOf(tx, merchantId, memberActor(member));
         await visit.audit(tx, { subject: memberId, before: { email: member.email, role: member.role } });
       });
       return create(RemoveMemberResponseSchema);

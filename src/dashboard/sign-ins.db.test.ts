@@ -216,6 +216,21 @@ describe("a team", () => {
     expect(left).toEqual([{ role: "OWNER" }]);
   });
 
+  it("forgets what a member has invited to who may invite no more, and lowers nobody by an old link", async () => {
+    const { memberId } = await dashboard.addMember("Una", "OWNER");
+    const [una, olive] = [await enter("Una"), await enter("Olive")];
+    const back = await members(una).inviteMember({ ...scope(), email: "una.home@example.com", role: Role.OWNER });
+    await members(olive).changeMemberRole({ ...scope(), memberId, role: Role.VIEWER });
+    expect(await codeOf(signIns().getInvitation({ token: back.link.split("#")[1]! }))).toBe("not_found");
+    await dashboard.addMember("Ivy");
+    const low = await members(olive).inviteMember({ ...scope(), email: "ivy@example.com", role: Role.VIEWER });
+    await dashboard.accountRows(
+      "INSERT INTO membership (merchant_id, member_id, role) SELECT s.merchant_id, m.id, 'OWNER' FROM membership s, member m WHERE m.email = 'ivy@example.com' LIMIT 1",
+    );
+    const accept = signIns().acceptInvitation({ token: low.link.split("#")[1]!, password: memberPassword });
+    expect(await codeOf(accept)).toBe("not_found");
+  });
+
   it("takes a role away at once: the next call is refused", async () => {
     const { memberId } = await dashboard.addMember("Rex", "DEVELOPER");
     const cookie = await enter("Rex");
@@ -228,6 +243,6 @@ describe("a team", () => {
     const rows = await dashboard.accountRows<{ actor: string; action: string }>("TABLE audit_entry");
     const invited = rows.filter(({ action }) => action === "InviteMember");
     expect(invited.length).toBeGreaterThan(0);
-    for (const { actor } of invited) expect(actor).toMatch(/^olive@example\.com \(mbr_\w{26}\)$/);
+    for (const { actor } of invited) expect(actor).toMatch(/^(olive|una)@example\.com \(mbr_\w{26}\)$/);
   });
 });

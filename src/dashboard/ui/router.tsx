@@ -15,12 +15,18 @@ const root = createRootRoute({
   errorComponent: ({ error }) => <Failure error={error} />,
 });
 
+/** An address of our own, or none: `//elsewhere` and `/\\elsewhere` would lead away. */
+function ownPath(text: string): string | undefined {
+  if (!URL.canParse(text, location.origin)) return undefined;
+  const { origin, pathname, search } = new URL(text, location.origin);
+  return origin === location.origin ? pathname + search : undefined;
+}
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: (search: Record<string, unknown>): { next?: string } => {
-    // An address of our own, or none: "//elsewhere" would lead away.
-    const next = typeof search.next === "string" && /^\/(?!\/)/.test(search.next) ? search.next : undefined;
+    const next = typeof search.next === "string" ? ownPath(search.next) : undefined;
     return next === undefined ? {} : { next };
   },
   component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
