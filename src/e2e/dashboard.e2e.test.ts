@@ -127,7 +127,7 @@ describe("the dashboard in a browser", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.type(demo.file.member.password);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).first().waitFor();
     await page.keyboard.press("Tab");
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("To the page");
     await page.keyboard.press("Enter");
