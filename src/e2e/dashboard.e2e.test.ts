@@ -129,15 +129,15 @@ describe("the dashboard in a browser", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Regenerate" }).first().waitFor();
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("To the page");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("To the page");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
     await page.keyboard.press("Enter");
     await page.getByRole("alertdialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("alertdialog").waitFor({ state: "detached" });
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
   });
 });
 
