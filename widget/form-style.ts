@@ -56,6 +56,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .amount { font-size: 1.25em; }
 /* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
 .card { margin-inline: -4px; }
+.card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
 .card:empty { min-height: 262px; }
 .pay {

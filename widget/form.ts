@@ -26,6 +26,8 @@ export type Form = {
   readonly cardContainer: HTMLElement;
   /** As it was asked for, with a theme that fits the page. */
   readonly appearance: Appearance;
+  /** Shows the card frame, which nobody can see or type into before. */
+  showCard(): void;
   /** Who is paid and how much, as the service says. */
   setSummary(summary: { merchantName: string; amount: string; pay: string }): void;
   setBusy(busy: boolean): void;
@@ -56,6 +58,8 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
   const amount = element("strong", "amount");
   summary.append(merchant, amount);
   const cardContainer = element("div", "card");
+  const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
+  hideCard(true);
   const button = element("button", "pay");
   button.type = "button";
   button.hidden = !submitButton;
@@ -80,6 +84,7 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
   return {
     cardContainer,
     appearance,
+    showCard: () => void hideCard(false),
     setSummary(shown) {
       setText(merchant, shown.merchantName);
       setText(amount, shown.amount);
@@ -99,6 +104,7 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
       button.dataset.waiting = "";
       button.disabled = false;
       cardContainer.replaceChildren();
+      hideCard(true);
       say(undefined);
     },
     remove: () => host.remove(),

@@ -105,7 +105,12 @@ export class Payment {
   }
 
   focus(): void {
-    void this.#frame.then((frame) => frame?.focus());
+    // Not into a frame that is not shown yet.
+    const { cardContainer } = this.#parts.form;
+    void this.ready
+      .catch(() => undefined)
+      .then(() => this.#frame)
+      .then((frame) => cardContainer.inert || frame?.focus());
   }
 
   /** Lets go of the session without a further callback; what was submitted runs on at the service. */
@@ -116,11 +121,7 @@ export class Payment {
 
   async #open(): Promise<void> {
     const looked = await this.#checkout.resume();
-    if (looked.kind === "refused") {
-      // A card form must not stand where no card may go: a wrong vault's has the card before anybody pays.
-      this.#refused = true;
-      this.#mountedFrame?.destroy();
-    }
+    if (looked.kind === "refused") this.#refuse();
     const frame = await this.#frame;
     if (this.#closing.signal.aborted) return;
     if (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle"))
@@ -128,6 +129,12 @@ export class Payment {
     const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
     this.#tell({ kind: "failed", error });
     throw Object.assign(new Error(error.message), { code: error.code });
+  }
+
+  /** A card form must not stand where no card may go. */
+  #refuse(): void {
+    this.#refused = true;
+    this.#mountedFrame?.destroy();
   }
 
   async #openFrame(): Promise<CardFrame | undefined> {
@@ -187,14 +194,20 @@ export class Payment {
   }
 
   #view(view: CheckoutView): void {
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    // No card may be typed into the frame of another vault than the session's: it has the card before anybody pays.
+    if (view.vaultOrigin === this.#parts.session.vault.sdkUrl.origin) this.#parts.form.showCard();
+    else this.#refuse();
     this.#viewedAt = browserClock.now();
     this.#expiry.set(view.leftMs);
     if (view.cardBrands.length > 0) void this.#frame.then((frame) => frame?.accept(view.cardBrands));
     const { texts, form } = this.#parts;
     const { amount } = view;
-    void texts.then(({ pay }) =>
-      form.setSummary({ merchantName: view.merchantName, amount, pay: pay.replace("{amount}", () => amount) }),
-    );
+    void texts.then(({ pay }) => {
+      if (!signal.aborted)
+        form.setSummary({ merchantName: view.merchantName, amount, pay: pay.replace("{amount}", () => amount) });
+    });
   }
 
   #tell(result: CheckoutResult): void {

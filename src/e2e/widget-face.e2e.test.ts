@@ -49,7 +49,7 @@ describe("the widget's summary", () => {
       await route.continue();
     });
     await scene.page.goto(scene.merchantOrigin);
-    await scene.frame.locator("#number").waitFor();
+    await scene.frame.locator("#number").waitFor({ state: "attached" });
     const before = await topOf(scene.page.locator("#card .pay"));
     answers.resolve();
     await scene.told("onReady");

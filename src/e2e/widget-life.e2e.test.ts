@@ -102,6 +102,35 @@ describe("unmount()", () => {
   });
 });
 
+describe("the card frame", () => {
+  it("is neither seen nor typed into before the service has named its vault", async () => {
+    const held = Promise.withResolvers<void>();
+    await scene.page.route("**/GetCheckout", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await scene.page.goto(scene.merchantOrigin);
+    await scene.frame.locator("#number").waitFor({ state: "attached" });
+    expect(await scene.page.locator("iframe").isVisible()).toBe(false);
+    await scene.page.evaluate("widget.focus()");
+    await scene.page.keyboard.press("Tab");
+    await scene.page.keyboard.type("4242");
+    expect(await scene.frame.locator("#number").inputValue()).toBe("");
+    held.resolve();
+    await scene.told("onReady");
+    expect(await scene.page.locator("iframe").isVisible()).toBe(true);
+  });
+
+  it("goes when a later look names another vault", async () => {
+    await scene.page.clock.install();
+    await scene.goToCheckout();
+    scene.service.checkout.vaultOrigin = "https://other.example";
+    await scene.page.clock.runFor(31_000);
+    await scene.page.evaluate("document.dispatchEvent(new Event('visibilitychange')), undefined");
+    await scene.page.locator("iframe").waitFor({ state: "detached" });
+  });
+});
+
 describe("submit()", () => {
   it("answers after unmount", async () => {
     await scene.goToCheckout();
@@ -119,7 +148,7 @@ describe("submit()", () => {
       await route.continue({ headers: { ...route.request().headers(), authorization } });
     });
     await scene.page.goto(scene.merchantOrigin);
-    await scene.frame.getByLabel("Card number").waitFor();
+    await scene.frame.locator("#number").waitFor({ state: "attached" });
     held.resolve();
     await scene.told("onError");
     expect(await scene.page.evaluate("widget.submit()")).toMatchObject({ error: { code: "card_form_unavailable" } });
