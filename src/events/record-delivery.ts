@@ -1,5 +1,5 @@
 /** Writes what a try came to: the log line, when the delivery is tried again, and how its endpoint is doing. */
-import type { Database, Statement } from "../platform/database.ts";
+import type { Database, Queryable, Statement } from "../platform/database.ts";
 import type { NoAnswer } from "./egress.ts";
 import type { NextTry } from "./retry-schedule.ts";
 
@@ -134,6 +134,11 @@ export async function recordTry(
     verdict.kind === "succeeded"
       ? [recordSuccess, [verdict.slow]]
       : [recordFailure, [verdict.next.kind === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.is_probe]];
-  const rows = await database.transaction((tx) => tx.query<RecordedTry>(statement, [...values, ...consequences]));
+  const record = (queryable: Queryable) => queryable.query<RecordedTry>(statement, [...values, ...consequences]);
+  const rows = await record(database).catch((error: { code?: unknown }) => {
+    // Nothing of it happened. A transaction from the beginning would cost every try two more round trips.
+    if (error.code !== "40P01") throw error;
+    return database.transaction(record);
+  });
   return rows[0] ?? { recorded: false, disabledBecause: null, takenAt: null };
 }

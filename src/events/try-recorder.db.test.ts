@@ -32,14 +32,17 @@ function recordTaken(claimed: readonly ClaimedDelivery[], slow: (place: number) 
 
 const health = (endpointId: string) =>
   bed.rows("SELECT in_flight_max, failures_in_row, failing_since, probe_at FROM endpoint WHERE id = $1", [endpointId]);
-const commits = async () => Number((await bed.rows<{ id: string }>("SELECT pg_current_xact_id()::text AS id"))[0]!.id);
+/** In how many commits their log lines were written. */
+async function commitsOf(claimed: readonly ClaimedDelivery[]): Promise<number> {
+  const sql = "SELECT DISTINCT xmin::text FROM delivery_attempt WHERE event_id = ANY ($1)";
+  return (await bed.rows(sql, [claimed.map(({ event_id }) => event_id)])).length;
+}
 
 describe("TryRecorder", () => {
   it("writes hundreds of webhooks that were taken at once in a few commits, each with its own log line", async () => {
     const claimed = await claimAll({ merchants: 8, dueEach: 40 });
-    const before = await commits();
     const written = await recordTaken(claimed);
-    expect((await commits()) - before).toBeLessThan(claimed.length / 20);
+    expect(await commitsOf(claimed)).toBeLessThan(claimed.length / 20);
     expect(written.every(({ recorded, takenAt }) => recorded && takenAt instanceof Date)).toBe(true);
     const rows = await bed.rows<{ event_id: string; answer: string; duration_ms: number; status: string }>(
       `SELECT event_id, answer, duration_ms, status FROM delivery JOIN delivery_attempt USING (event_id, endpoint_id)
@@ -63,7 +66,10 @@ describe("TryRecorder", () => {
   it("halves the window for each answer that took long, also one at its full size", async () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 10 });
     await recordTaken(claimed, (place) => place >= 8);
-    expect(await health(claimed[0]!.endpoint_id)).toMatchObject([{ in_flight_max: 16 }]);
+    // Up to four quick ones are written by themselves, and each that ends after the slow ones widens it by one.
+    const [{ in_flight_max: window }] = (await health(claimed[0]!.endpoint_id)) as [{ in_flight_max: number }];
+    expect(window).toBeGreaterThanOrEqual(16);
+    expect(window).toBeLessThanOrEqual(20);
   });
 
   it("leaves out whose lease was lost, and records the rest", async () => {
