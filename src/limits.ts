@@ -235,23 +235,6 @@ export const noticeTriesMax = 12;
 /** A notice that could not be mailed within a day is no news: it stays in the list. */
 export const noticeNewsMs = day;
 
-/** Long enough to resist guessing at the throttled pace without rules about digits (NIST SP 800-63B-4, 3.1.1.2); short enough to hash. */
-export const passwordCharacters = { least: 12, most: 128 } as const;
-/** A working day and a night: who comes back the next morning signs in again. */
-export const signInLifetimeMs = day;
-/** A page left alone over a long lunch is still signed in, one left over an afternoon is not. */
-export const signInIdleMs = 3 * hour;
-/** How old the proof of who somebody is may be for keys, gateways and roles: one task's length. */
-export const freshSignInMs = 15 * minute;
-/** How exactly a sign-in's last use is kept: a write for every call would tell nobody more. */
-export const lastSeenEveryMs = minute;
-/** Failures before the first wait: of an account, for mistyped passwords; of an address, for an office behind one. */
-export const freeSignInFailures = { account: 5, address: 30 } as const;
-/** The longest wait between two tries: about a hundred guesses a day of one account, and not a long time for its owner. */
-export const signInWaitMs = 15 * minute;
-/** How long an invitation can be accepted: over a week of holidays. */
-export const invitationLifetimeMs = 7 * day;
-
 /** Connections of one process to one database: two cores keep about this many busy. */
 export const databaseConnectionsMax = 16;
 /** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */

@@ -1,5 +1,5 @@
 /** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Told in clear this once. */
-import { invitationLifetimeMs } from "../limits.ts";
+import { invitationLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";

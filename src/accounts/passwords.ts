@@ -1,7 +1,7 @@
 /** Passwords of members: what one has to be like, and how it is kept and compared. */
 import { type Argon2Parameters, argon2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { passwordCharacters } from "../limits.ts";
+import { passwordCharacters } from "../limits/sign-in.ts";
 import { equalInConstantTime, type Secret } from "../platform/secrets.ts";
 
 // https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html (2026): argon2id with 19 MiB, two

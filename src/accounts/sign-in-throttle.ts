@@ -1,5 +1,5 @@
 /** Slows the guessing of passwords down: each account, and each address, waits longer after every failure beyond the first few. */
-import { freeSignInFailures, signInWaitMs } from "../limits.ts";
+import { freeSignInFailures, signInWaitMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";

@@ -1,5 +1,5 @@
 /** Browsers that are signed in: each has a token, kept as a hash, which ends by itself, by its member or with a new password. */
-import { freshSignInMs, lastSeenEveryMs, signInIdleMs, signInLifetimeMs } from "../limits.ts";
+import { freshSignInMs, lastSeenEveryMs, signInIdleMs, signInLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";

@@ -1,5 +1,5 @@
 /** The cookie that holds a sign-in's token: for this host alone, out of reach of scripts and of other sites. */
-import { signInLifetimeMs } from "../limits.ts";
+import { signInLifetimeMs } from "../limits/sign-in.ts";
 import type { Secret } from "../platform/secrets.ts";
 
 // A browser takes a name with this prefix only when it is Secure, of this host alone and for all paths (RFC 6265bis,
