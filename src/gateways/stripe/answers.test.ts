@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { GatewayReply } from "../gateway-http.ts";
 import { withShared } from "../testing/gateway-spec.ts";
-import { isKeptError, readCapture, readConfirmation, readNewIntent, readPaymentMethod, readVoid } from "./answers.ts";
+import {
+  isKeptError,
+  isKeySpent,
+  readCapture,
+  readConfirmation,
+  readNewIntent,
+  readPaymentMethod,
+  readVoid,
+} from "./answers.ts";
 import { readRecord, readSearch } from "./payment-intent.ts";
 
 type Sample = Readonly<Record<string, unknown>>;
@@ -17,9 +25,21 @@ const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
 describe("isKeptError()", () => {
   it("tells an error that Stripe repeats for its key from a new one, and from an answer that it repeats", () => {
     expect(isKeptError(reply({}, 500, { "idempotent-replayed": "true" }))).toBe(true);
+    expect(isKeptError(reply({}, 402, { "idempotent-replayed": "true" }))).toBe(true);
     expect(isKeptError(reply({}, 500))).toBe(false);
     expect(isKeptError(reply({}, 200, { "idempotent-replayed": "true" }))).toBe(false);
     expect(isKeptError({ type: "noAnswer", timedOut: true, reason: "" })).toBe(false);
+  });
+});
+
+describe("isKeySpent()", () => {
+  it("tells that a key is kept for an error, or belongs to other content", () => {
+    expect(isKeySpent(reply({}, 402, { "idempotent-replayed": "true" }))).toBe(true);
+    expect(isKeySpent(reply({ error: { type: "idempotency_error" } }, 400))).toBe(true);
+    expect(isKeySpent(reply({ error: { type: "card_error" } }, 402))).toBe(false);
+    expect(isKeySpent(reply({ error: { type: "invalid_request_error", code: "idempotency_key_in_use" } }, 409))).toBe(
+      false,
+    );
   });
 });
 
@@ -28,6 +48,15 @@ type Resources = Readonly<Record<"payment_intent" | "payment_method" | "charge",
 const refused = (error: Sample, status = 402) => reply({ error }, status);
 const inState = (state: Sample) =>
   refused({ type: "invalid_request_error", code: "payment_intent_unexpected_state", payment_intent: state }, 400);
+
+/** What no charge of a declined payment says. */
+const contradictions: readonly Sample[] = [
+  { paid: true },
+  { captured: true },
+  { status: "pending" },
+  { outcome: { type: "authorized" } },
+  { payment_intent: "pi_another" },
+];
 
 /** Stripe's samples in the states of our attempt. */
 function samplesOf(resources: Resources) {
@@ -41,6 +70,7 @@ function samplesOf(resources: Resources) {
   };
   return {
     resources,
+    charge: { ...resources.charge, paid: false, status: "failed" },
     metadata,
     intent,
     declined,
@@ -77,7 +107,7 @@ function describePreparation({ resources, metadata, intent }: Samples): void {
   });
 }
 
-function describeConfirmation({ resources, intent, declined, held, failed }: Samples): void {
+function describeConfirmation({ resources, charge, intent, declined, held, failed }: Samples): void {
   it("are a hold for exactly our amount, and nothing else is", () => {
     const gatewayReference = resources.payment_intent.id;
     const outcome = (body: object) => readConfirmation(reply(body), attempt);
@@ -95,14 +125,16 @@ function describeConfirmation({ resources, intent, declined, held, failed }: Sam
     }
   });
 
-  it("are a decline when the customer would have to act", () => {
-    expect(readConfirmation(reply(intent({ status: "requires_action" })), attempt)).toMatchObject({
-      outcome: { type: "declined", stop: "authentication_required" },
+  it("wait for the customer to act, with and without an error", () => {
+    const waiting = intent({ status: "requires_action" });
+    expect(readConfirmation(reply(waiting), attempt)).toEqual({ type: "actionNeeded" });
+    expect(readConfirmation(refused({ ...declined, payment_intent: waiting }), attempt)).toEqual({
+      type: "actionNeeded",
     });
   });
 
   it("are a decline with its charge, and one to be judged without it", () => {
-    const withCharge = { ...failed, latest_charge: { ...resources.charge, outcome: { type: "issuer_declined" } } };
+    const withCharge = { ...failed, latest_charge: { ...charge, outcome: { type: "issuer_declined" } } };
     expect(readConfirmation(refused({ ...declined, payment_intent: withCharge }), attempt)).toMatchObject({
       type: "outcome",
       outcome: { type: "declined", declineCode: "insufficient_funds", stop: "none" },
@@ -110,10 +142,18 @@ function describeConfirmation({ resources, intent, declined, held, failed }: Sam
     expect(readConfirmation(refused({ ...declined, payment_intent: failed }), attempt)).toMatchObject({
       type: "unjudged",
     });
+    const unjudged = { ...failed, latest_charge: { ...charge, outcome: null } };
+    expect(readConfirmation(refused({ ...declined, payment_intent: unjudged }), attempt).type).toBe("unjudged");
     expect(readConfirmation(refused(declined), attempt)).toMatchObject({ outcome: { type: "unknown" } });
     for (const status of ["requires_capture", "succeeded", "processing"]) {
       const contradicted = refused({ ...declined, payment_intent: { ...withCharge, status } });
       expect(readConfirmation(contradicted, attempt)).toMatchObject({ outcome: { type: "unknown" } });
+    }
+    for (const change of contradictions) {
+      const contradicted = { ...failed, latest_charge: { ...withCharge.latest_charge, ...change } };
+      expect(readConfirmation(refused({ ...declined, payment_intent: contradicted }), attempt)).toMatchObject({
+        outcome: { type: "unknown" },
+      });
     }
   });
 
@@ -142,7 +182,7 @@ function describeSettling({ intent, held, captured }: Samples): void {
   });
 }
 
-function describeLookUp({ resources, intent, held, captured, failed }: Samples): void {
+function describeLookUp({ resources, charge, intent, held, captured, failed }: Samples): void {
   it("are what a look-up tells, by id", () => {
     const gatewayReference = resources.payment_intent.id;
     const told = (body: object) => readRecord(reply(body), attempt);
@@ -150,7 +190,11 @@ function describeLookUp({ resources, intent, held, captured, failed }: Samples):
     expect(told({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
     expect(told(captured)).toEqual({ type: "captured", gatewayReference });
     expect(told(intent({ status: "canceled" }))).toEqual({ type: "voided" });
-    expect(told({ ...failed, latest_charge: resources.charge })).toMatchObject({ type: "declined", stop: "none" });
+    expect(told({ ...failed, latest_charge: charge })).toMatchObject({ type: "declined", stop: "none" });
+    for (const change of contradictions) {
+      expect(told({ ...failed, latest_charge: { ...charge, ...change } })).toMatchObject({ type: "cannotTell" });
+    }
+    expect(told(intent({ status: "requires_action" }))).toMatchObject({ type: "cannotTell" });
     expect(told(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
     expect(told(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "cannotTell" });
     expect(told(intent({ status: "processing" }))).toMatchObject({ type: "cannotTell" });

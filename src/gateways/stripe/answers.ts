@@ -12,7 +12,7 @@ import { classifyDecline } from "../declines.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
 import { declines } from "./declines.ts";
-import { codeOf, type Json, judgeDecline } from "./judge-decline.ts";
+import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
 import { isFor, isSameMoney, type PaymentIntent } from "./payment-intent.ts";
 
 /** Answers documented as "refused before anything was done", by status: https://docs.stripe.com/api/errors (2026). */
@@ -52,22 +52,29 @@ export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): P
   return refusedOrUntrusted(reply.status, errorOf(json));
 }
 
-/** A confirmation's answer; `unjudged` is a decline whose reason has to be read from the payment intent first. */
+/**
+ * A confirmation's answer; `unjudged` is a decline whose reason has to be read from the payment intent first, and
+ * `actionNeeded` a payment that holds nothing until the customer acts, so that it must be cancelled before it is declined.
+ */
 export type Confirmed =
   | { readonly type: "outcome"; readonly outcome: GatewayOutcome }
+  | { readonly type: "actionNeeded" }
   | { readonly type: "unjudged"; readonly error: Json };
 
 /** What the confirmation came to. Whatever is not documented or not about this attempt is unknown. */
 export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway): Confirmed {
   if (reply.type !== "answer") return { type: "outcome", outcome: unansweredAuthorize(reply) };
   const json = readJsonObject(reply);
-  if (reply.status === 200) return { type: "outcome", outcome: readIntentAfterConfirm(json, attempt) };
+  if (reply.status === 200) return readIntentAfterConfirm(json, attempt);
   const error = errorOf(json);
   const intent = error?.payment_intent;
   if (reply.status === 402 && error?.type === "card_error" && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
+    if (intent.status === "requires_action") return { type: "actionNeeded" };
     // An error about a payment that holds money, or may yet, is none.
-    if (intent.status !== "requires_payment_method") return { type: "outcome", outcome: untrusted(reply.status) };
-    if (!isObject(intent.latest_charge)) return { type: "unjudged", error };
+    if (intent.status !== "requires_payment_method" || contradictsDecline(intent, intent.latest_charge)) {
+      return { type: "outcome", outcome: untrusted(reply.status) };
+    }
+    if (!isJudged(intent.latest_charge)) return { type: "unjudged", error };
     return { type: "outcome", outcome: judgeDecline(error, intent.latest_charge) };
   }
   // The intent was confirmed or cancelled before: only a cancelled one certainly holds nothing.
@@ -78,13 +85,13 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   return { type: "outcome", outcome: refusedOrUntrusted(reply.status, error) };
 }
 
-function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGateway): GatewayOutcome {
-  if (!isFor(json, attempt) || !isSameMoney(json, attempt)) return untrusted(200);
-  if (json.status === "requires_capture" && json.amount_capturable === json.amount) {
-    return { type: "held", gatewayReference: json.id };
+function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGateway): Confirmed {
+  const isOurs = isFor(json, attempt) && isSameMoney(json, attempt);
+  if (isOurs && json.status === "requires_action") return { type: "actionNeeded" };
+  if (isOurs && json.status === "requires_capture" && json.amount_capturable === json.amount) {
+    return { type: "outcome", outcome: { type: "held", gatewayReference: json.id } };
   }
-  if (json.status === "requires_action") return classifyDecline(declines, "authentication_required");
-  return untrusted(200);
+  return { type: "outcome", outcome: untrusted(200) };
 }
 
 /** What a capture came to; unknown unless the answer is about this attempt. */
@@ -112,9 +119,15 @@ export function isCapturedWhole(intent: PaymentIntent): boolean {
   return intent.status === "succeeded" && intent.amount_received === intent.amount;
 }
 
-/** Whether an answer is an error of Stripe's own that it keeps for the idempotency key and will give to every repeat. */
+/** Whether an answer is an error that Stripe keeps for the idempotency key and will give to every repeat: its own or the request's. */
 export function isKeptError(reply: GatewayReply): boolean {
-  return reply.type === "answer" && reply.status >= 500 && reply.headers["idempotent-replayed"] === "true";
+  return reply.type === "answer" && reply.status >= 400 && reply.headers["idempotent-replayed"] === "true";
+}
+
+/** Whether the key can bring no other answer any more: an error is kept for it, or it belongs to other content. */
+export function isKeySpent(reply: GatewayReply): boolean {
+  if (reply.type !== "answer") return false;
+  return isKeptError(reply) || (reply.status === 400 && errorOf(readJsonObject(reply))?.type === "idempotency_error");
 }
 
 /** The intent that an answer is about: the answer itself, or the one in the error "unexpected state". */

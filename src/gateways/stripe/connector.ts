@@ -22,11 +22,13 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
+import { classifyDecline } from "../declines.ts";
 import type { GatewayReply } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import {
   type Confirmed,
   isKeptError,
+  isKeySpent,
   type Prepared,
   readCapture,
   readConfirmation,
@@ -36,6 +38,7 @@ import {
 } from "./answers.ts";
 import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
+import { declines } from "./declines.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
@@ -86,7 +89,7 @@ export class StripeConnector implements Connector {
       key: call.idempotencyKey,
       form: { payment_method: method.id, error_on_requires_action: "true", "expand[0]": "latest_charge" },
     });
-    const outcome = await this.#judge(left(), attempt, readConfirmation(confirmed, attempt));
+    const outcome = await this.#judge(left, attempt, readConfirmation(confirmed, attempt));
     return { outcome: outcome.type === "unknown" ? { ...outcome, gatewayReference: intent.id } : outcome, card };
   }
 
@@ -94,11 +97,13 @@ export class StripeConnector implements Connector {
     const left = this.#api.sharedDeadline(call);
     const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
-    if (answer.type !== "unknown" || !isKeptError(reply)) return answer;
-    // Stripe would give its first error to every repeat of this key. Where the hold is untouched, another key captures it,
+    const isFinal = answer.type === "done" || (answer.type === "refused" && answer.definitive);
+    if (isFinal || !isKeySpent(reply)) return answer;
+    // Stripe would give this error to every repeat of this key. Where the hold is untouched, another key captures it,
     // and no second time: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
     const record = await this.lookUp(left(), hold);
     if (record.type === "captured") return { type: "done" };
+    if (record.type === "voided") return { type: "refused", definitive: true, gatewayCode: "canceled" };
     if (record.type !== "held") return answer;
     return readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);
   }
@@ -147,15 +152,26 @@ export class StripeConnector implements Connector {
     });
   }
 
-  /** A decline that came without its charge is read once more, because a plain code may hide a block of Radar's. */
+  /**
+   * A decline that came without its charge is read once more, because a plain code may hide a block of Radar's; a record
+   * that tells of no decline makes it unknown. A payment that waits for the customer is cancelled first: nobody will ever
+   * act, and as long as it stands, a hold may still appear.
+   */
   async #judge(
-    call: GatewayCall,
+    left: () => ChangingCall,
     attempt: AttemptAtGateway & { readonly gatewayReference: string },
     confirmed: Confirmed,
   ): Promise<GatewayOutcome> {
     if (confirmed.type === "outcome") return confirmed.outcome;
-    const record = readRecord(await this.#read(call, attempt.gatewayReference), attempt);
-    return record.type === "declined" ? record : judgeDecline(confirmed.error, undefined);
+    if (confirmed.type === "actionNeeded") {
+      const cancelled = await this.#cancel(left(), attempt, attempt.gatewayReference);
+      return cancelled.type === "done" ? classifyDecline(declines, "authentication_required") : uncancelled;
+    }
+    const reply = await this.#read(left(), attempt.gatewayReference);
+    const record = readRecord(reply, attempt);
+    if (record.type === "declined") return record;
+    const isTold = reply.type === "answer" && reply.status === 200;
+    return isTold ? untrusted(reply.status) : judgeDecline(confirmed.error, undefined);
   }
 
   /**
@@ -205,6 +221,12 @@ const tooLate = {
   type: "unknown",
   kind: "TIMEOUT",
   reason: "preparing the payment left no time to confirm it",
+} as const;
+
+const uncancelled = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "the customer would have to act, and the payment could not be cancelled",
 } as const;
 
 const unnameable = {

@@ -28,6 +28,9 @@ describe("judgeDecline()", () => {
   it("stops without the charge, unless the code says more itself", () => {
     expect(judgeDecline(error, undefined)).toMatchObject({ stop: "unclassified", declineCode: "unclassified" });
     expect(judgeDecline({ ...error, decline_code: "lost_card" }, undefined)).toMatchObject({ stop: "scheme_rule" });
+    for (const outcome of [undefined, null, {}]) {
+      expect(judgeDecline(error, { ...chargeWith({}), outcome })).toMatchObject({ stop: "unclassified" });
+    }
   });
 
   it.each([

@@ -13,16 +13,32 @@ export function codeOf(error: Json): string {
   return typeof code === "string" ? code : "";
 }
 
+/** A charge that says how it ended, Radar's verdict included. */
+export type JudgedCharge = Json & { readonly outcome: Json & { readonly type: string } };
+
+/** Whether a charge is there in full and says how it ended. One without its outcome tells no more than none. */
+export function isJudged(charge: unknown): charge is JudgedCharge {
+  return isObject(charge) && isObject(charge.outcome) && typeof charge.outcome.type === "string";
+}
+
+/** Whether a charge says that it went through, or may yet, or is another payment's: then no word of a decline beside it counts. */
+export function contradictsDecline(intent: Json, charge: unknown): boolean {
+  if (!isObject(charge)) return false;
+  const isAnothers = typeof charge.payment_intent === "string" && charge.payment_intent !== intent.id;
+  const wentThrough = charge.paid === true || charge.captured === true || charge.status !== "failed";
+  return isAnothers || wentThrough || (isJudged(charge) && charge.outcome.type === "authorized");
+}
+
 /**
- * What a decline means. A block of Radar's is fraud under whatever code it hides. Without the charge nobody can tell, so
- * a code that would let the plan go on stops it.
+ * What a decline means. A block of Radar's is fraud under whatever code it hides. Without the charge and its outcome nobody
+ * can tell, so a code that would let the plan go on stops it.
  */
-export function judgeDecline(error: Json, charge: Json | undefined): Declined {
+export function judgeDecline(error: Json, charge: unknown): Declined {
   const declined = classifyDecline(declines, codeOf(error));
-  if (charge === undefined) {
+  if (!isJudged(charge)) {
     return declined.stop === "none" ? { ...declined, stop: "unclassified", declineCode: "unclassified" } : declined;
   }
-  const outcome = isObject(charge.outcome) ? charge.outcome : {};
+  const { outcome } = charge;
   if (outcome.type === "blocked") {
     return { ...classifyDecline(declines, "blocked"), gatewayCode: declined.gatewayCode };
   }

@@ -1,12 +1,10 @@
 /** A payment intent as Stripe writes it: whose it is, what money it is about, and what it says happened. */
 import { isSameAmount } from "../amounts.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
-import { classifyDecline } from "../declines.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
-import { declines } from "./declines.ts";
-import { type Json, judgeDecline } from "./judge-decline.ts";
+import { contradictsDecline, type Json, judgeDecline } from "./judge-decline.ts";
 
 /** An object of Stripe's with an id; which one, its `object` says. */
 export type PaymentIntent = Json & { readonly id: string };
@@ -72,18 +70,21 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
     case "canceled":
       return { type: "voided" };
     case "requires_action":
-      // Nobody is ever given what the customer would need to act, so it stays unpaid.
-      return classifyDecline(declines, "authentication_required");
+      // Until it is cancelled, the customer's bank may still let it through.
+      return { type: "cannotTell", reason: "the gateway waits for the customer to act" };
     default:
       return stateOfUnconfirmed(intent);
   }
 }
 
 /** Nothing is held by one that was never confirmed; a confirmation may still come, and be refused once it is cancelled. */
-function stateOfUnconfirmed({ status, last_payment_error: error, latest_charge: charge }: Json): LookUpAnswer {
+function stateOfUnconfirmed(intent: Json): LookUpAnswer {
+  const { status, last_payment_error: error, latest_charge: charge } = intent;
+  if (status === "requires_payment_method" && contradictsDecline(intent, charge)) {
+    return { type: "cannotTell", reason: "the gateway's record contradicts itself" };
+  }
   if (status === "requires_payment_method" && error === null) return { type: "absent" };
-  if (status === "requires_payment_method" && isObject(error))
-    return judgeDecline(error, isObject(charge) ? charge : undefined);
+  if (status === "requires_payment_method" && isObject(error)) return judgeDecline(error, charge);
   return { type: "cannotTell", reason: "the gateway has the payment under way" };
 }
 
