@@ -1,5 +1,5 @@
 /** The one way a card reaches a gateway: the vault's Forward, as connectors see it. The client that calls the vault lives with the environment. */
-import type { Secret } from "../platform/secrets.ts";
+import { Secret } from "../platform/secrets.ts";
 import type { GatewayReply } from "./gateway-http.ts";
 
 /** A gateway request whose body holds placeholders such as `{{card.number}}` where the vault fills the card in. */
@@ -18,6 +18,12 @@ export type ForwardRequest = {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 };
+
+/**
+ * Token and session of a connector's test call: the vault fills in the number that gateways publish for tests, so that a
+ * connection is verified on the way that real cards take. A payment's session never has this name, so none is paid by it.
+ */
+export const probe = { vaultToken: new Secret("tok_probe"), sessionId: "verify" } as const;
 
 /** What may be shown of a card. */
 export type CardShown = { readonly brand: string; readonly last4: string };

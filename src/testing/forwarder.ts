@@ -3,6 +3,7 @@ import type { CardForwarder, ForwardReply, ForwardRequest } from "../gateways/ca
 import type { GatewayHttp } from "../gateways/gateway-http.ts";
 import { addressOf, destinations, findDestination } from "../vault/destinations.ts";
 import { planFill } from "../vault/fill-body.ts";
+import { isProbe, probeCard } from "../vault/probe-card.ts";
 
 /** Fills in the card it was given last, and keeps what the connector had written. */
 export class TestForwarder implements CardForwarder {
@@ -35,7 +36,11 @@ export class TestForwarder implements CardForwarder {
       method: destination.method,
       url: addressOf(destination, { environment: "test", origin, pathVariables, sandboxHosts }),
       headers: { ...request.headers, "content-type": destination.contentType },
-      body: fill({ number: this.#number, expMonth: 3, expYear: 2030, cvc: "737", holder: "Ada Lovelace" }),
+      body: fill(
+        isProbe({ token: request.token.expose(), sessionId: request.sessionId })
+          ? probeCard(new Date())
+          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: "737", holder: "Ada Lovelace" },
+      ),
       timeoutMs,
       signal,
     });

@@ -7,6 +7,7 @@ import { addressOf, type Destination, findDestination } from "./destinations.ts"
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
+import { isProbe, probeCard } from "./probe-card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 /** What forwarding a card needs. */
@@ -60,7 +61,7 @@ export async function forward(
   const headers = { ...checkedHeaders(request.headers), "content-type": destination.contentType };
   const fill = planFill(destination, request.body);
 
-  const taken = await takeCard(forwarder.database, environment, request.sessionId, request.token);
+  const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", because: taken.type };
 
   const reply = await forwarder.gatewayCaller.send({
@@ -71,6 +72,15 @@ export async function forward(
     timeoutMs: request.timeoutMs,
   });
   return { type: "sent", reply: masked(reply, taken.card), shown: shownOf(taken.card) };
+}
+
+async function take(
+  { database }: Forwarder,
+  environment: VaultEnvironment,
+  request: ForwardRequest,
+): Promise<TakenCard> {
+  if (isProbe(request)) return { type: "card", card: probeCard(new Date()) };
+  return takeCard(database, environment, request.sessionId, request.token);
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

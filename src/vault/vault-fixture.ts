@@ -35,7 +35,7 @@ export type VaultFixture = {
 /** Starts a vault for test and live on free ports. */
 export async function startVaultFixture(change: Partial<VaultConfig> = {}): Promise<VaultFixture> {
   const { url } = await createTestDatabase("vault");
-  const pool = new Pool({ connectionString: url, max: 8 });
+  const pool = new Pool({ connectionString: url, max: 8, pipeline: true });
   const database = new Database(pool);
   const pairs = { test: keyPair("test"), live: keyPair("live") };
   const keys = [pairs.test.verification, pairs.live.verification];

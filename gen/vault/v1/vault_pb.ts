@@ -170,6 +170,8 @@ export type ForwardRequest = Message<"vault.v1.ForwardRequest"> & {
   operation: string;
 
   /**
+   * `tok_probe`, with the session `verify`, stands for a number that gateways publish for tests, which is nobody's.
+   *
    * @generated from field: string token = 3;
    */
   token: string;
@@ -234,6 +236,8 @@ export type ForwardRequestJson = {
   operation?: string;
 
   /**
+   * `tok_probe`, with the session `verify`, stands for a number that gateways publish for tests, which is nobody's.
+   *
    * @generated from field: string token = 3;
    */
   token?: string;

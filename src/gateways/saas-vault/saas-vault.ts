@@ -8,8 +8,9 @@ import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { CardVault, Forwarding, NewVaultSession, VaultObject } from "../card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
-import { findProxyDestination, proxyAddressOf } from "./destinations.ts";
+import { findProxyDestination, type ProxyDestination, proxyAddressOf } from "./destinations.ts";
 import { openVaultSession } from "./open-session.ts";
+import { fillProbe, isProbe } from "./probe-body.ts";
 import { planProxyBody } from "./proxy-body.ts";
 import { proxyHeadersOf } from "./proxy-headers.ts";
 import {
@@ -66,6 +67,7 @@ export class SaasVault implements CardVault {
       return refused("the external vault is sent no such request");
     }
 
+    if (isProbe(request)) return this.#sendProbe({ ...request, destination, url, headers });
     const reading = await this.#readCard(request);
     if (reading.type === "none") return { reply: reading.reply };
     const { card } = reading;
@@ -86,6 +88,17 @@ export class SaasVault implements CardVault {
   }
 
   close(): void {}
+
+  /** The vault's proxy sends stored cards only, so a test call goes to the gateway from here, with a number that is nobody's. */
+  async #sendProbe(
+    request: ForwardRequest & { destination: ProxyDestination; url: string; headers: Readonly<Record<string, string>> },
+  ): Promise<ForwardReply> {
+    const { destination, url, headers, timeoutMs, signal } = request;
+    const body = planProxyBody(destination, request.body, { cvc: true, holder: true });
+    if (body.type === "refused") return refused(body.reason);
+    const filled = fillProbe(body.value, new Date(this.#parts.nowMs()));
+    return { reply: await this.#parts.http.send({ method: "POST", url, headers, body: filled, timeoutMs, signal }) };
+  }
 
   /** What the token stands for, where it was made in this very session. */
   async #readCard({ token, sessionId, timeoutMs, signal }: ForwardRequest): Promise<CardReading> {

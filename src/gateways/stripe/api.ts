@@ -69,7 +69,7 @@ export class StripeApi {
   /** The one request that carries a card, by way of the vault, which fixes its address. */
   postCard(
     call: GatewayCall,
-    { vaultToken: token, sessionId }: AuthorizeRequest,
+    { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
     { key, form }: { key: string; form: Form },
   ): Promise<ForwardReply> {
     return this.#forwarder.forward({

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
+import type { CardForwarder } from "../card-forwarder.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
+import type { Connector } from "../connector.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 
@@ -94,6 +96,31 @@ describe("StripeConnector's preparations", () => {
     expect(await bench.connector.void(bench.call("void1"), attempt)).toMatchObject({ type: "unknown" });
     bench.spoilWith(failing({ "idempotent-replayed": "true" }));
     expect(await bench.connector.void(bench.call("void2"), attempt)).toEqual({ type: "absent" });
+  });
+});
+
+describe("StripeConnector.verify()", () => {
+  it("sends its test card by way of the vault, and says so where the vault does not send it", async () => {
+    const bench = await startGatewayBench({ ...subject });
+    const rawCards = async (connector: Connector) =>
+      (await connector.verify(bench.call(""))).find(({ check }) => check === "raw_cards");
+    expect(await rawCards(bench.connector)).toMatchObject({ state: "passed" });
+    expect(bench.forwarder.requests.map(({ body }) => new URLSearchParams(body).get("card[number]"))).toEqual([
+      "{{card.number}}",
+    ]);
+    const reply = { type: "neverSent", cause: "vault_unavailable", reason: "no connection to the vault" } as const;
+    const forwarder: CardForwarder = { forward: async () => ({ reply }) };
+    const withoutVault = subject.connect({
+      http: bench.http,
+      forwarder,
+      origin: bench.middle.url,
+      environment: "test",
+    });
+    expect(await rawCards(withoutVault)).toMatchObject({
+      state: "failed",
+      detail: expect.stringContaining("no connection"),
+    });
+    await bench.close();
   });
 });
 

@@ -1,5 +1,6 @@
 /** The test calls that a Stripe account must pass before it can be routed to. They leave a cancelled payment intent behind, and take nothing. */
 import { randomUUID } from "node:crypto";
+import { probe } from "../card-forwarder.ts";
 import type { CredentialField, GatewayCall, VerifyRow } from "../connector.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { errorOf } from "./answers.ts";
@@ -18,9 +19,6 @@ export function secretKeyField(environment: Environment): CredentialField {
     hint: `Stripe dashboard, Developers, API keys: a secret or restricted key that begins with sk_${environment}_ or rk_${environment}_.`,
   };
 }
-
-// Stripe's own number for tests, no card of anybody's: https://docs.stripe.com/testing (2026).
-const testNumber = "4242424242424242";
 
 // Above the least that Stripe charges in any currency, and never charged.
 const probeAmount = 1_000_000;
@@ -41,12 +39,7 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
       `The key belongs to ${environment} mode.`,
       `The key does not belong to ${environment} mode, or its mode could not be told.`,
     ),
-    row(
-      "raw_cards",
-      rawCards,
-      "The account may send card numbers.",
-      "The account may not send card numbers; ask Stripe for access to raw card data APIs.",
-    ),
+    row("raw_cards", rawCards === undefined, "The account may send card numbers.", rawCards),
     row(
       "manual_capture",
       intent.isCancelled,
@@ -85,22 +78,27 @@ async function probeIntent(api: StripeApi, call: GatewayCall, account: Json) {
   return { livemode: created.livemode, isCancelled: isManual && cancelled?.status === "canceled" };
 }
 
-/** In live mode the test number is declined, but only after the account was allowed to send it. */
-async function probeRawCards(api: StripeApi, call: GatewayCall): Promise<boolean> {
-  const reply = await api.post(call, "/v1/payment_methods", {
+/**
+ * Sends a test number on the way that cards take; why it may not be sent, or undefined when it may. In live mode the number
+ * is declined, but only after the account was allowed to send it.
+ */
+async function probeRawCards(api: StripeApi, call: GatewayCall): Promise<string | undefined> {
+  const { reply } = await api.postCard(call, probe, {
     key: `verify_${randomUUID()}`,
     form: {
       type: "card",
-      "card[number]": testNumber,
-      "card[exp_month]": "12",
-      "card[exp_year]": String(new Date().getUTCFullYear() + 2),
-      "card[cvc]": "123",
+      "card[number]": "{{card.number}}",
+      "card[exp_month]": "{{card.expMonth}}",
+      "card[exp_year]": "{{card.expYear}}",
+      "card[cvc]": "{{card.cvc}}",
     },
   });
-  if (reply.type !== "answer") return false;
+  if (reply.type !== "answer") return `A test card could not be sent by way of the card vault: ${reply.reason}.`;
   const json = readJsonObject(reply);
-  if (reply.status === 200) return json?.object === "payment_method";
-  return reply.status === 402 && errorOf(json)?.type === "card_error";
+  const isTaken = reply.status === 200 && json?.object === "payment_method";
+  const isJudged = reply.status === 402 && errorOf(json)?.type === "card_error";
+  if (isTaken || isJudged) return undefined;
+  return "The account may not send card numbers; ask Stripe for access to raw card data APIs.";
 }
 
 function intentOf(reply: GatewayReply): Json | undefined {
