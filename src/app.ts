@@ -155,6 +155,7 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
     brand: config.brand,
     apiOrigin: config.service.apiOrigin,
     dashboardOrigin: config.service.dashboardOrigin,
+    mailer: config.service.mailServer && new Mailer(config.service.mailServer),
     signIns: undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) => {

@@ -1,4 +1,4 @@
-/** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Told in clear this once. */
+/** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Kept as a hash. */
 import { invitationLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
@@ -42,6 +42,18 @@ export async function invite(
   const values = [entropy.uuid(), merchantId, email, role, sha256(token.expose()), invitedBy, invitationLifetimeMs];
   const [invitation] = await tx.query<Invitation>(insert, values);
   return { invitation: invitation!, token };
+}
+
+const countOfADay: Statement = {
+  name: "count_invitations_of_a_day",
+  text: `SELECT count(*)::integer AS count FROM invitation
+         WHERE merchant_id = $1 AND created_at > clock_timestamp() - interval '1 day'`,
+};
+
+/** How many invitations the merchant has made within a day, taken back or not. */
+export async function countInvitationsOfADay(tx: Tx, merchantId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(countOfADay, [merchantId]);
+  return row?.count ?? 0;
 }
 
 const accept: Statement = {

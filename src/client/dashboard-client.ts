@@ -11,6 +11,7 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -82,6 +83,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
   };
   return {
     merchants: clientOf(MerchantService),
+    members: clientOf(MemberService),
     apiKeys: clientOf(ApiKeyService),
     connections: clientOf(GatewayConnectionService),
     routingRules: clientOf(RoutingRuleService),

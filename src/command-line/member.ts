@@ -1,4 +1,4 @@
-/** `switchyard member`: the dashboard's first member of a merchant, who invites the others there. Works on the accounts database itself. */
+/** `switchyard member`: the dashboard's first member of a merchant, by the accounts database itself, and invitations of others. */
 import { Command, Option } from "commander";
 import { grantRole, insertMember, type MemberRole, memberRoles, normalizeEmail } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
@@ -7,10 +7,19 @@ import type { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { describedCommand, UsageError } from "./attachment.ts";
+import {
+  type AttachOptions,
+  addMerchant,
+  administer,
+  describedCommand,
+  operatorCommand,
+  scopeOf,
+  UsageError,
+} from "./attachment.ts";
 import { onAccounts } from "./operator.ts";
 import { type OutputOptions, print } from "./output.ts";
 
+type InviteOptions = AttachOptions & { merchant?: string; email: string; role: Lowercase<MemberRole> };
 type MemberOptions = OutputOptions & { email: string; name: string; merchant: string; role: Lowercase<MemberRole> };
 
 // 128 bits; it is to be changed at the first sign-in, and nobody has to type it twice.
@@ -21,7 +30,31 @@ export function membersCommand(): Command {
   return new Command("member")
     .description("people who sign in to the dashboard")
     .addHelpText("after", "\nExample:\n  switchyard member create --email ada@example.com --name Ada --merchant mer_…")
-    .addCommand(createCommand());
+    .addCommand(createCommand())
+    .addCommand(inviteCommand());
+}
+
+const roleOption = () => new Option("--role <role>", "what the member may do").choices(roleNames);
+const roleNames = memberRoles.map((role) => role.toLowerCase());
+
+function inviteCommand(): Command {
+  const command = operatorCommand("invite", {
+    description:
+      "make an invitation to the dashboard and print its link, which works once: whoever opens it joins in the address's name",
+    example: "switchyard member invite --email grace@example.com --role developer",
+  });
+  return addMerchant(command)
+    .requiredOption("--email <address>", "signs in with it")
+    .addOption(roleOption().default("viewer"))
+    .action(async ({ email, role, ...options }: InviteOptions) => {
+      const { merchantId } = scopeOf({ ...options, environment: "test" });
+      const wanted = { merchantId, email, role: `ROLE_${role.toUpperCase() as MemberRole}` as const };
+      await administer(
+        options,
+        ({ members }) => members.makeInvitationLink(wanted),
+        ({ link = "" }) => [`Send this link to ${email} and to nobody else; it works once:`, `  ${link}`],
+      );
+    });
 }
 
 function createCommand(): Command {
@@ -33,11 +66,7 @@ function createCommand(): Command {
     .requiredOption("--email <address>", "signs in with it")
     .requiredOption("--name <name>", "what colleagues see")
     .requiredOption("--merchant <id>", "whose dashboard")
-    .addOption(
-      new Option("--role <role>", "what the member may do")
-        .choices(memberRoles.map((role) => role.toLowerCase()))
-        .default("owner"),
-    )
+    .addOption(roleOption().default("owner"))
     .action(async (options: MemberOptions) => {
       const made = await onAccounts((accounts) => makeMember(accounts, options));
       print(options, made, ({ memberId, password }) => [

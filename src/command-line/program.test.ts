@@ -56,6 +56,7 @@ describe("createProgram()", () => {
       "keys regenerate",
       "listen",
       "member create",
+      "member invite",
       "merchant create",
       "merchant list",
       "migrate",

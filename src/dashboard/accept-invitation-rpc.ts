@@ -1,4 +1,4 @@
-/** What an invitation's link leads to: proto ↔ accounts. Whoever has the link proves by it that the address is theirs. */
+/** What an invitation's link leads to: proto ↔ accounts. The link was mailed, so whoever has it has the address. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
@@ -28,7 +28,6 @@ export function getInvitationRpc({ accounts }: SignInParts) {
       email,
       merchantName: (await findMerchant(accounts, merchantId))?.name ?? "",
       role: roleMessage(role),
-      hasMember: (await findMemberByEmail(accounts, email)) !== undefined,
     });
   };
 }
@@ -41,7 +40,9 @@ export function acceptInvitationRpc(parts: SignInParts) {
     const invitation = await findInvitation(accounts, token);
     if (invitation === undefined) throw gone();
     const known = await findMemberByEmail(accounts, invitation.email);
-    const proof = known ? await prove(parts, context, request, invitation) : undefined;
+    // Who gives no name has an account, or is told in the same words that the password is not right.
+    const isNew = known === undefined && request.name !== undefined;
+    const proof = isNew ? undefined : await prove(parts, context, request, invitation);
     if (proof === "code_needed") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
     const member = proof?.member ?? newMember(parts, request, invitation);
     const hash = proof ? undefined : await hashAccepted(request.password, invitation.email, "password");
@@ -75,11 +76,7 @@ function prove(
   return proveMember({ accounts, entropy, sealing: signIns.sealing }, claim);
 }
 
-function newMember({ entropy }: SignInParts, { name }: AcceptInvitationRequest, { email }: Invitation): Member {
-  if (name === undefined) {
-    const problems = [{ param: "name", pointer: "/name", code: "missing_field", detail: "is required" }] as const;
-    throw new DomainError("missing_field", "`name` is required of a new member.", { field: "name", problems });
-  }
+function newMember({ entropy }: SignInParts, { name = "" }: AcceptInvitationRequest, { email }: Invitation): Member {
   return { id: entropy.uuid(), email, name };
 }
 

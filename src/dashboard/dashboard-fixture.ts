@@ -22,8 +22,10 @@ import { startSandbox } from "../gateways/sandbox/main.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { Mailer } from "../platform/mail.ts";
 import { Secret } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
+import { Mailbox } from "../testing/mailbox.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createDashboardRoutes } from "./routes.ts";
@@ -36,8 +38,8 @@ export const memberPassword = "correct horse battery";
 /** A served dashboard, its merchant and its operators. */
 export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
 
-/** Close it when the file's tests are done. With members it is served as on the dashboard's own port. */
-export async function startDashboardFixture(options: { members?: boolean } = {}) {
+/** Close it when the file's tests are done. With members it is served as on the dashboard's own port; mail goes to a mailbox. */
+export async function startDashboardFixture(options: { members?: boolean; mail?: boolean } = {}) {
   const bed = await openEventsBed();
   const accountsDatabase = await createTestDatabase("accounts");
   const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
@@ -52,6 +54,8 @@ export async function startDashboardFixture(options: { members?: boolean } = {})
     pageTokenKey: new Secret("page"),
     vault: { forwarding: selfHostedForwarding },
   };
+  const mailbox = await Mailbox.start();
+  const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
   const server = await serve({
     environments: { test: { name: "test", core, database, endpoints: bed.context } },
     accounts,
@@ -59,6 +63,7 @@ export async function startDashboardFixture(options: { members?: boolean } = {})
     brand,
     apiOrigin: "https://pay.example.com",
     dashboardOrigin: "https://dashboard.example.com",
+    mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
     signIns: options.members ? { sealing, addressOf: () => "127.0.0.1" } : undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
@@ -72,6 +77,7 @@ export async function startDashboardFixture(options: { members?: boolean } = {})
     address: server.address,
     merchantId: encodeId("mer", merchant.id),
     secretKey,
+    mailbox,
     /** A new operator's token, which is let in from now on. */
     async hireOperator(label: string): Promise<Secret> {
       const token = generateOperatorToken(systemEntropy, brand);
@@ -96,7 +102,7 @@ export async function startDashboardFixture(options: { members?: boolean } = {})
     database,
     async close(): Promise<void> {
       await server.close();
-      await Promise.all([sandbox.close(), http.close(), accounts.pool.end()]);
+      await Promise.all([sandbox.close(), http.close(), accounts.pool.end(), mailbox.close()]);
       await Promise.all([bed.close(), accountsDatabase.drop()]);
     },
   };

@@ -4,6 +4,7 @@ import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
 import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
+import type { Mailer } from "../platform/mail.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 
 /** One environment as the dashboard needs it. */
@@ -27,6 +28,8 @@ export type DashboardParts = {
   readonly apiOrigin: string;
   /** Origin of the dashboard as browsers see it, where there is one. */
   readonly dashboardOrigin: string | undefined;
+  /** Takes invitations to their addresses; undefined where no mail server is configured. */
+  readonly mailer: Pick<Mailer, "send"> | undefined;
   /** Where members sign in; without it operators alone are let in. */
   readonly signIns:
     | {

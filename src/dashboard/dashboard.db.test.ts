@@ -73,10 +73,21 @@ async function auditRows(): Promise<AuditRow[]> {
 }
 const lastRow = async () => (await auditRows()).at(-1);
 
+function teamRequests(memberId: string, invitationId: () => string): Record<string, () => object> {
+  const team = { merchantId: scope.merchantId };
+  return {
+    ListMembers: () => team,
+    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER" }),
+    MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER" }),
+    RevokeInvitation: () => ({ ...team, invitationId: invitationId() }),
+    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
+    RemoveMember: () => ({ ...team, memberId }),
+  };
+}
+
 /** A request that every method answers, in an order in which each finds what it needs. */
 async function callEach(visit: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
   const ids = { connectionId: "", endpointId: "" };
-  const team = { merchantId: scope.merchantId };
   await dashboard.addMember("Olive", "OWNER");
   const { memberId } = await dashboard.addMember("Milo", "VIEWER");
   let invitationId = "";
@@ -129,11 +140,7 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     ListWorkItems: () => ({ environment }),
     CloseWorkItem: () => ({ environment, workItemId, note: "looked at" }),
     ListComparisonRuns: () => ({ environment }),
-    ListMembers: () => team,
-    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER" }),
-    RevokeInvitation: () => ({ ...team, invitationId }),
-    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
-    RemoveMember: () => ({ ...team, memberId }),
+    ...teamRequests(memberId, () => invitationId),
   };
   expect(Object.keys(requests).sort()).toEqual(methods.map(({ name }) => name).sort());
   for (const [name, request] of Object.entries(requests)) {
@@ -204,7 +211,8 @@ describe("the dashboard's rpcs", () => {
         subject: expect.stringMatching(/^((mer|gc|we|wi|ntc|mbr|inv)_\w{26}|installation)/),
         request_id: expect.stringMatching(/^req_\w{26}$/),
       });
-      const secrets = [answer.key, answer.signingSecret, "sandbox_test_every-rpc"].filter(Boolean) as string[];
+      const token = String(answer.link).split("#")[1];
+      const secrets = [answer.key, answer.signingSecret, token, "sandbox_test_every-rpc"].filter(Boolean) as string[];
       const kept = JSON.stringify(await auditRows());
       for (const secret of secrets) expect(kept).not.toContain(secret);
       expect(kept).not.toMatch(/_(sk|pk)_[0-9A-Za-z]{38}|whsec_[0-9A-Za-z+/]{40}/);

@@ -3,27 +3,18 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   ChangeMemberRoleResponseSchema,
-  InviteMemberResponseSchema,
   ListMembersResponseSchema,
   type MemberService,
   RemoveMemberResponseSchema,
-  RevokeInvitationResponseSchema,
 } from "../../gen/dashboard/v1/members_pb.ts";
-import { invite, listInvitations, revokeInvitation, revokeInvitationsOf } from "../accounts/invitations.ts";
-import {
-  grantRole,
-  listTeam,
-  lockTeam,
-  type MerchantMember,
-  normalizeEmail,
-  removeMembership,
-} from "../accounts/members.ts";
+import { listInvitations, revokeInvitationsOf } from "../accounts/invitations.ts";
+import { grantRole, listTeam, lockTeam, type MerchantMember, removeMembership } from "../accounts/members.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { invitationRpcs } from "./invitation-rpc.ts";
 import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
-
 import { memberActor, merchantVisitOf } from "./visit.ts";
 
 /** The rpcs of the team's page. */
@@ -65,52 +56,6 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
         await visit.audit(tx, { subject: memberId, before: { email: member.email, role: member.role } });
       });
       return create(RemoveMemberResponseSchema);
-    },
-  };
-}
-
-/** Invitations, and an end to them. */
-function invitationRpcs({
-  accounts,
-  entropy,
-  dashboardOrigin,
-}: DashboardParts): Pick<ServiceImpl<typeof MemberService>, "inviteMember" | "revokeInvitation"> {
-  return {
-    async inviteMember(request, context) {
-      const { merchantId, visit } = merchantVisitOf(context);
-      const email = normalizeEmail(request.email);
-      if (email === undefined)
-        throw new DomainError("invalid_field", "`email` must be an address.", { field: "email" });
-      if (dashboardOrigin === undefined) {
-        throw new DomainError(
-          "state_conflict",
-          "No link leads to the dashboard. Set SWITCHYARD_DASHBOARD_ORIGIN first.",
-        );
-      }
-      const role = roleOfMessage(request.role);
-      const { invitation, token } = await accounts.transaction(async (tx) => {
-        await lockTeam(tx, merchantId);
-        if ((await listTeam(tx, merchantId)).some((member) => member.email === email)) {
-          throw new DomainError("state_conflict", "This address is a member already. Change its role instead.");
-        }
-        const invited = await invite(tx, entropy, { merchantId, email, role, invitedBy: visit.actor });
-        await visit.audit(tx, { subject: encodeId("inv", invited.invitation.id), after: { email, role } });
-        return invited;
-      });
-      // Behind the #, which browsers send to nobody.
-      const link = `${dashboardOrigin}/invitation#${token.expose()}`;
-      return create(InviteMemberResponseSchema, { invitation: invitationMessage(invitation), link });
-    },
-
-    async revokeInvitation({ invitationId }, context) {
-      const { merchantId, visit } = merchantVisitOf(context);
-      const id = decodeId("inv", invitationId);
-      await accounts.transaction(async (tx) => {
-        const revoked = id && (await revokeInvitation(tx, merchantId, id));
-        if (!revoked) throw new DomainError("not_found", "There is no such invitation, or it is over already.");
-        await visit.audit(tx, { subject: invitationId, before: { email: revoked.email, role: revoked.role } });
-      });
-      return create(RevokeInvitationResponseSchema);
     },
   };
 }

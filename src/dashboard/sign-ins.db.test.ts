@@ -1,12 +1,6 @@
 import { Secret as OtpSecret, TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
-import { grantRole, insertMember } from "../accounts/members.ts";
-import { createMerchant } from "../accounts/merchants.ts";
-import { hashPassword } from "../accounts/passwords.ts";
-import { systemEntropy } from "../platform/entropy.ts";
-import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard-fixture.ts";
 import { codeOf, Pages } from "./testing/pages.ts";
 
@@ -25,7 +19,6 @@ afterAll(() => dashboard?.close());
 
 const pages = new Pages(() => dashboard);
 const signIns = (cookie?: string) => pages.signIns(cookie);
-const members = (cookie?: string) => pages.members(cookie);
 const enter = (name: string, more?: { password?: string; code?: string }) => pages.enter(name, more);
 const setBack = (column: string, interval: string, cookie: string) => pages.setBack(column, interval, cookie);
 
@@ -148,101 +141,5 @@ describe("a sign-in", () => {
     expect(await codeOf(signIns(cookie).proveSignIn({ password: "wrong" }))).toBe("invalid_sign_in");
     await signIns(cookie).proveSignIn({ password: memberPassword });
     await signIns(cookie).offerTotp({});
-  });
-});
-
-describe("a team", () => {
-  const scope = () => ({ merchantId: dashboard.merchantId });
-
-  it("lets an invited address in once, with the role it was invited to", async () => {
-    const owner = await enter("Olive");
-    const { link } = await members(owner).inviteMember({ ...scope(), email: "New@Example.com", role: Role.DEVELOPER });
-    const [, token] = link.split("https://dashboard.example.com/invitation#");
-    expect(await signIns().getInvitation({ token: token! })).toMatchObject({
-      email: "new@example.com",
-      merchantName: "Corner Coffee",
-      role: Role.DEVELOPER,
-      hasMember: false,
-    });
-    const accept = () => signIns().acceptInvitation({ token: token!, name: "Newton", password: memberPassword });
-    const answers = await Promise.allSettled([accept(), accept()]);
-    expect(answers.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(await codeOf(accept())).toBe("not_found");
-    const { member } = await signIns(await enter("New")).getCurrentSignIn({});
-    expect(member?.memberships).toMatchObject([{ ...scope(), role: Role.DEVELOPER }]);
-  });
-
-  it("lets a member of another merchant in with their own password, and with no other", async () => {
-    await dashboard.addMember("Otto");
-    const { link } = await members(await enter("Olive")).inviteMember({
-      ...scope(),
-      email: "otto@example.com",
-      role: Role.VIEWER,
-    });
-    const token = link.split("#")[1]!;
-    const accept = (password: string) => signIns().acceptInvitation({ token, name: "Thief", password });
-    expect(await codeOf(accept("a password of my own"))).toBe("invalid_sign_in");
-    expect((await accept(memberPassword)).member?.name).toBe("Otto");
-  });
-
-  it("forgets an invitation that was taken back or is a week old", async () => {
-    const owner = await enter("Olive");
-    const invite = (email: string) => members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER });
-    const [revoked, old] = [await invite("revoked@example.com"), await invite("old@example.com")];
-    await members(owner).revokeInvitation({ ...scope(), invitationId: revoked.invitation!.invitationId });
-    await dashboard.accountRows("UPDATE invitation SET expires_at = created_at WHERE email = 'old@example.com'");
-    for (const { link } of [revoked, old]) {
-      expect(await codeOf(signIns().getInvitation({ token: link.split("#")[1]! }))).toBe("not_found");
-    }
-  });
-
-  it("keeps its last owner, also when two of them leave at the same moment", async () => {
-    const merchant = { id: systemEntropy.uuid(), name: "Two Owners" };
-    await createMerchant(dashboard.accounts, merchant);
-    const merchantId = encodeId("mer", merchant.id);
-    const hash = await hashPassword(new Secret(memberPassword));
-    const owners = ["ann", "ben"].map((name) => ({ id: systemEntropy.uuid(), name, email: `${name}@example.com` }));
-    for (const owner of owners) {
-      await insertMember(dashboard.accounts, owner, hash);
-      await dashboard.accounts.transaction((tx) => grantRole(tx, merchant.id, owner.id, "OWNER"));
-    }
-    const cookies = await Promise.all(owners.map(({ name }) => enter(name)));
-    const leave = owners.map(({ id }, at) =>
-      members(cookies[at]).removeMember({ merchantId, memberId: encodeId("mbr", id) }),
-    );
-    const results = await Promise.allSettled(leave);
-    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    const left = await dashboard.accountRows("SELECT role FROM membership WHERE merchant_id = $1", [merchant.id]);
-    expect(left).toEqual([{ role: "OWNER" }]);
-  });
-
-  it("forgets what a member has invited to who may invite no more, and lowers nobody by an old link", async () => {
-    const { memberId } = await dashboard.addMember("Una", "OWNER");
-    const [una, olive] = [await enter("Una"), await enter("Olive")];
-    const back = await members(una).inviteMember({ ...scope(), email: "una.home@example.com", role: Role.OWNER });
-    await members(olive).changeMemberRole({ ...scope(), memberId, role: Role.VIEWER });
-    expect(await codeOf(signIns().getInvitation({ token: back.link.split("#")[1]! }))).toBe("not_found");
-    await dashboard.addMember("Ivy");
-    const low = await members(olive).inviteMember({ ...scope(), email: "ivy@example.com", role: Role.VIEWER });
-    await dashboard.accountRows(
-      "INSERT INTO membership (merchant_id, member_id, role) SELECT s.merchant_id, m.id, 'OWNER' FROM membership s, member m WHERE m.email = 'ivy@example.com' LIMIT 1",
-    );
-    const accept = signIns().acceptInvitation({ token: low.link.split("#")[1]!, password: memberPassword });
-    expect(await codeOf(accept)).toBe("not_found");
-  });
-
-  it("takes a role away at once: the next call is refused", async () => {
-    const { memberId } = await dashboard.addMember("Rex", "DEVELOPER");
-    const cookie = await enter("Rex");
-    await members(cookie).listMembers(scope());
-    await members(await enter("Olive")).removeMember({ ...scope(), memberId });
-    expect(await codeOf(members(cookie).listMembers(scope()))).toBe("not_found");
-  });
-
-  it("reads its changes in the audit trail, with who made them", async () => {
-    const rows = await dashboard.accountRows<{ actor: string; action: string }>("TABLE audit_entry");
-    const invited = rows.filter(({ action }) => action === "InviteMember");
-    expect(invited.length).toBeGreaterThan(0);
-    for (const { actor } of invited) expect(actor).toMatch(/^(olive|una)@example\.com \(mbr_\w{26}\)$/);
   });
 });

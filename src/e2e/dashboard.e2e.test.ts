@@ -1,16 +1,23 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { Mailbox } from "../testing/mailbox.ts";
 import { findViolations } from "./accessibility.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 
 let demo: TestDemo;
 let browser: Browser;
+let mailbox: Mailbox;
 const contexts: BrowserContext[] = [];
 // What the page said in its console, and the requests that led elsewhere.
 const noise: string[] = [];
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  mailbox = await Mailbox.start();
+  const settings = {
+    SWITCHYARD_SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
+    SWITCHYARD_SMTP_FROM: "switchyard@example.com",
+  };
+  [demo, browser] = await Promise.all([startTestDemo(settings, { dashboard: true }), launchBrowser()]);
 }, 120_000);
 afterEach(async () => {
   await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -19,6 +26,7 @@ afterEach(async () => {
 afterAll(async () => {
   await browser?.close();
   await demo?.close();
+  await mailbox?.close();
 });
 
 async function openPage(path = "/", look: { colorScheme?: "light" | "dark"; width?: number } = {}): Promise<Page> {
@@ -100,13 +108,16 @@ describe("the dashboard in a browser", () => {
     expect(await page.content()).not.toContain(key!);
   });
 
-  it("lets somebody in by an invitation, as what they were invited to", async () => {
+  it("lets somebody in by an invitation that was mailed to them, as what they were invited to", async () => {
     const page = await openPage(merchantPath("team"));
     await signIn(page);
     await page.getByLabel("E-mail").fill("vera@example.com");
-    await page.getByRole("button", { name: "Make an invitation" }).click();
-    const link = await page.getByText(`${demo.file.dashboardOrigin}/invitation#`).textContent();
-    const guest = await openPage(link!.slice(demo.file.dashboardOrigin.length));
+    await page.getByRole("button", { name: "Send an invitation" }).click();
+    await page.getByText("A link is on its way to vera@example.com.").waitFor();
+    const [mail] = await mailbox.waitForCount(1);
+    const path = mail!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
+    expect(await page.content()).not.toContain(path);
+    const guest = await openPage(path);
     await guest.getByLabel("Your name").fill("Vera");
     await guest.getByLabel("Choose a password").fill("seven words that belong together");
     await guest.getByRole("button", { name: "Join" }).click();

@@ -20,3 +20,8 @@ export const freeSignInFailures = { account: 5, address: 30 } as const;
 export const signInWaitMs = 15 * minute;
 /** How long an invitation can be accepted: over a week of holidays. */
 export const invitationLifetimeMs = 7 * day;
+
+/** Invitations of one merchant in a day, each of them a mail to somebody who did not ask: a large team comes in on one. */
+export const invitationsADayMax = 50;
+/** When to come again after them: the oldest may be a day old in this time. */
+export const invitationsPauseMs = hour;

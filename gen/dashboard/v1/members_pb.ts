@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/members.proto.
  */
 export const file_dashboard_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlIKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSKEAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIxCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCD7pIDMgBAYIBBhgBGAIYAyIaChhDaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIp4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAEKCkludml0YXRpb24SFQoNaW52aXRhdGlvbl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKaW52aXRlZF9ieRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKEBAoNTWVtYmVyU2VydmljZRJbCgtMaXN0TWVtYmVycxIgLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdE1lbWJlcnNSZXNwb25zZSIHkAIBqLsYARJfCgxJbnZpdGVNZW1iZXISIS5kYXNoYm9hcmQudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSIIqLsYA7i7GAESZwoQUmV2b2tlSW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVzcG9uc2UiBKi7GAMSawoQQ2hhbmdlTWVtYmVyUm9sZRIlLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBomLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiCKi7GAO4uxgBEl8KDFJlbW92ZU1lbWJlchIhLmRhc2hib2FyZC52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlAKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbkoECAIQA1IEbGluayKJAQoZTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSKEAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIxCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCD7pIDMgBAYIBBhgBGAIYAyIaChhDaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIp4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAEKCkludml0YXRpb24SFQoNaW52aXRhdGlvbl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKaW52aXRlZF9ieRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLzBAoNTWVtYmVyU2VydmljZRJbCgtMaXN0TWVtYmVycxIgLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdE1lbWJlcnNSZXNwb25zZSIHkAIBqLsYARJfCgxJbnZpdGVNZW1iZXISIS5kYXNoYm9hcmQudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSIIqLsYA7i7GAESbQoSTWFrZUludml0YXRpb25MaW5rEicuZGFzaGJvYXJkLnYxLk1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2UiBKi7GAQSZwoQUmV2b2tlSW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVzcG9uc2UiBKi7GAMSawoQQ2hhbmdlTWVtYmVyUm9sZRIlLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBomLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiCKi7GAO4uxgBEl8KDFJlbW92ZU1lbWJlchIhLmRhc2hib2FyZC52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListMembersRequest
@@ -136,13 +136,6 @@ export type InviteMemberResponse = Message<"dashboard.v1.InviteMemberResponse"> 
    * @generated from field: dashboard.v1.Invitation invitation = 1;
    */
   invitation?: Invitation | undefined;
-
-  /**
-   * Send it to the address yourself.
-   *
-   * @generated from field: string link = 2;
-   */
-  link: string;
 };
 
 /**
@@ -153,13 +146,6 @@ export type InviteMemberResponseJson = {
    * @generated from field: dashboard.v1.Invitation invitation = 1;
    */
   invitation?: InvitationJson;
-
-  /**
-   * Send it to the address yourself.
-   *
-   * @generated from field: string link = 2;
-   */
-  link?: string;
 };
 
 /**
@@ -168,6 +154,94 @@ export type InviteMemberResponseJson = {
  */
 export const InviteMemberResponseSchema: GenMessage<InviteMemberResponse, {jsonType: InviteMemberResponseJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_members, 3);
+
+/**
+ * @generated from message dashboard.v1.MakeInvitationLinkRequest
+ */
+export type MakeInvitationLinkRequest = Message<"dashboard.v1.MakeInvitationLinkRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email: string;
+
+  /**
+   * @generated from field: dashboard.v1.Role role = 3;
+   */
+  role: Role;
+};
+
+/**
+ * @generated from message dashboard.v1.MakeInvitationLinkRequest
+ */
+export type MakeInvitationLinkRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: string email = 2;
+   */
+  email?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Role role = 3;
+   */
+  role?: RoleJson;
+};
+
+/**
+ * Describes the message dashboard.v1.MakeInvitationLinkRequest.
+ * Use `create(MakeInvitationLinkRequestSchema)` to create a new message.
+ */
+export const MakeInvitationLinkRequestSchema: GenMessage<MakeInvitationLinkRequest, {jsonType: MakeInvitationLinkRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 4);
+
+/**
+ * @generated from message dashboard.v1.MakeInvitationLinkResponse
+ */
+export type MakeInvitationLinkResponse = Message<"dashboard.v1.MakeInvitationLinkResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Invitation invitation = 1;
+   */
+  invitation?: Invitation | undefined;
+
+  /**
+   * Shown this once. Send it to the address, and to nobody else.
+   *
+   * @generated from field: string link = 2;
+   */
+  link: string;
+};
+
+/**
+ * @generated from message dashboard.v1.MakeInvitationLinkResponse
+ */
+export type MakeInvitationLinkResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Invitation invitation = 1;
+   */
+  invitation?: InvitationJson;
+
+  /**
+   * Shown this once. Send it to the address, and to nobody else.
+   *
+   * @generated from field: string link = 2;
+   */
+  link?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.MakeInvitationLinkResponse.
+ * Use `create(MakeInvitationLinkResponseSchema)` to create a new message.
+ */
+export const MakeInvitationLinkResponseSchema: GenMessage<MakeInvitationLinkResponse, {jsonType: MakeInvitationLinkResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 5);
 
 /**
  * @generated from message dashboard.v1.RevokeInvitationRequest
@@ -204,7 +278,7 @@ export type RevokeInvitationRequestJson = {
  * Use `create(RevokeInvitationRequestSchema)` to create a new message.
  */
 export const RevokeInvitationRequestSchema: GenMessage<RevokeInvitationRequest, {jsonType: RevokeInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 4);
+  messageDesc(file_dashboard_v1_members, 6);
 
 /**
  * @generated from message dashboard.v1.RevokeInvitationResponse
@@ -223,7 +297,7 @@ export type RevokeInvitationResponseJson = {
  * Use `create(RevokeInvitationResponseSchema)` to create a new message.
  */
 export const RevokeInvitationResponseSchema: GenMessage<RevokeInvitationResponse, {jsonType: RevokeInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 5);
+  messageDesc(file_dashboard_v1_members, 7);
 
 /**
  * @generated from message dashboard.v1.ChangeMemberRoleRequest
@@ -270,7 +344,7 @@ export type ChangeMemberRoleRequestJson = {
  * Use `create(ChangeMemberRoleRequestSchema)` to create a new message.
  */
 export const ChangeMemberRoleRequestSchema: GenMessage<ChangeMemberRoleRequest, {jsonType: ChangeMemberRoleRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 6);
+  messageDesc(file_dashboard_v1_members, 8);
 
 /**
  * @generated from message dashboard.v1.ChangeMemberRoleResponse
@@ -289,7 +363,7 @@ export type ChangeMemberRoleResponseJson = {
  * Use `create(ChangeMemberRoleResponseSchema)` to create a new message.
  */
 export const ChangeMemberRoleResponseSchema: GenMessage<ChangeMemberRoleResponse, {jsonType: ChangeMemberRoleResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 7);
+  messageDesc(file_dashboard_v1_members, 9);
 
 /**
  * @generated from message dashboard.v1.RemoveMemberRequest
@@ -326,7 +400,7 @@ export type RemoveMemberRequestJson = {
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest, {jsonType: RemoveMemberRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 8);
+  messageDesc(file_dashboard_v1_members, 10);
 
 /**
  * @generated from message dashboard.v1.RemoveMemberResponse
@@ -345,7 +419,7 @@ export type RemoveMemberResponseJson = {
  * Use `create(RemoveMemberResponseSchema)` to create a new message.
  */
 export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse, {jsonType: RemoveMemberResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 9);
+  messageDesc(file_dashboard_v1_members, 11);
 
 /**
  * @generated from message dashboard.v1.Member
@@ -422,7 +496,7 @@ export type MemberJson = {
  * Use `create(MemberSchema)` to create a new message.
  */
 export const MemberSchema: GenMessage<Member, {jsonType: MemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 10);
+  messageDesc(file_dashboard_v1_members, 12);
 
 /**
  * @generated from message dashboard.v1.Invitation
@@ -499,7 +573,7 @@ export type InvitationJson = {
  * Use `create(InvitationSchema)` to create a new message.
  */
 export const InvitationSchema: GenMessage<Invitation, {jsonType: InvitationJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 11);
+  messageDesc(file_dashboard_v1_members, 13);
 
 /**
  * A merchant's team: it works in both environments.
@@ -518,7 +592,7 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Invites an address; the link is shown this once.
+   * Invites an address. The link is mailed to it and told to nobody else: whoever has it may become that member.
    *
    * @generated from rpc dashboard.v1.MemberService.InviteMember
    */
@@ -526,6 +600,16 @@ export const MemberService: GenService<{
     methodKind: "unary";
     input: typeof InviteMemberRequestSchema;
     output: typeof InviteMemberResponseSchema;
+  },
+  /**
+   * The same for an operator, who passes the link on: for an installation without a mail server.
+   *
+   * @generated from rpc dashboard.v1.MemberService.MakeInvitationLink
+   */
+  makeInvitationLink: {
+    methodKind: "unary";
+    input: typeof MakeInvitationLinkRequestSchema;
+    output: typeof MakeInvitationLinkResponseSchema;
   },
   /**
    * Takes an invitation back that nobody has accepted.

@@ -5,6 +5,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { MemberService } from "../../../gen/dashboard/v1/members_pb.ts";
 import { SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import type { Secret } from "../../platform/secrets.ts";
 import { type DashboardFixture, memberPassword } from "../dashboard-fixture.ts";
 
 /** The service's code of a refusal; a call that is not refused fails the test. */
@@ -30,8 +31,16 @@ export class Pages {
     return createClient(SignInService, this.#transport(cookie));
   }
 
-  members(cookie?: string): Client<typeof MemberService> {
-    return createClient(MemberService, this.#transport(cookie));
+  members(cookie?: string, operator?: Secret): Client<typeof MemberService> {
+    return createClient(MemberService, this.#transport(cookie, operator));
+  }
+
+  /** What the newest mail to an address leads to, as the link's token. */
+  tokenMailedTo(email: string): string {
+    const mail = this.#fixture().mailbox.mails.findLast(({ to }) => to.includes(email));
+    const token = /^https:\/\/dashboard\.example\.com\/\w[\w-]*#([\w-]{43})$/m.exec(mail?.text ?? "")?.[1];
+    if (token === undefined) throw new Error(`no link was mailed to ${email}`);
+    return token;
   }
 
   /** A call of any method. */
@@ -59,13 +68,14 @@ export class Pages {
     );
   }
 
-  #transport(cookie = "") {
+  #transport(cookie = "", operator?: Secret) {
     return createConnectTransport({
       baseUrl: `http://${this.#fixture().address}`,
       httpVersion: "2",
       interceptors: [
         (next) => (request) => {
           if (cookie !== "") request.header.set("cookie", cookie);
+          if (operator) request.header.set("authorization", `Bearer ${operator.expose()}`);
           request.header.set("user-agent", "Test Browser");
           return next(request);
         },

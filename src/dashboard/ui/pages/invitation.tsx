@@ -26,7 +26,8 @@ export function InvitationPage() {
 }
 
 function AcceptForm({ token, invitation }: { token: string; invitation: GetInvitationResponse }) {
-  const { email, merchantName, role, hasMember } = invitation;
+  const { email, merchantName, role } = invitation;
+  const [hasAccount, setHasAccount] = useState(false);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const accept = useMutation(SignInService.method.acceptInvitation);
@@ -54,20 +55,25 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
       >
         <Refusal error={accept.error} />
         <Username email={email} />
-        {!hasMember && <Field label="Your name" name="name" autoComplete="name" maxLength={100} isRequired autoFocus />}
-        {hasMember ? (
+        <label className="row">
+          <input type="checkbox" checked={hasAccount} onChange={(event) => setHasAccount(event.target.checked)} />I have
+          an account already
+        </label>
+        {!hasAccount && <Field label="Your name" name="name" autoComplete="name" maxLength={100} isRequired />}
+        {hasAccount ? (
           <Field
             label="Your password"
             name="password"
             type="password"
             autoComplete="current-password"
+            key="own"
             isRequired
-            autoFocus
           />
         ) : (
           <Field
             label="Choose a password"
             hint="12 characters or more. A few words that belong to nothing else are good."
+            key="new"
             name="password"
             type="password"
             autoComplete="new-password"

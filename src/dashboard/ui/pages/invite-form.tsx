@@ -9,10 +9,9 @@ import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { ShownSecret } from "../parts/secret.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 
-/** The form, and then the link to pass on. */
+/** The form. The link goes to the address by mail. */
 export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
@@ -31,7 +30,9 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
       <h2 id="invite">Invite somebody</h2>
       <Refusal error={invite.error} />
       {invite.data && (
-        <ShownSecret label={`Send this link to ${invite.data.invitation?.email}`} secret={invite.data.link} />
+        <p className="banner" data-tone="good" role="status">
+          A link is on its way to {invite.data.invitation?.email}. Nobody else sees it.
+        </p>
       )}
       <Form
         className="form"
@@ -53,7 +54,7 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
         </div>
         <div>
           <Button kind="main" type="submit" isPending={invite.isPending}>
-            Make an invitation
+            Send an invitation
           </Button>
         </div>
       </Form>
