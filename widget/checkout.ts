@@ -1,45 +1,9 @@
 /** One payment in the browser, from the click to its one outcome. Knows no DOM, no network library and no vault. */
 
+import type { ApiAnswer, CardAnswer, CheckoutView, SessionApi, WidgetError } from "./answers.ts";
+
 /** `idle` takes a click; `done` never changes again. */
 export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "done";
-
-/** A session as the service shows it to its customer. */
-export type CheckoutView = {
-  readonly status: "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
-  readonly processing: boolean;
-  /** With its currency, as its customer reads it. */
-  readonly amount: string;
-  readonly merchantName: string;
-  /** Networks that the shop takes; empty where the service cannot tell. */
-  readonly cardBrands: readonly string[];
-  /** The only origin that the card may be sent to. */
-  readonly vaultOrigin: string;
-  readonly success: { readonly capturedVia: string; readonly failoverUsed: boolean } | undefined;
-  readonly declineCode: string | undefined;
-  /** How long it can still be submitted; undefined once it was, or has ended. */
-  readonly leftMs: number | undefined;
-};
-
-/** What went wrong for the integrator; a decline is an outcome and never one of these. */
-export type WidgetError = { readonly code: string; readonly message: string };
-
-/** The service answered, said no to the request itself, asked to come later, or gave no answer that says anything. */
-export type ApiAnswer =
-  | { readonly kind: "checkout"; readonly checkout: CheckoutView }
-  | { readonly kind: "refused"; readonly error: WidgetError }
-  | { readonly kind: "later"; readonly waitMs: number }
-  | { readonly kind: "unreachable" };
-
-/** What the state machine asks of the service. The promises never reject. */
-export type SessionApi = {
-  getCheckout(): Promise<ApiAnswer>;
-  submitPayment(vaultToken: string): Promise<ApiAnswer>;
-};
-
-/** What the vault made of the card. */
-export type CardAnswer =
-  | { readonly kind: "token"; readonly token: string }
-  | { readonly kind: "refused"; readonly error: WidgetError };
 
 /** How a submit ended. Only the first three are final; after the others the customer may submit again. */
 export type CheckoutResult =
@@ -124,7 +88,9 @@ export class Checkout {
   #state: CheckoutState = "idle";
   #looking: Promise<ApiAnswer> | undefined;
   #running: Promise<CheckoutResult> | undefined;
-  #pendingTold = false;
+  #pending: "early" | "due" | "told" = "early";
+  /** The last look said that what was submitted has not arrived. */
+  #untouched = false;
 
   constructor(parts: CheckoutParts) {
     this.#parts = parts;
@@ -192,22 +158,27 @@ export class Checkout {
 
   /**
    * A submit without an answer may have been taken up, so the session's status decides: taken up is followed,
-   * untouched is submitted again with the same token, which the service joins to a submission it already has.
+   * untouched is submitted again with the same token, which the service joins to a submission it already has. What is
+   * untouched past the budget has failed: nobody is told to wait for a payment that is not there.
    */
   async #submitUntilTakenUp(vaultToken: string): Promise<CheckoutResult> {
-    const giveUpAt = this.#parts.clock.now() + giveUpAfterMs;
-    for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
+    const startedAt = this.#parts.clock.now();
+    const isWithin = (limitMs: number) => this.#parts.clock.now() < startedAt + limitMs;
+    for (let tries = 0; isWithin(giveUpAfterMs); tries++) {
       const submitted = await this.#parts.api.submitPayment(vaultToken);
-      const isKnown = submitted.kind === "checkout" || submitted.kind === "later";
-      const known = isKnown ? submitted : await this.#parts.api.getCheckout();
+      const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
+      this.#untouched = false;
       if (known.kind === "checkout") {
         this.#parts.onView(known.checkout);
-        if (isTakenUp(known.checkout)) return this.#poll(known.checkout, giveUpAt);
+        if (isTakenUp(known.checkout)) return this.#poll(known.checkout, startedAt + giveUpAfterMs);
+        this.#untouched = true;
       }
       const isCertain = known.kind === "checkout" || known.kind === "refused";
       if (submitted.kind === "refused" && isCertain) return this.#failed(submitted);
-      await this.#pauseAfter(known, tries);
+      if (this.#untouched && !isWithin(pendingAfterMs)) return { kind: "failed", error: unreachable };
+      this.#tellPending();
+      await this.#pauseAfter(submitted.kind === "later" && known.kind !== "later" ? submitted : known, tries);
     }
     return { kind: "pending" };
   }
@@ -221,6 +192,8 @@ export class Checkout {
   }
 
   async #poll(first: CheckoutView, giveUpAt: number): Promise<CheckoutResult> {
+    this.#untouched = false;
+    this.#tellPending();
     let view = first;
     let answer: ApiAnswer = { kind: "checkout", checkout: first };
     for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
@@ -238,16 +211,23 @@ export class Checkout {
   /** Calls onPending, once for the session, when `work` outlives the service's budget. */
   async #tellWhenPending(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
     const finished = new AbortController();
+    if (this.#pending === "due") this.#pending = "early";
     void this.#parts.clock.wait(pendingAfterMs, finished.signal).then(() => {
-      if (finished.signal.aborted || this.#pendingTold) return;
-      this.#pendingTold = true;
-      this.#parts.onPending();
+      if (finished.signal.aborted || this.#pending === "told") return;
+      this.#pending = "due";
+      this.#tellPending();
     });
     try {
       return await work();
     } finally {
       finished.abort();
     }
+  }
+
+  #tellPending(): void {
+    if (this.#pending !== "due" || this.#untouched) return;
+    this.#pending = "told";
+    this.#parts.onPending();
   }
 
   /** Mount and an early click share one look; a failed run forgets it. */

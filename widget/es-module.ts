@@ -2,7 +2,8 @@
 
 import { createMount, type Mount } from "./mount.ts";
 
-export type { CheckoutResult, WidgetError } from "./checkout.ts";
+export type { WidgetError } from "./answers.ts";
+export type { CheckoutResult } from "./checkout.ts";
 export type { Mount, MountedWidget } from "./mount.ts";
 export type { Appearance, MountOptions, SessionOptions, VaultConfiguration } from "./options.ts";
 

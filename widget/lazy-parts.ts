@@ -1,13 +1,14 @@
 /** What the widget loads after its first paint. The script tag and the ES module find these files in different ways. */
 
-import type { ApiAnswer, SessionApi } from "./checkout.ts";
+import type { ApiAnswer, SessionApi } from "./answers.ts";
 import type { Translation } from "./locale.ts";
-import type { connectSession, SessionAccess } from "./session-api.ts";
+import { texts as english } from "./locales/en.ts";
+import type { SessionAccess } from "./session-api.ts";
 import type { Texts } from "./texts.ts";
 
 /** How the parts that come later are fetched. */
 export type LazyParts = {
-  loadSessionApi(): Promise<{ connectSession: typeof connectSession }>;
+  loadSessionApi(): Promise<typeof import("./session-api.ts")>;
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
 };
 
@@ -19,7 +20,10 @@ export function lateSessionApi(parts: LazyParts, access: SessionAccess): Session
     loading ??= painted
       .then(() => parts.loadSessionApi())
       .then(
-        (chunk) => chunk.connectSession(access),
+        (chunk) => {
+          Object.assign(english.declines, chunk.englishDeclines);
+          return chunk.connectSession(access);
+        },
         () => {
           loading = undefined;
           return undefined;

@@ -1,6 +1,6 @@
 /** The public options of Switchyard.mount and what is wrong with them, found before anything is sent. */
 
-import type { WidgetError } from "./checkout.ts";
+import type { WidgetError } from "./answers.ts";
 
 /** The vault object of the create answer. Pass it as it came: its members depend on the vault mode. */
 export type VaultConfiguration = { readonly [member: string]: unknown };

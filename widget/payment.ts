@@ -1,15 +1,8 @@
 /** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
+import type { CardAnswer, CheckoutView, WidgetError } from "./answers.ts";
 import { messageFor, tell, tellResult } from "./callbacks.ts";
-import {
-  type CardAnswer,
-  Checkout,
-  type CheckoutResult,
-  type CheckoutState,
-  type CheckoutView,
-  unreachable,
-  type WidgetError,
-} from "./checkout.ts";
+import { Checkout, type CheckoutResult, type CheckoutState, unreachable } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";

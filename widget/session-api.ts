@@ -8,7 +8,9 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
-import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./checkout.ts";
+import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./answers.ts";
+
+export { englishDeclines } from "./locales/en-declines.ts";
 
 /** The session, and what proves that this page may pay it. */
 export type SessionAccess = {

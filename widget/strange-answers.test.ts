@@ -2,7 +2,8 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
-import { type CardAnswer, Checkout, type CheckoutResult, type CheckoutView } from "./checkout.ts";
+import type { CardAnswer, CheckoutView } from "./answers.ts";
+import { Checkout, type CheckoutResult } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
 
 const vaultOrigin = "https://vault.example";

@@ -2,9 +2,12 @@ import { describe, expect, it } from "vitest";
 import { declineCodes } from "../src/gateways/declines.ts";
 import { messageFor } from "./callbacks.ts";
 import { isRightToLeft, translationFor, translations } from "./locale.ts";
-import { texts as english } from "./locales/en.ts";
+import { texts as firstEnglish } from "./locales/en.ts";
+import { englishDeclines } from "./locales/en-declines.ts";
 import { declineText, type Texts } from "./texts.ts";
 
+// As it is from the first answer of the service on.
+const english: Texts = { ...firstEnglish, declines: { ...firstEnglish.declines, ...englishDeclines } };
 const all = await Promise.all(
   translations.map(async (locale) => [locale, (await import(`./locales/${locale}.ts`)).texts as Texts] as const),
 );

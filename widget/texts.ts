@@ -14,7 +14,7 @@ export type Texts = {
   readonly formUnavailable: string;
   readonly notAccepted: string;
   /** By public decline code. A code without a text is shown as card_declined. */
-  readonly declines: { readonly card_declined: string; readonly [code: string]: string };
+  readonly declines: { readonly card_declined: string; [code: string]: string };
 };
 
 /** PURE. The words for a decline. */
