@@ -130,6 +130,8 @@ export const RoutingRuleEntity = defineEntity({
     connectionIds: p.array<string>().columnType("uuid[]"),
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
     createdAt: p.datetime(),
+    setBy: p.text().nullable(),
+    restoredFrom: p.integer().nullable(),
   },
 });
 

@@ -51,6 +51,11 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
 
+/** Whether a trail's sentence is about a card that could be given to no gateway, which says nothing of the gateway. */
+export function isAboutNoCard(because: string): boolean {
+  return Object.values(noCardInWords).some((words) => because.startsWith(capitalized(words)));
+}
+
 /** The next connection of the plan, unless a stop, a missing card, the rule, the plan's end or the budget forbids it: in this order. */
 export function decideNext(
   failure: Failure,

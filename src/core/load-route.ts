@@ -1,5 +1,7 @@
 /** Reads what a payment can be routed over: the merchant's newest rule with its connections. */
+import type { Amount } from "../gateways/amounts.ts";
 import { whyNotForwardable } from "../gateways/card-vault.ts";
+import type { Connection } from "../gateways/connections.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import type { FailoverSwitch } from "./entities.ts";
@@ -35,19 +37,32 @@ export async function loadRoute(
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
   const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused }): Candidate => {
-    const connector = core.connectorOf(gateway);
-    return {
-      connectionId,
-      gateway,
-      credentialVersion: credentialVersion ?? undefined,
-      paused,
-      failing: core.circuitBreaker.isFailing(connectionId, core.entropy.now()),
-      notPayable: connector
-        ? (whyNotForwardable(core.vault.forwarding, connector) ?? connector.whyNotPayable(payment))
-        : `This installation has no connector for ${gateway}.`,
-    };
+    const failing = core.circuitBreaker.isFailing(connectionId, core.entropy.now());
+    return { ...candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment), failing };
   });
   return { version: first.version, failoverOn: first.failoverOn, candidates };
+}
+
+/** What tells whether a gateway can be given a payment. */
+export type RouteParts = Pick<Core, "connectorOf"> & { readonly vault: Pick<Core["vault"], "forwarding"> };
+
+/** A connection as a plan for this payment sees it; what a circuit breaker says of it is not in it. */
+export function candidateOf(
+  { connectorOf, vault }: RouteParts,
+  { id, gateway, credentialVersion, paused }: Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused">,
+  payment: Amount,
+): Candidate {
+  const connector = connectorOf(gateway);
+  return {
+    connectionId: id,
+    gateway,
+    credentialVersion: credentialVersion ?? undefined,
+    paused,
+    failing: false,
+    notPayable: connector
+      ? (whyNotForwardable(vault.forwarding, connector) ?? connector.whyNotPayable(payment))
+      : `This installation has no connector for ${gateway}.`,
+  };
 }
 
 const selectRule: Statement = {

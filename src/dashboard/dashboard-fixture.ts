@@ -56,7 +56,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   };
   const mailbox = await Mailbox.start();
   const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
-  const server = await serve({
+  const server = await serveDashboard({
     environments: { test: { name: "test", core, database, endpoints: bed.context } },
     accounts,
     entropy: systemEntropy,
@@ -148,7 +148,8 @@ function openers(database: Database, merchantId: string) {
   };
 }
 
-async function serve(parts: DashboardParts) {
+/** Serves the rpcs on a free port. */
+export async function serveDashboard(parts: DashboardParts) {
   const server = createServer(
     connectNodeAdapter({
       routes: createDashboardRoutes(parts),

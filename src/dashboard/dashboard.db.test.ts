@@ -114,6 +114,13 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     ListGatewayConnections: () => scope,
     SetRoutingRule: () => ({ ...scope, connectionIds: [ids.connectionId], failoverOn: ["TIMEOUT"] }),
     GetRoutingRule: () => scope,
+    ListRoutingRuleVersions: () => scope,
+    RestoreRoutingRule: async () => {
+      await call(methodNamed("SetRoutingRule"), { ...scope, connectionIds: [ids.connectionId] }, operator);
+      return { ...scope, version: 1 };
+    },
+    TestRoute: () => ({ ...scope, amountMinor: 4900, currency: "EUR" }),
+    WhatIf: () => ({ ...scope, draft: { connectionIds: [ids.connectionId] } }),
     AddWebhookEndpoint: () => ({ ...scope, url: receiver.url }),
     VerifyWebhookEndpoint: () => ({ ...scope, endpointId: ids.endpointId }),
     ListWebhookEndpoints: () => scope,

@@ -56,7 +56,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(MerchantService, createMerchantService(parts), guarded);
     router.service(ApiKeyService, createApiKeyService(parts), guarded);
     router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
-    router.service(RoutingRuleService, createRoutingRuleService(), guarded);
+    router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookNoticeService, createWebhookNoticeService(parts), guarded);

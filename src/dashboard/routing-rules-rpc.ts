@@ -1,47 +1,115 @@
-/** A merchant's routing rule: proto ↔ core. */
+/** A merchant's routing rule and its versions: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  RoutingRule_FailoverSwitch as FailoverMessage,
   GetRoutingRuleResponseSchema,
+  ListRoutingRuleVersionsResponseSchema,
+  RestoreRoutingRuleResponseSchema,
   type RoutingRuleService,
   SetRoutingRuleResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import type { FailoverSwitch, RoutingRule } from "../core/entities.ts";
-import { findRoutingRule, recordRoutingRule } from "../core/routing-rules.ts";
+import type { RoutingRule } from "../core/entities.ts";
+import { findRoutingRule, listRoutingRules, type RuleContent, recordRoutingRule } from "../core/routing-rules.ts";
+import { describeRuleChanges } from "../core/rule-changes.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { loadPage } from "./paging.ts";
+import { connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
+import { createRouteTests } from "./routing-tests-rpc.ts";
+import { type ScopedVisit, scopedVisitOf } from "./visit.ts";
 
-const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+type VersionParts = Pick<DashboardParts, "entropy">;
 
-/** The rpcs that show and replace a merchant's routing rule. */
-export function createRoutingRuleService(): ServiceImpl<typeof RoutingRuleService> {
+/** The rpcs that show, replace, restore and try a merchant's routing rule. */
+export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {
-      const { merchantId, visit, change } = scopedVisitOf(context);
-      const failoverOn = switches.filter((name) => request.failoverOn.includes(FailoverMessage[name]));
-      const rule = await change(async (tx) => {
-        const connectionIds = await requireVerified(tx, { merchantId, connectionIds: request.connectionIds });
-        const before = await findRoutingRule(tx, merchantId);
-        await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn });
-        const after = await findRoutingRule(tx, merchantId);
-        const subject = `${encodeId("mer", merchantId)}/routing-rule`;
-        await visit.audit(tx, { subject, before: before && show(before), after: show(after!) });
-        return after!;
-      });
-      return create(SetRoutingRuleResponseSchema, { routingRule: toMessage(rule) });
+      const routingRule = await setRule(scopedVisitOf(context), request.expectedVersion, () => ({
+        connectionIds: request.connectionIds,
+        failoverOn: failoverOf(request.failoverOn),
+      }));
+      return create(SetRoutingRuleResponseSchema, { routingRule });
     },
 
     async getRoutingRule(_request, context) {
       const { merchantId, environment } = scopedVisitOf(context);
       const rule = await findRoutingRule(environment.database, merchantId);
-      return create(GetRoutingRuleResponseSchema, rule === undefined ? {} : { routingRule: toMessage(rule) });
+      return create(GetRoutingRuleResponseSchema, rule === undefined ? {} : { routingRule: ruleMessage(rule) });
     },
+
+    async listRoutingRuleVersions(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const { database, core } = environment;
+      const list = { list: [merchantId, "routing-rule-versions"], key: core.pageTokenKey, now: parts.entropy.now() };
+      let oldest: RoutingRule | undefined;
+      const { rows, nextPageToken } = await loadPage(request, list, async ({ after, count }) => {
+        const newest = after === undefined ? undefined : Number(after) - 1;
+        const rules = await listRoutingRules(database, { merchantId, newest, count });
+        oldest = rules.at(count - 1);
+        return rules.map((rule) => ({ ...rule, id: String(rule.version) }));
+      });
+      const nameOf = nameIn(await listConnections(database, merchantId));
+      const versions = rows.map((rule, index) => ({
+        routingRule: ruleMessage(rule),
+        changes: describeRuleChanges(rows[index + 1] ?? oldest, rule, nameOf),
+      }));
+      return create(ListRoutingRuleVersionsResponseSchema, { versions, nextPageToken });
+    },
+
+    async restoreRoutingRule({ version, expectedVersion }, context) {
+      const routingRule = await setRule(scopedVisitOf(context), expectedVersion, async (tx, merchantId) => {
+        const [rule] = await listRoutingRules(tx, { merchantId, newest: version, count: 1 });
+        if (rule?.version !== version) throw new DomainError("not_found", "The rule has no such version.");
+        const newest = await findRoutingRule(tx, merchantId);
+        if (newest?.version === version) throw new DomainError("state_conflict", "This version is the one in use.");
+        const { connectionIds, failoverOn } = showRule(rule);
+        return { connectionIds, failoverOn, restoredFrom: version };
+      });
+      return create(RestoreRoutingRuleResponseSchema, { routingRule });
+    },
+
+    ...createRouteTests(parts),
   };
+}
+
+type NewRule = RuleContent & { readonly restoredFrom?: number };
+
+/** Records what `wanted` says as the newest version, unless somebody else has set one since `expected`. */
+async function setRule(
+  { merchantId, visit, change }: ScopedVisit,
+  expected: number | undefined,
+  wanted: (tx: Tx, merchantId: string) => NewRule | Promise<NewRule>,
+) {
+  const rule = await change(async (tx) => {
+    const before = await findRoutingRule(tx, merchantId);
+    requireVersion(before, expected);
+    const { restoredFrom, connectionIds: named, failoverOn } = await wanted(tx, merchantId);
+    const connectionIds = await requireVerified(tx, { merchantId, connectionIds: named });
+    const origin = restoredFrom === undefined ? {} : { restoredFrom };
+    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, setBy: visit.actor, ...origin });
+    const after = await findRoutingRule(tx, merchantId);
+    const subject = `${encodeId("mer", merchantId)}/routing-rule`;
+    await visit.audit(tx, {
+      subject,
+      before: before && showRule(before),
+      after: { ...showRule(after!), ...origin },
+    });
+    return after!;
+  });
+  return ruleMessage(rule);
+}
+
+function requireVersion(before: RoutingRule | undefined, expected: number | undefined): void {
+  if (expected === undefined || expected === (before?.version ?? 0)) return;
+  if (before === undefined) throw new DomainError("state_conflict", "There is no rule yet to be changed.");
+  const by = before.setBy === null || before.setBy === undefined ? "" : ` by ${before.setBy}`;
+  throw new DomainError(
+    "state_conflict",
+    `Version ${before.version} was set${by} at ${before.createdAt.toISOString()}, and yours was made from version ${expected}. Look at what changed, then decide.`,
+  );
 }
 
 async function requireVerified(
@@ -50,26 +118,10 @@ async function requireVerified(
 ): Promise<string[]> {
   const connections = await listConnections(tx, merchantId);
   return connectionIds.map((publicId) => {
-    const connection = connections.find(({ id }) => id === decodeId("gc", publicId));
-    if (connection !== undefined && connection.credentialVersion !== null) return connection.id;
-    throw new DomainError(
-      "invalid_field",
-      connection === undefined
-        ? "One of the gateway connections does not exist."
-        : `The connection to ${connection.gateway} (${connection.account}) was not verified yet.`,
-      { field: "connectionIds" },
-    );
+    const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId);
+    if (credentialVersion !== null) return id;
+    throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) was not verified yet.`, {
+      field: "connectionIds",
+    });
   });
-}
-
-function show({ version, connectionIds, failoverOn }: RoutingRule) {
-  return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn };
-}
-
-function toMessage(rule: RoutingRule) {
-  return {
-    ...show(rule),
-    failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
-    createdAt: timestampFromDate(rule.createdAt),
-  };
 }

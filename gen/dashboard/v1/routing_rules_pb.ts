@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/routing_rules.proto.
  */
 export const file_dashboard_v1_routing_rules: GenFile = /*@__PURE__*/
-  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIukBChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAAiSQoWU2V0Um91dGluZ1J1bGVSZXNwb25zZRIvCgxyb3V0aW5nX3J1bGUYASABKAsyGS5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUicQoVR2V0Um91dGluZ1J1bGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIl8KFkdldFJvdXRpbmdSdWxlUmVzcG9uc2USNAoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlSACIAQFCDwoNX3JvdXRpbmdfcnVsZSKKAgoLUm91dGluZ1J1bGUSDwoHdmVyc2lvbhgBIAEoBRIWCg5jb25uZWN0aW9uX2lkcxgCIAMoCRI9CgtmYWlsb3Zlcl9vbhgDIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaBIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJjCg5GYWlsb3ZlclN3aXRjaBIfChtGQUlMT1ZFUl9TV0lUQ0hfVU5TUEVDSUZJRUQQABIQCgxIQVJEX0RFQ0xJTkUQARILCgdUSU1FT1VUEAISEQoNR0FURVdBWV9FUlJPUhADMt0BChJSb3V0aW5nUnVsZVNlcnZpY2USYQoOU2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISZAoOR2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiBkYXNoYm9hcmQvdjEvcm91dGluZ19ydWxlcy5wcm90bxIMZGFzaGJvYXJkLnYxIqYCChVTZXRSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESJAoOY29ubmVjdGlvbl9pZHMYAyADKAlCDLpICZIBBggBEBQYARJQCgtmYWlsb3Zlcl9vbhgEIAMoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5GYWlsb3ZlclN3aXRjaEIRukgOkgELGAEiB4IBBBABIAASJgoQZXhwZWN0ZWRfdmVyc2lvbhgFIAEoBUIHukgEGgIoAEgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIkkKFlNldFJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlInEKFUdldFJvdXRpbmdSdWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJfChZHZXRSb3V0aW5nUnVsZVJlc3BvbnNlEjQKDHJvdXRpbmdfcnVsZRgBIAEoCzIZLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZUgAiAEBQg8KDV9yb3V0aW5nX3J1bGUi2AIKC1JvdXRpbmdSdWxlEg8KB3ZlcnNpb24YASABKAUSFgoOY29ubmVjdGlvbl9pZHMYAiADKAkSPQoLZmFpbG92ZXJfb24YAyADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2gSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoGc2V0X2J5GAUgASgJSACIAQESGgoNcmVzdG9yZWRfZnJvbRgGIAEoBUgBiAEBImMKDkZhaWxvdmVyU3dpdGNoEh8KG0ZBSUxPVkVSX1NXSVRDSF9VTlNQRUNJRklFRBAAEhAKDEhBUkRfREVDTElORRABEgsKB1RJTUVPVVQQAhIRCg1HQVRFV0FZX0VSUk9SEANCCQoHX3NldF9ieUIQCg5fcmVzdG9yZWRfZnJvbSKKAQoQUm91dGluZ1J1bGVEcmFmdBIkCg5jb25uZWN0aW9uX2lkcxgBIAMoCUIMukgJkgEGCAEQFBgBElAKC2ZhaWxvdmVyX29uGAIgAygOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkZhaWxvdmVyU3dpdGNoQhG6SA6SAQsYASIHggEEEAEgACJWChJSb3V0aW5nUnVsZVZlcnNpb24SLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlEg8KB2NoYW5nZXMYAiADKAkivwEKHkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgAiAEBEhIKCnBhZ2VfdG9rZW4YBCABKAlCDAoKX3BhZ2Vfc2l6ZSJuCh9MaXN0Um91dGluZ1J1bGVWZXJzaW9uc1Jlc3BvbnNlEjIKCHZlcnNpb25zGAEgAygLMiAuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlVmVyc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkizwEKGVJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoHdmVyc2lvbhgDIAEoBUIKukgHyAEBGgIoARImChBleHBlY3RlZF92ZXJzaW9uGAQgASgFQge6SAQaAigASACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iTQoaUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2USLwoMcm91dGluZ19ydWxlGAEgASgLMhkuZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlIs0CChBUZXN0Um91dGVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjIKBWRyYWZ0GAMgASgLMh4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlRHJhZnRIAIgBARInCgxhbW91bnRfbWlub3IYBCABKANCEbpIDsgBASIJGP+flKWNHSgBEngKCGN1cnJlbmN5GAUgASgJQma6SGO6AV0KDWN1cnJlbmN5LmZvcm0SL211c3QgYmUgYW4gdXBwZXItY2FzZSBJU08gNDIxNyBjb2RlIHN1Y2ggYXMgRVVSGht0aGlzLm1hdGNoZXMocideW0EtWl17M30kJynIAQFCCAoGX2RyYWZ0IrgBChFUZXN0Um91dGVSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKBHBsYW4YAiADKAsyHC5kYXNoYm9hcmQudjEuUGxhbm5lZEdhdGV3YXkSLQoHc2tpcHBlZBgDIAMoCzIcLmRhc2hib2FyZC52MS5Ta2lwcGVkR2F0ZXdheRImCgVjYXNlcxgEIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZUNhc2USDwoHY2hhbmdlcxgFIAMoCSJKCg5QbGFubmVkR2F0ZXdheRIQCghwcmlvcml0eRgBIAEoBRIPCgdnYXRld2F5GAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkiSQoOU2tpcHBlZEdhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRIVCg1jb25uZWN0aW9uX2lkGAIgASgJEg8KB2JlY2F1c2UYAyABKAki9AIKCVJvdXRlQ2FzZRIuCgZhbnN3ZXIYASABKA4yHi5kYXNoYm9hcmQudjEuUm91dGVDYXNlLkFuc3dlchImCgVzdGVwcxgCIAMoCzIXLmRhc2hib2FyZC52MS5Sb3V0ZVN0ZXASDgoGc3RhdHVzGAMgASgJIv4BCgZBbnN3ZXISFgoSQU5TV0VSX1VOU1BFQ0lGSUVEEAASDAoIQVBQUk9WRUQQARIQCgxIQVJEX0RFQ0xJTkUQAhIQCgxTT0ZUX0RFQ0xJTkUQAxIJCgVGUkFVRBAEEg8KC1NDSEVNRV9SVUxFEAUSEwoPU0FNRV9DQVJEX0ZBSUxTEAYSGwoXQVVUSEVOVElDQVRJT05fUkVRVUlSRUQQBxIQCgxVTkNMQVNTSUZJRUQQCBILCgdUSU1FT1VUEAkSEQoNR0FURVdBWV9FUlJPUhAKEhMKD0NBUFRVUkVfUkVGVVNFRBALEhUKEVZBVUxUX1VOQVZBSUxBQkxFEAwiVAoJUm91dGVTdGVwEg8KB2dhdGV3YXkYASABKAkSFQoNY29ubmVjdGlvbl9pZBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDwoHYmVjYXVzZRgEIAEoCSLbAQoNV2hhdElmUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI1CgVkcmFmdBgDIAEoCzIeLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZURyYWZ0Qga6SAPIAQESHAoEZGF5cxgEIAEoBUIJukgGGgQYHygBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIHCgVfZGF5cyLMAQoOV2hhdElmUmVzcG9uc2USKgoGY291bnRzGAEgASgLMhouZGFzaGJvYXJkLnYxLldoYXRJZkNvdW50cxIvCghleGFtcGxlcxgCIAMoCzIdLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhcKD3Nlc3Npb25zX3NvX2ZhchgEIAEoBRIrCgdyZWFjaGVkGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLVAQoMV2hhdElmQ291bnRzEhAKCHBheW1lbnRzGAEgASgFEgwKBHNhbWUYAiABKAUSEwoLb3RoZXJfZmlyc3QYAyABKAUSFgoOZmV3ZXJfYXR0ZW1wdHMYBCABKAUSFQoNbW9yZV9hdHRlbXB0cxgFIAEoBRITCgtjYW5ub3Rfa25vdxgGIAEoBRIWCg5zdWNjZWVkZWRfdGhlbhgHIAEoBRIQCghzdWNjZWVkcxgIIAEoBRIMCgRsb3N0GAkgASgFEhQKDG5vdF9yb3V0YWJsZRgKIAEoBSKcAgoPUmVwbGF5ZWRQYXltZW50EhIKCnNlc3Npb25faWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc3RhdHVzX3RoZW4YAyABKAkSEgoKYXNrZWRfdGhlbhgEIAMoCRIVCg1hc2tlZF9pbnN0ZWFkGAUgAygJEi4KA2VuZBgGIAEoDjIhLmRhc2hib2FyZC52MS5SZXBsYXllZFBheW1lbnQuRW5kEg8KB2JlY2F1c2UYByABKAkiRAoDRW5kEhMKD0VORF9VTlNQRUNJRklFRBAAEgwKCFNVQ0NFRURTEAESCQoFRkFJTFMQAhIPCgtDQU5OT1RfS05PVxADMvIEChJSb3V0aW5nUnVsZVNlcnZpY2USYQoOU2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuU2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLlNldFJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISZAoOR2V0Um91dGluZ1J1bGUSIy5kYXNoYm9hcmQudjEuR2V0Um91dGluZ1J1bGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkdldFJvdXRpbmdSdWxlUmVzcG9uc2UiB5ACAai7GAESfwoXTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnMSLC5kYXNoYm9hcmQudjEuTGlzdFJvdXRpbmdSdWxlVmVyc2lvbnNSZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLkxpc3RSb3V0aW5nUnVsZVZlcnNpb25zUmVzcG9uc2UiB5ACAai7GAESbQoSUmVzdG9yZVJvdXRpbmdSdWxlEicuZGFzaGJvYXJkLnYxLlJlc3RvcmVSb3V0aW5nUnVsZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuUmVzdG9yZVJvdXRpbmdSdWxlUmVzcG9uc2UiBKi7GAISVQoJVGVzdFJvdXRlEh4uZGFzaGJvYXJkLnYxLlRlc3RSb3V0ZVJlcXVlc3QaHy5kYXNoYm9hcmQudjEuVGVzdFJvdXRlUmVzcG9uc2UiB5ACAai7GAESTAoGV2hhdElmEhsuZGFzaGJvYXJkLnYxLldoYXRJZlJlcXVlc3QaHC5kYXNoYm9hcmQudjEuV2hhdElmUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SetRoutingRuleRequest
@@ -45,6 +45,13 @@ export type SetRoutingRuleRequest = Message<"dashboard.v1.SetRoutingRuleRequest"
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 4;
    */
   failoverOn: RoutingRule_FailoverSwitch[];
+
+  /**
+   * The version that the change was made from, 0 when there was none. Not given, the change is made from any.
+   *
+   * @generated from field: optional int32 expected_version = 5;
+   */
+  expectedVersion?: number | undefined;
 };
 
 /**
@@ -74,6 +81,13 @@ export type SetRoutingRuleRequestJson = {
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 4;
    */
   failoverOn?: RoutingRule_FailoverSwitchJson[];
+
+  /**
+   * The version that the change was made from, 0 when there was none. Not given, the change is made from any.
+   *
+   * @generated from field: optional int32 expected_version = 5;
+   */
+  expectedVersion?: number;
 };
 
 /**
@@ -197,6 +211,20 @@ export type RoutingRule = Message<"dashboard.v1.RoutingRule"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Who set it, as the audit trail names them. Not there of the rule that an installation's set-up made.
+   *
+   * @generated from field: optional string set_by = 5;
+   */
+  setBy?: string | undefined;
+
+  /**
+   * The version that it says again.
+   *
+   * @generated from field: optional int32 restored_from = 6;
+   */
+  restoredFrom?: number | undefined;
 };
 
 /**
@@ -222,6 +250,20 @@ export type RoutingRuleJson = {
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: TimestampJson;
+
+  /**
+   * Who set it, as the audit trail names them. Not there of the rule that an installation's set-up made.
+   *
+   * @generated from field: optional string set_by = 5;
+   */
+  setBy?: string;
+
+  /**
+   * The version that it says again.
+   *
+   * @generated from field: optional int32 restored_from = 6;
+   */
+  restoredFrom?: number;
 };
 
 /**
@@ -275,6 +317,1187 @@ export const RoutingRule_FailoverSwitchSchema: GenEnum<RoutingRule_FailoverSwitc
   enumDesc(file_dashboard_v1_routing_rules, 4, 0);
 
 /**
+ * A rule that was not set, or not yet.
+ *
+ * @generated from message dashboard.v1.RoutingRuleDraft
+ */
+export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
+  /**
+   * By priority, the first one first.
+   *
+   * @generated from field: repeated string connection_ids = 1;
+   */
+  connectionIds: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 2;
+   */
+  failoverOn: RoutingRule_FailoverSwitch[];
+};
+
+/**
+ * A rule that was not set, or not yet.
+ *
+ * @generated from message dashboard.v1.RoutingRuleDraft
+ */
+export type RoutingRuleDraftJson = {
+  /**
+   * By priority, the first one first.
+   *
+   * @generated from field: repeated string connection_ids = 1;
+   */
+  connectionIds?: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 2;
+   */
+  failoverOn?: RoutingRule_FailoverSwitchJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.RoutingRuleDraft.
+ * Use `create(RoutingRuleDraftSchema)` to create a new message.
+ */
+export const RoutingRuleDraftSchema: GenMessage<RoutingRuleDraft, {jsonType: RoutingRuleDraftJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 5);
+
+/**
+ * @generated from message dashboard.v1.RoutingRuleVersion
+ */
+export type RoutingRuleVersion = Message<"dashboard.v1.RoutingRuleVersion"> & {
+  /**
+   * @generated from field: dashboard.v1.RoutingRule routing_rule = 1;
+   */
+  routingRule?: RoutingRule | undefined;
+
+  /**
+   * What is different from the version before, a sentence each.
+   *
+   * @generated from field: repeated string changes = 2;
+   */
+  changes: string[];
+};
+
+/**
+ * @generated from message dashboard.v1.RoutingRuleVersion
+ */
+export type RoutingRuleVersionJson = {
+  /**
+   * @generated from field: dashboard.v1.RoutingRule routing_rule = 1;
+   */
+  routingRule?: RoutingRuleJson;
+
+  /**
+   * What is different from the version before, a sentence each.
+   *
+   * @generated from field: repeated string changes = 2;
+   */
+  changes?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.RoutingRuleVersion.
+ * Use `create(RoutingRuleVersionSchema)` to create a new message.
+ */
+export const RoutingRuleVersionSchema: GenMessage<RoutingRuleVersion, {jsonType: RoutingRuleVersionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 6);
+
+/**
+ * @generated from message dashboard.v1.ListRoutingRuleVersionsRequest
+ */
+export type ListRoutingRuleVersionsRequest = Message<"dashboard.v1.ListRoutingRuleVersionsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * At most 100; 20 when not given.
+   *
+   * @generated from field: optional int32 page_size = 3;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ListRoutingRuleVersionsRequest
+ */
+export type ListRoutingRuleVersionsRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * At most 100; 20 when not given.
+   *
+   * @generated from field: optional int32 page_size = 3;
+   */
+  pageSize?: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ListRoutingRuleVersionsRequest.
+ * Use `create(ListRoutingRuleVersionsRequestSchema)` to create a new message.
+ */
+export const ListRoutingRuleVersionsRequestSchema: GenMessage<ListRoutingRuleVersionsRequest, {jsonType: ListRoutingRuleVersionsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 7);
+
+/**
+ * @generated from message dashboard.v1.ListRoutingRuleVersionsResponse
+ */
+export type ListRoutingRuleVersionsResponse = Message<"dashboard.v1.ListRoutingRuleVersionsResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.RoutingRuleVersion versions = 1;
+   */
+  versions: RoutingRuleVersion[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ListRoutingRuleVersionsResponse
+ */
+export type ListRoutingRuleVersionsResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.RoutingRuleVersion versions = 1;
+   */
+  versions?: RoutingRuleVersionJson[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ListRoutingRuleVersionsResponse.
+ * Use `create(ListRoutingRuleVersionsResponseSchema)` to create a new message.
+ */
+export const ListRoutingRuleVersionsResponseSchema: GenMessage<ListRoutingRuleVersionsResponse, {jsonType: ListRoutingRuleVersionsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 8);
+
+/**
+ * @generated from message dashboard.v1.RestoreRoutingRuleRequest
+ */
+export type RestoreRoutingRuleRequest = Message<"dashboard.v1.RestoreRoutingRuleRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The version to be said again.
+   *
+   * @generated from field: int32 version = 3;
+   */
+  version: number;
+
+  /**
+   * As of SetRoutingRule.
+   *
+   * @generated from field: optional int32 expected_version = 4;
+   */
+  expectedVersion?: number | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.RestoreRoutingRuleRequest
+ */
+export type RestoreRoutingRuleRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * The version to be said again.
+   *
+   * @generated from field: int32 version = 3;
+   */
+  version?: number;
+
+  /**
+   * As of SetRoutingRule.
+   *
+   * @generated from field: optional int32 expected_version = 4;
+   */
+  expectedVersion?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.RestoreRoutingRuleRequest.
+ * Use `create(RestoreRoutingRuleRequestSchema)` to create a new message.
+ */
+export const RestoreRoutingRuleRequestSchema: GenMessage<RestoreRoutingRuleRequest, {jsonType: RestoreRoutingRuleRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 9);
+
+/**
+ * @generated from message dashboard.v1.RestoreRoutingRuleResponse
+ */
+export type RestoreRoutingRuleResponse = Message<"dashboard.v1.RestoreRoutingRuleResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.RoutingRule routing_rule = 1;
+   */
+  routingRule?: RoutingRule | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.RestoreRoutingRuleResponse
+ */
+export type RestoreRoutingRuleResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.RoutingRule routing_rule = 1;
+   */
+  routingRule?: RoutingRuleJson;
+};
+
+/**
+ * Describes the message dashboard.v1.RestoreRoutingRuleResponse.
+ * Use `create(RestoreRoutingRuleResponseSchema)` to create a new message.
+ */
+export const RestoreRoutingRuleResponseSchema: GenMessage<RestoreRoutingRuleResponse, {jsonType: RestoreRoutingRuleResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 10);
+
+/**
+ * @generated from message dashboard.v1.TestRouteRequest
+ */
+export type TestRouteRequest = Message<"dashboard.v1.TestRouteRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The rule to be tested; the newest version when not given.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraft | undefined;
+
+  /**
+   * In minor units of the currency: 4900 is 49.00 where the currency has two decimals.
+   *
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+
+  /**
+   * ISO 4217 alpha-3 code, upper case.
+   *
+   * @generated from field: string currency = 5;
+   */
+  currency: string;
+};
+
+/**
+ * @generated from message dashboard.v1.TestRouteRequest
+ */
+export type TestRouteRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * The rule to be tested; the newest version when not given.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraftJson;
+
+  /**
+   * In minor units of the currency: 4900 is 49.00 where the currency has two decimals.
+   *
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor?: string;
+
+  /**
+   * ISO 4217 alpha-3 code, upper case.
+   *
+   * @generated from field: string currency = 5;
+   */
+  currency?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.TestRouteRequest.
+ * Use `create(TestRouteRequestSchema)` to create a new message.
+ */
+export const TestRouteRequestSchema: GenMessage<TestRouteRequest, {jsonType: TestRouteRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 11);
+
+/**
+ * @generated from message dashboard.v1.TestRouteResponse
+ */
+export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
+  /**
+   * Of the rule that was tested; a draft has the number that it would get.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * @generated from field: repeated dashboard.v1.PlannedGateway plan = 2;
+   */
+  plan: PlannedGateway[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.SkippedGateway skipped = 3;
+   */
+  skipped: SkippedGateway[];
+
+  /**
+   * What would follow, by how the gateways answer.
+   *
+   * @generated from field: repeated dashboard.v1.RouteCase cases = 4;
+   */
+  cases: RouteCase[];
+
+  /**
+   * What is different in the draft from the newest version, a sentence each.
+   *
+   * @generated from field: repeated string changes = 5;
+   */
+  changes: string[];
+};
+
+/**
+ * @generated from message dashboard.v1.TestRouteResponse
+ */
+export type TestRouteResponseJson = {
+  /**
+   * Of the rule that was tested; a draft has the number that it would get.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version?: number;
+
+  /**
+   * @generated from field: repeated dashboard.v1.PlannedGateway plan = 2;
+   */
+  plan?: PlannedGatewayJson[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.SkippedGateway skipped = 3;
+   */
+  skipped?: SkippedGatewayJson[];
+
+  /**
+   * What would follow, by how the gateways answer.
+   *
+   * @generated from field: repeated dashboard.v1.RouteCase cases = 4;
+   */
+  cases?: RouteCaseJson[];
+
+  /**
+   * What is different in the draft from the newest version, a sentence each.
+   *
+   * @generated from field: repeated string changes = 5;
+   */
+  changes?: string[];
+};
+
+/**
+ * Describes the message dashboard.v1.TestRouteResponse.
+ * Use `create(TestRouteResponseSchema)` to create a new message.
+ */
+export const TestRouteResponseSchema: GenMessage<TestRouteResponse, {jsonType: TestRouteResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 12);
+
+/**
+ * @generated from message dashboard.v1.PlannedGateway
+ */
+export type PlannedGateway = Message<"dashboard.v1.PlannedGateway"> & {
+  /**
+   * @generated from field: int32 priority = 1;
+   */
+  priority: number;
+
+  /**
+   * @generated from field: string gateway = 2;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.PlannedGateway
+ */
+export type PlannedGatewayJson = {
+  /**
+   * @generated from field: int32 priority = 1;
+   */
+  priority?: number;
+
+  /**
+   * @generated from field: string gateway = 2;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.PlannedGateway.
+ * Use `create(PlannedGatewaySchema)` to create a new message.
+ */
+export const PlannedGatewaySchema: GenMessage<PlannedGateway, {jsonType: PlannedGatewayJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 13);
+
+/**
+ * @generated from message dashboard.v1.SkippedGateway
+ */
+export type SkippedGateway = Message<"dashboard.v1.SkippedGateway"> & {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string connection_id = 2;
+   */
+  connectionId: string;
+
+  /**
+   * @generated from field: string because = 3;
+   */
+  because: string;
+};
+
+/**
+ * @generated from message dashboard.v1.SkippedGateway
+ */
+export type SkippedGatewayJson = {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string connection_id = 2;
+   */
+  connectionId?: string;
+
+  /**
+   * @generated from field: string because = 3;
+   */
+  because?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.SkippedGateway.
+ * Use `create(SkippedGatewaySchema)` to create a new message.
+ */
+export const SkippedGatewaySchema: GenMessage<SkippedGateway, {jsonType: SkippedGatewayJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 14);
+
+/**
+ * What follows when every gateway that is asked answers in one way.
+ *
+ * @generated from message dashboard.v1.RouteCase
+ */
+export type RouteCase = Message<"dashboard.v1.RouteCase"> & {
+  /**
+   * @generated from field: dashboard.v1.RouteCase.Answer answer = 1;
+   */
+  answer: RouteCase_Answer;
+
+  /**
+   * The gateways that are asked, in their order.
+   *
+   * @generated from field: repeated dashboard.v1.RouteStep steps = 2;
+   */
+  steps: RouteStep[];
+
+  /**
+   * SUCCEEDED, DECLINED or DEGRADED.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+};
+
+/**
+ * What follows when every gateway that is asked answers in one way.
+ *
+ * @generated from message dashboard.v1.RouteCase
+ */
+export type RouteCaseJson = {
+  /**
+   * @generated from field: dashboard.v1.RouteCase.Answer answer = 1;
+   */
+  answer?: RouteCase_AnswerJson;
+
+  /**
+   * The gateways that are asked, in their order.
+   *
+   * @generated from field: repeated dashboard.v1.RouteStep steps = 2;
+   */
+  steps?: RouteStepJson[];
+
+  /**
+   * SUCCEEDED, DECLINED or DEGRADED.
+   *
+   * @generated from field: string status = 3;
+   */
+  status?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RouteCase.
+ * Use `create(RouteCaseSchema)` to create a new message.
+ */
+export const RouteCaseSchema: GenMessage<RouteCase, {jsonType: RouteCaseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 15);
+
+/**
+ * @generated from enum dashboard.v1.RouteCase.Answer
+ */
+export const RouteCase_Answer = {
+  /**
+   * @generated from enum value: ANSWER_UNSPECIFIED = 0;
+   */
+  ANSWER_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: APPROVED = 1;
+   */
+  APPROVED: 1,
+
+  /**
+   * @generated from enum value: HARD_DECLINE = 2;
+   */
+  HARD_DECLINE: 2,
+
+  /**
+   * @generated from enum value: SOFT_DECLINE = 3;
+   */
+  SOFT_DECLINE: 3,
+
+  /**
+   * @generated from enum value: FRAUD = 4;
+   */
+  FRAUD: 4,
+
+  /**
+   * @generated from enum value: SCHEME_RULE = 5;
+   */
+  SCHEME_RULE: 5,
+
+  /**
+   * @generated from enum value: SAME_CARD_FAILS = 6;
+   */
+  SAME_CARD_FAILS: 6,
+
+  /**
+   * @generated from enum value: AUTHENTICATION_REQUIRED = 7;
+   */
+  AUTHENTICATION_REQUIRED: 7,
+
+  /**
+   * @generated from enum value: UNCLASSIFIED = 8;
+   */
+  UNCLASSIFIED: 8,
+
+  /**
+   * @generated from enum value: TIMEOUT = 9;
+   */
+  TIMEOUT: 9,
+
+  /**
+   * @generated from enum value: GATEWAY_ERROR = 10;
+   */
+  GATEWAY_ERROR: 10,
+
+  /**
+   * @generated from enum value: CAPTURE_REFUSED = 11;
+   */
+  CAPTURE_REFUSED: 11,
+
+  /**
+   * @generated from enum value: VAULT_UNAVAILABLE = 12;
+   */
+  VAULT_UNAVAILABLE: 12,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.RouteCase.Answer
+ */
+export type RouteCase_Answer = (typeof RouteCase_Answer)[keyof typeof RouteCase_Answer] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.RouteCase.Answer
+ */
+export type RouteCase_AnswerJson = "ANSWER_UNSPECIFIED" | "APPROVED" | "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "SCHEME_RULE" | "SAME_CARD_FAILS" | "AUTHENTICATION_REQUIRED" | "UNCLASSIFIED" | "TIMEOUT" | "GATEWAY_ERROR" | "CAPTURE_REFUSED" | "VAULT_UNAVAILABLE";
+
+/**
+ * Describes the enum dashboard.v1.RouteCase.Answer.
+ */
+export const RouteCase_AnswerSchema: GenEnum<RouteCase_Answer, RouteCase_AnswerJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_routing_rules, 15, 0);
+
+/**
+ * @generated from message dashboard.v1.RouteStep
+ */
+export type RouteStep = Message<"dashboard.v1.RouteStep"> & {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * @generated from field: string connection_id = 2;
+   */
+  connectionId: string;
+
+  /**
+   * capture, failover or stop.
+   *
+   * @generated from field: string action = 3;
+   */
+  action: string;
+
+  /**
+   * @generated from field: string because = 4;
+   */
+  because: string;
+};
+
+/**
+ * @generated from message dashboard.v1.RouteStep
+ */
+export type RouteStepJson = {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * @generated from field: string connection_id = 2;
+   */
+  connectionId?: string;
+
+  /**
+   * capture, failover or stop.
+   *
+   * @generated from field: string action = 3;
+   */
+  action?: string;
+
+  /**
+   * @generated from field: string because = 4;
+   */
+  because?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RouteStep.
+ * Use `create(RouteStepSchema)` to create a new message.
+ */
+export const RouteStepSchema: GenMessage<RouteStep, {jsonType: RouteStepJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 16);
+
+/**
+ * @generated from message dashboard.v1.WhatIfRequest
+ */
+export type WhatIfRequest = Message<"dashboard.v1.WhatIfRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraft | undefined;
+
+  /**
+   * How far back: 1 to 31; 7 when not given. The newest 10 000 sessions are looked at, no more.
+   *
+   * @generated from field: optional int32 days = 4;
+   */
+  days?: number | undefined;
+
+  /**
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * @generated from message dashboard.v1.WhatIfRequest
+ */
+export type WhatIfRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraftJson;
+
+  /**
+   * How far back: 1 to 31; 7 when not given. The newest 10 000 sessions are looked at, no more.
+   *
+   * @generated from field: optional int32 days = 4;
+   */
+  days?: number;
+
+  /**
+   * @generated from field: string page_token = 5;
+   */
+  pageToken?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.WhatIfRequest.
+ * Use `create(WhatIfRequestSchema)` to create a new message.
+ */
+export const WhatIfRequestSchema: GenMessage<WhatIfRequest, {jsonType: WhatIfRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 17);
+
+/**
+ * @generated from message dashboard.v1.WhatIfResponse
+ */
+export type WhatIfResponse = Message<"dashboard.v1.WhatIfResponse"> & {
+  /**
+   * Of this slice alone: add them up.
+   *
+   * @generated from field: dashboard.v1.WhatIfCounts counts = 1;
+   */
+  counts?: WhatIfCounts | undefined;
+
+  /**
+   * Payments of this slice that would have gone otherwise, or might have; some of them, newest first.
+   *
+   * @generated from field: repeated dashboard.v1.ReplayedPayment examples = 2;
+   */
+  examples: ReplayedPayment[];
+
+  /**
+   * Where the next slice begins; empty after the last one.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * Sessions that were looked at, this slice's included.
+   *
+   * @generated from field: int32 sessions_so_far = 4;
+   */
+  sessionsSoFar: number;
+
+  /**
+   * When the oldest session of this slice was created.
+   *
+   * @generated from field: google.protobuf.Timestamp reached = 5;
+   */
+  reached?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.WhatIfResponse
+ */
+export type WhatIfResponseJson = {
+  /**
+   * Of this slice alone: add them up.
+   *
+   * @generated from field: dashboard.v1.WhatIfCounts counts = 1;
+   */
+  counts?: WhatIfCountsJson;
+
+  /**
+   * Payments of this slice that would have gone otherwise, or might have; some of them, newest first.
+   *
+   * @generated from field: repeated dashboard.v1.ReplayedPayment examples = 2;
+   */
+  examples?: ReplayedPaymentJson[];
+
+  /**
+   * Where the next slice begins; empty after the last one.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken?: string;
+
+  /**
+   * Sessions that were looked at, this slice's included.
+   *
+   * @generated from field: int32 sessions_so_far = 4;
+   */
+  sessionsSoFar?: number;
+
+  /**
+   * When the oldest session of this slice was created.
+   *
+   * @generated from field: google.protobuf.Timestamp reached = 5;
+   */
+  reached?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.WhatIfResponse.
+ * Use `create(WhatIfResponseSchema)` to create a new message.
+ */
+export const WhatIfResponseSchema: GenMessage<WhatIfResponse, {jsonType: WhatIfResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 18);
+
+/**
+ * A payment may count in several.
+ *
+ * @generated from message dashboard.v1.WhatIfCounts
+ */
+export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
+  /**
+   * Payments that were submitted and have ended.
+   *
+   * @generated from field: int32 payments = 1;
+   */
+  payments: number;
+
+  /**
+   * The same gateways in the same order, and the same end.
+   *
+   * @generated from field: int32 same = 2;
+   */
+  same: number;
+
+  /**
+   * Another gateway would have been asked first.
+   *
+   * @generated from field: int32 other_first = 3;
+   */
+  otherFirst: number;
+
+  /**
+   * @generated from field: int32 fewer_attempts = 4;
+   */
+  fewerAttempts: number;
+
+  /**
+   * At least one gateway more would have been asked.
+   *
+   * @generated from field: int32 more_attempts = 5;
+   */
+  moreAttempts: number;
+
+  /**
+   * The draft asks a gateway that this payment never asked: what it would have said is not known.
+   *
+   * @generated from field: int32 cannot_know = 6;
+   */
+  cannotKnow: number;
+
+  /**
+   * @generated from field: int32 succeeded_then = 7;
+   */
+  succeededThen: number;
+
+  /**
+   * Would have succeeded, by answers that were given.
+   *
+   * @generated from field: int32 succeeds = 8;
+   */
+  succeeds: number;
+
+  /**
+   * Succeeded then, and would not have.
+   *
+   * @generated from field: int32 lost = 9;
+   */
+  lost: number;
+
+  /**
+   * No gateway could have been asked.
+   *
+   * @generated from field: int32 not_routable = 10;
+   */
+  notRoutable: number;
+};
+
+/**
+ * A payment may count in several.
+ *
+ * @generated from message dashboard.v1.WhatIfCounts
+ */
+export type WhatIfCountsJson = {
+  /**
+   * Payments that were submitted and have ended.
+   *
+   * @generated from field: int32 payments = 1;
+   */
+  payments?: number;
+
+  /**
+   * The same gateways in the same order, and the same end.
+   *
+   * @generated from field: int32 same = 2;
+   */
+  same?: number;
+
+  /**
+   * Another gateway would have been asked first.
+   *
+   * @generated from field: int32 other_first = 3;
+   */
+  otherFirst?: number;
+
+  /**
+   * @generated from field: int32 fewer_attempts = 4;
+   */
+  fewerAttempts?: number;
+
+  /**
+   * At least one gateway more would have been asked.
+   *
+   * @generated from field: int32 more_attempts = 5;
+   */
+  moreAttempts?: number;
+
+  /**
+   * The draft asks a gateway that this payment never asked: what it would have said is not known.
+   *
+   * @generated from field: int32 cannot_know = 6;
+   */
+  cannotKnow?: number;
+
+  /**
+   * @generated from field: int32 succeeded_then = 7;
+   */
+  succeededThen?: number;
+
+  /**
+   * Would have succeeded, by answers that were given.
+   *
+   * @generated from field: int32 succeeds = 8;
+   */
+  succeeds?: number;
+
+  /**
+   * Succeeded then, and would not have.
+   *
+   * @generated from field: int32 lost = 9;
+   */
+  lost?: number;
+
+  /**
+   * No gateway could have been asked.
+   *
+   * @generated from field: int32 not_routable = 10;
+   */
+  notRoutable?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.WhatIfCounts.
+ * Use `create(WhatIfCountsSchema)` to create a new message.
+ */
+export const WhatIfCountsSchema: GenMessage<WhatIfCounts, {jsonType: WhatIfCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 19);
+
+/**
+ * @generated from message dashboard.v1.ReplayedPayment
+ */
+export type ReplayedPayment = Message<"dashboard.v1.ReplayedPayment"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string status_then = 3;
+   */
+  statusThen: string;
+
+  /**
+   * The gateways that were asked.
+   *
+   * @generated from field: repeated string asked_then = 4;
+   */
+  askedThen: string[];
+
+  /**
+   * The gateways that would have been asked, as far as that is known; the last one's answer may not be.
+   *
+   * @generated from field: repeated string asked_instead = 5;
+   */
+  askedInstead: string[];
+
+  /**
+   * @generated from field: dashboard.v1.ReplayedPayment.End end = 6;
+   */
+  end: ReplayedPayment_End;
+
+  /**
+   * @generated from field: string because = 7;
+   */
+  because: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ReplayedPayment
+ */
+export type ReplayedPaymentJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: TimestampJson;
+
+  /**
+   * @generated from field: string status_then = 3;
+   */
+  statusThen?: string;
+
+  /**
+   * The gateways that were asked.
+   *
+   * @generated from field: repeated string asked_then = 4;
+   */
+  askedThen?: string[];
+
+  /**
+   * The gateways that would have been asked, as far as that is known; the last one's answer may not be.
+   *
+   * @generated from field: repeated string asked_instead = 5;
+   */
+  askedInstead?: string[];
+
+  /**
+   * @generated from field: dashboard.v1.ReplayedPayment.End end = 6;
+   */
+  end?: ReplayedPayment_EndJson;
+
+  /**
+   * @generated from field: string because = 7;
+   */
+  because?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ReplayedPayment.
+ * Use `create(ReplayedPaymentSchema)` to create a new message.
+ */
+export const ReplayedPaymentSchema: GenMessage<ReplayedPayment, {jsonType: ReplayedPaymentJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_routing_rules, 20);
+
+/**
+ * @generated from enum dashboard.v1.ReplayedPayment.End
+ */
+export const ReplayedPayment_End = {
+  /**
+   * @generated from enum value: END_UNSPECIFIED = 0;
+   */
+  END_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SUCCEEDS = 1;
+   */
+  SUCCEEDS: 1,
+
+  /**
+   * @generated from enum value: FAILS = 2;
+   */
+  FAILS: 2,
+
+  /**
+   * @generated from enum value: CANNOT_KNOW = 3;
+   */
+  CANNOT_KNOW: 3,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.ReplayedPayment.End
+ */
+export type ReplayedPayment_End = (typeof ReplayedPayment_End)[keyof typeof ReplayedPayment_End] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.ReplayedPayment.End
+ */
+export type ReplayedPayment_EndJson = "END_UNSPECIFIED" | "SUCCEEDS" | "FAILS" | "CANNOT_KNOW";
+
+/**
+ * Describes the enum dashboard.v1.ReplayedPayment.End.
+ */
+export const ReplayedPayment_EndSchema: GenEnum<ReplayedPayment_End, ReplayedPayment_EndJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_routing_rules, 20, 0);
+
+/**
  * In which order a merchant's gateways are asked, and when the next one is.
  *
  * @generated from service dashboard.v1.RoutingRuleService
@@ -282,6 +1505,7 @@ export const RoutingRule_FailoverSwitchSchema: GenEnum<RoutingRule_FailoverSwitc
 export const RoutingRuleService: GenService<{
   /**
    * Records a new version, which payments submitted from then on follow. Every connection must be verified.
+   * With an expected version it is refused as state_conflict when somebody else has set another one since.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.SetRoutingRule
    */
@@ -299,6 +1523,48 @@ export const RoutingRuleService: GenService<{
     methodKind: "unary";
     input: typeof GetRoutingRuleRequestSchema;
     output: typeof GetRoutingRuleResponseSchema;
+  },
+  /**
+   * Lists the versions, newest first, each with what it changed.
+   *
+   * @generated from rpc dashboard.v1.RoutingRuleService.ListRoutingRuleVersions
+   */
+  listRoutingRuleVersions: {
+    methodKind: "unary";
+    input: typeof ListRoutingRuleVersionsRequestSchema;
+    output: typeof ListRoutingRuleVersionsResponseSchema;
+  },
+  /**
+   * Records a new version that says what an older one said.
+   *
+   * @generated from rpc dashboard.v1.RoutingRuleService.RestoreRoutingRule
+   */
+  restoreRoutingRule: {
+    methodKind: "unary";
+    input: typeof RestoreRoutingRuleRequestSchema;
+    output: typeof RestoreRoutingRuleResponseSchema;
+  },
+  /**
+   * Says what would happen to a payment: the plan with its reasons, and what would follow each kind of answer.
+   * No gateway is asked.
+   *
+   * @generated from rpc dashboard.v1.RoutingRuleService.TestRoute
+   */
+  testRoute: {
+    methodKind: "unary";
+    input: typeof TestRouteRequestSchema;
+    output: typeof TestRouteResponseSchema;
+  },
+  /**
+   * Follows a draft through payments of the past, a slice at a time, newest first, and says what would have been
+   * different. A gateway that was not asked then is taken for nothing: how it would have answered nobody can know.
+   *
+   * @generated from rpc dashboard.v1.RoutingRuleService.WhatIf
+   */
+  whatIf: {
+    methodKind: "unary";
+    input: typeof WhatIfRequestSchema;
+    output: typeof WhatIfResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_routing_rules, 0);

@@ -25,6 +25,10 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     signInId: "sgn_01h455vb4pex5vsknk084sn02q",
     eventId: "evt_01h455vb4pex5vsknk084sn02q",
     since: "2026-01-01T00:00:00Z",
+    version: 1,
+    amountMinor: 4900,
+    currency: "EUR",
+    draft: { connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"] },
   };
   const names = method.input.fields.map(({ jsonName }) => jsonName);
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));

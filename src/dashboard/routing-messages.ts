@@ -1,0 +1,46 @@
+/** Routing rules as messages, and what requests name as core has it. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { RoutingRule_FailoverSwitch as FailoverMessage } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import type { FailoverSwitch, RoutingRule } from "../core/entities.ts";
+import type { Connection } from "../gateways/connections.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+
+const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+
+/** The switches that a request names, always in the same order. */
+export function failoverOf(messages: readonly FailoverMessage[]): FailoverSwitch[] {
+  return switches.filter((name) => messages.includes(FailoverMessage[name]));
+}
+
+/** What a rule says, with the ids that people see. */
+export function showRule({ version, connectionIds, failoverOn }: RoutingRule) {
+  return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn };
+}
+
+/** A version as a message. */
+export function ruleMessage(rule: RoutingRule) {
+  const { setBy, restoredFrom } = rule;
+  return {
+    ...showRule(rule),
+    failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
+    createdAt: timestampFromDate(rule.createdAt),
+    ...(setBy && { setBy }),
+    ...(restoredFrom && { restoredFrom }),
+  };
+}
+
+/** The merchant's connection with this public id. Throws `invalid_field`. */
+export function connectionOf(connections: readonly Connection[], publicId: string): Connection {
+  const connection = connections.find(({ id }) => id === decodeId("gc", publicId));
+  if (connection !== undefined) return connection;
+  throw new DomainError("invalid_field", "One of the gateway connections does not exist.", { field: "connectionIds" });
+}
+
+/** What people call a connection, by its id. */
+export function nameIn(connections: readonly Connection[]): (connectionId: string) => string {
+  return (connectionId) => {
+    const connection = connections.find(({ id }) => id === connectionId);
+    return connection === undefined ? "A connection" : `${connection.gateway} (${connection.account})`;
+  };
+}

@@ -1,0 +1,158 @@
+/** What a routing rule would do to a payment, and would have done to those of the past: proto ↔ core. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  RouteCase_Answer as AnswerMessage,
+  ReplayedPayment_End as EndMessage,
+  type RoutingRuleDraft,
+  type RoutingRuleService,
+  TestRouteResponseSchema,
+  WhatIfResponseSchema,
+} from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { planDraft } from "../core/draft-route.ts";
+import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { listPastSessions, type PastSession } from "../core/past-payments.ts";
+import { type RouteCase, routeCases } from "../core/route-cases.ts";
+import { findRoutingRule, type RuleContent } from "../core/routing-rules.ts";
+import { describeRuleChanges } from "../core/rule-changes.ts";
+import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../core/what-if.ts";
+import { type Connection, listConnections } from "../gateways/connections.ts";
+import { whatIfDaysUsual, whatIfExamples, whatIfSessionsMax, whatIfSliceSessions } from "../limits/routing.ts";
+import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import { isCurrency } from "../platform/money.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
+import { type Scope, scopedVisitOf } from "./visit.ts";
+
+const dayMs = 24 * 60 * 60_000;
+
+/** The rpcs that try a rule. They ask no gateway and change nothing. */
+export function createRouteTests({
+  entropy,
+}: Pick<DashboardParts, "entropy">): Pick<ServiceImpl<typeof RoutingRuleService>, "testRoute" | "whatIf"> {
+  return {
+    async testRoute({ draft, amountMinor, currency }, context) {
+      const scope = scopedVisitOf(context);
+      const { core } = scope.environment;
+      if (!isCurrency(currency)) {
+        throw new DomainError("invalid_field", "It is not a currency that people pay with.", { field: "currency" });
+      }
+      const { connections, newest, content, version } = await loadRule(scope, draft);
+      const payment = { amountMinor: Number(amountMinor), currency };
+      const { plan, skipped } = planDraft(core, { ...content, version, connections }, payment);
+      return create(TestRouteResponseSchema, {
+        version,
+        plan: plan.map(publicConnection),
+        skipped: skipped.map(publicConnection),
+        cases: routeCases(plan, { version, failoverOn: content.failoverOn }).map(caseMessage),
+        changes: draft === undefined ? [] : describeRuleChanges(newest, content, nameIn(connections)),
+      });
+    },
+
+    async whatIf({ draft, days = whatIfDaysUsual, pageToken }, context) {
+      const scope = scopedVisitOf(context);
+      const { merchantId, environment } = scope;
+      const { connections, content, version } = await loadRule(scope, draft);
+      const now = entropy.now();
+      const { key, list } = {
+        key: environment.core.pageTokenKey,
+        list: JSON.stringify([merchantId, "what-if", content, days]),
+      };
+      const place = readPlace(pageToken && verifyPageToken(key, { scope: list, token: pageToken, now }));
+      const since = place?.since ?? new Date(now.getTime() - days * dayMs);
+      const seen = place?.seen ?? 0;
+      const count = Math.min(whatIfSliceSessions, whatIfSessionsMax - seen);
+      const options = { merchantId, since, before: place?.before, count };
+      const sessions = await listPastSessions(environment.database, options);
+      const replayed = sessions.filter(isPayment).map((session) => {
+        const plan = planDraft(environment.core, { ...content, version, connections }, session);
+        const payment = { succeeded: session.status === "SUCCEEDED", attempts: session.attempts };
+        const replay = replayPayment(payment, plan, { version, failoverOn: content.failoverOn });
+        return { session, replay, counts: compareReplay(payment, replay) };
+      });
+      const last = sessions.at(-1);
+      const sessionsSoFar = seen + sessions.length;
+      const isOver = last === undefined || sessions.length < count || sessionsSoFar >= whatIfSessionsMax;
+      const lastId = `${last?.id}/${sessionsSoFar}/${since.getTime()}`;
+      return create(WhatIfResponseSchema, {
+        counts: addCounts(replayed.map(({ counts }) => counts)),
+        examples: replayed
+          .filter(({ counts }) => counts.same === 0)
+          .slice(0, whatIfExamples)
+          .map(exampleMessage),
+        nextPageToken: isOver ? "" : signPageToken(key, { scope: list, lastId, now }),
+        sessionsSoFar,
+        ...(last && { reached: timestampFromDate(last.createdAt) }),
+      });
+    },
+  };
+}
+
+/** A draft's content and the number that it would get; without a draft the newest version. */
+async function loadRule({ merchantId, environment: { database } }: Scope, draft: RoutingRuleDraft | undefined) {
+  const [connections, newest] = await Promise.all([
+    listConnections(database, merchantId),
+    findRoutingRule(database, merchantId),
+  ]);
+  const content: RuleContent =
+    draft === undefined
+      ? { connectionIds: newest?.connectionIds ?? [], failoverOn: newest?.failoverOn ?? [] }
+      : draftContent(draft, connections);
+  return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
+}
+
+function draftContent({ connectionIds, failoverOn }: RoutingRuleDraft, connections: readonly Connection[]) {
+  return {
+    connectionIds: connectionIds.map((publicId) => connectionOf(connections, publicId).id),
+    failoverOn: failoverOf(failoverOn),
+  };
+}
+
+function isPayment({ submitted, status }: PastSession): boolean {
+  return submitted && status !== "CREATED";
+}
+
+/** Where the slice before this one ended. */
+function readPlace(text: string) {
+  if (text === "") return undefined;
+  const [before, seen, since] = text.split("/");
+  return { before, seen: Number(seen), since: new Date(Number(since)) };
+}
+
+function publicConnection<Row extends { readonly connectionId: string }>(row: Row) {
+  const { connectionId, ...rest } = row;
+  return { ...rest, connectionId: encodeId("gc", connectionId) };
+}
+
+function caseMessage({ answer, steps, status }: RouteCase) {
+  return {
+    answer: AnswerMessage[answer],
+    status,
+    steps: steps.map(({ at, action, because }) => ({
+      gateway: at.gateway,
+      connectionId: encodeId("gc", at.connectionId),
+      action,
+      because,
+    })),
+  };
+}
+
+const endMessages: Record<ReplayEnd, EndMessage> = {
+  succeeds: EndMessage.SUCCEEDS,
+  fails: EndMessage.FAILS,
+  cannotKnow: EndMessage.CANNOT_KNOW,
+};
+
+function exampleMessage({ session, replay }: { session: PastSession; replay: Replay }) {
+  return {
+    sessionId: encodeId("ps", session.id),
+    createdAt: timestampFromDate(session.createdAt),
+    statusThen: session.status,
+    askedThen: session.attempts.map(({ gateway }) => gateway),
+    askedInstead: replay.asked.map(({ gateway }) => gateway),
+    end: endMessages[replay.end],
+    because: replay.because,
+  };
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DashboardClient } from "../client/dashboard-client.ts";
+import { cards } from "../core/core-fixture.ts";
+import type { FailoverSwitch } from "../core/entities.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { type PayingDashboard, startPayingDashboard } from "./testing/paying-dashboard.ts";
+
+const all: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+const errorAtFirst = "4000000000005001";
+
+let dashboard: PayingDashboard;
+let rules: DashboardClient["routingRules"];
+let a: string;
+let b: string;
+beforeAll(async () => {
+  dashboard = await startPayingDashboard();
+  rules = (await dashboard.callAs("ada")).routingRules;
+  [a = "", b = ""] = dashboard.connectionIds;
+});
+afterAll(() => dashboard?.close());
+
+const test = (more: object = {}) =>
+  rules.testRoute({ ...dashboard.scope, amountMinor: "4900", currency: "EUR", ...more });
+const set = (connectionIds: string[], failoverOn = all) =>
+  rules.setRoutingRule({ ...dashboard.scope, connectionIds, failoverOn });
+
+async function pay(card: string) {
+  const session = await dashboard.payments.newSession();
+  await dashboard.payments.submit(session, card);
+  return dashboard.payments.trail(session);
+}
+
+describe("TestRoute", () => {
+  it("says of a payment what then becomes of a real one: the plan, each step's reason, and the end", async () => {
+    await set([a, b]);
+    const { cases = [], plan = [] } = await test();
+    const told = new Map(cases.map((each) => [each.answer, each]));
+    for (const [answer, card] of [
+      ["APPROVED", cards.approved],
+      ["HARD_DECLINE", cards.failover],
+      ["FRAUD", cards.fraud],
+      ["GATEWAY_ERROR", cards.allDown],
+    ] as const) {
+      const { session, attempts } = await pay(card);
+      expect(session.plan!.map(({ gateway, priority }) => ({ gateway, priority }))).toEqual(
+        plan.map(({ gateway, priority }) => ({ gateway, priority })),
+      );
+      // A card that another gateway approves follows the case as far as the gateways answer in its way.
+      const reasons = attempts.flatMap(({ nextBecause }) => nextBecause ?? []);
+      const steps = told.get(answer)!.steps!.map(({ because }) => because);
+      expect(steps.slice(0, reasons.length), answer).toEqual(answer === "APPROVED" ? [] : reasons);
+      if (answer !== "HARD_DECLINE") expect(told.get(answer)?.status).toBe(session.status);
+    }
+  });
+
+  it("follows a draft, names it by the version that it would get, and says what it changes", async () => {
+    const { routingRule } = await set([a, b]);
+    const draft = { connectionIds: [b], failoverOn: ["TIMEOUT"] as const };
+    const answer = await test({ draft });
+    expect(answer).toMatchObject({ version: routingRule!.version! + 1, plan: [{ connectionId: b, priority: 1 }] });
+    expect(answer.changes).toEqual([
+      expect.stringMatching(/^SANDBOX_A .* is not asked any more\.$/),
+      "Declines end a payment.",
+      "Gateway errors end a payment.",
+    ]);
+    expect((await rules.getRoutingRule(dashboard.scope)).routingRule?.version).toBe(routingRule!.version);
+  });
+
+  it("says why a connection is left out, and refuses what is no currency and no connection of the merchant's", async () => {
+    await set([a, b]);
+    const pause = "UPDATE connection SET paused = $2 WHERE id = $1";
+    await dashboard.payments.asOwner.pool.query(pause, [dashboard.payments.connectionIds[0], true]);
+    const answer = await test();
+    await dashboard.payments.asOwner.pool.query(pause, [dashboard.payments.connectionIds[0], false]);
+    expect(answer.skipped).toEqual([{ connectionId: a, gateway: "SANDBOX_A", because: "It is paused." }]);
+    await expect(test({ currency: "XXX" })).rejects.toMatchObject({ code: "invalid_field" });
+    const foreign = { connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"] };
+    await expect(test({ draft: foreign })).rejects.toMatchObject({ code: "invalid_field" });
+  });
+});
+
+describe("WhatIf", () => {
+  const wholeOf = async (connectionIds: string[], failoverOn: FailoverSwitch[]) => {
+    const request = { ...dashboard.scope, draft: { connectionIds, failoverOn } };
+    const slices = [await rules.whatIf(request)];
+    while (slices.at(-1)?.nextPageToken) {
+      slices.push(await rules.whatIf({ ...request, pageToken: slices.at(-1)!.nextPageToken! }));
+    }
+    return slices;
+  };
+
+  it("follows a draft through real payments by what their gateways said, and says where nobody can know", async () => {
+    await set([a, b]);
+    const before = (await wholeOf([a, b], all))[0]!.counts!;
+    for (const card of [cards.approved, cards.failover, cards.fraud, errorAtFirst]) await pay(card);
+    const countsOf = async (connectionIds: string[], failoverOn: FailoverSwitch[]) => {
+      const [slice] = await wholeOf(connectionIds, failoverOn);
+      return slice!;
+    };
+    const same = await countsOf([a, b], all);
+    expect(same.counts!.payments! - before.payments!).toBe(4);
+    expect(same.counts!.same! - before.same!).toBe(4);
+    const { counts, examples = [] } = await countsOf([a, b], ["TIMEOUT"]);
+    // The newest: an error at the first gateway; then fraud, which is the same; then a decline.
+    expect(examples.slice(0, 2)).toMatchObject([
+      { statusThen: "SUCCEEDED", askedThen: ["SANDBOX_A", "SANDBOX_B"], askedInstead: ["SANDBOX_A"], end: "FAILS" },
+      { statusThen: "SUCCEEDED", askedThen: ["SANDBOX_A", "SANDBOX_B"], askedInstead: ["SANDBOX_A"], end: "FAILS" },
+    ]);
+    expect(counts!.lost).toBeGreaterThanOrEqual(2);
+    const turned = await countsOf([b, a], all);
+    expect(turned.examples!.slice(0, 4).map(({ end, because }) => [end, because])).toEqual([
+      ["SUCCEEDS", "SANDBOX_B held the amount."],
+      ["CANNOT_KNOW", "SANDBOX_B was not asked then, so nobody knows what it would have said."],
+      ["SUCCEEDS", "SANDBOX_B held the amount."],
+      ["CANNOT_KNOW", "SANDBOX_B was not asked then, so nobody knows what it would have said."],
+    ]);
+  });
+
+  it("goes through many sessions in slices, each once, and only those that were paid count", async () => {
+    const { asOwner, owner } = dashboard.payments;
+    const [first] = await wholeOf([a, b], all);
+    const ids = Array.from({ length: 2_500 }, () => systemEntropy.uuid());
+    await asOwner.pool.query(
+      `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+       SELECT unnest($1::uuid[]), $2, 100, 'EUR', 'many', 1, app.clock() + interval '1 hour'`,
+      [ids, owner.merchantId],
+    );
+    const slices = await wholeOf([a, b], all);
+    expect(slices.map(({ sessionsSoFar }) => sessionsSoFar)).toEqual([2_000, first!.sessionsSoFar! + 2_500]);
+    expect(slices.map(({ counts }) => counts!.payments)).toEqual([0, first!.counts!.payments]);
+    const token = slices[0]!.nextPageToken!;
+    const other = rules.whatIf({ ...dashboard.scope, draft: { connectionIds: [a] }, pageToken: token });
+    await expect(other).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+});
