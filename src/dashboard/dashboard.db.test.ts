@@ -9,6 +9,7 @@ import { Secret } from "../platform/secrets.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
+import { answeredRequests } from "./testing/answered-requests.ts";
 import { restOf } from "./testing/sample-requests.ts";
 
 /** Every service that buf generated from proto/dashboard/v1, found without any list of ours. */
@@ -73,88 +74,21 @@ async function auditRows(): Promise<AuditRow[]> {
 }
 const lastRow = async () => (await auditRows()).at(-1);
 
-function teamRequests(memberId: string, invitationId: () => string): Record<string, () => object> {
-  const team = { merchantId: scope.merchantId };
-  return {
-    ListMembers: () => team,
-    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER" }),
-    MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER" }),
-    RevokeInvitation: () => ({ ...team, invitationId: invitationId() }),
-    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
-    RemoveMember: () => ({ ...team, memberId }),
-  };
-}
-
 /** A request that every method answers, in an order in which each finds what it needs. */
 async function callEach(visit: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
-  const ids = { connectionId: "", endpointId: "" };
-  await dashboard.addMember("Olive", "OWNER");
-  const { memberId } = await dashboard.addMember("Milo", "VIEWER");
-  let invitationId = "";
-  const { environment } = scope;
-  const { workItemId } = await dashboard.openItem("close me");
-  const delivery = async () => ({
-    ...scope,
-    endpointId: ids.endpointId,
-    eventId: (await dashboard.tellEvent()).eventId,
+  const ids = { connectionId: "", endpointId: "", invitationId: "" };
+  const requests = await answeredRequests({
+    dashboard,
+    scope,
+    ids,
+    receiverUrl: receiver.url,
+    call: (name, request) => call(methodNamed(name), request as JsonValue, operator),
   });
-  const endpoint = () => ({ ...scope, endpointId: ids.endpointId });
-  const requests: Record<string, () => object | Promise<object>> = {
-    CreateMerchant: () => ({ name: "Tea House" }),
-    ListMerchants: () => ({}),
-    ListApiKeys: () => scope,
-    RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
-    AddGatewayConnection: () => ({
-      ...scope,
-      gateway: "SANDBOX_A",
-      account: "every-rpc",
-      credentials: { apiKey: "sandbox_test_every-rpc" },
-    }),
-    VerifyGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
-    ListGatewayConnections: () => scope,
-    SetRoutingRule: () => ({ ...scope, connectionIds: [ids.connectionId], failoverOn: ["TIMEOUT"] }),
-    GetRoutingRule: () => scope,
-    ListRoutingRuleVersions: () => scope,
-    RestoreRoutingRule: async () => {
-      await call(methodNamed("SetRoutingRule"), { ...scope, connectionIds: [ids.connectionId] }, operator);
-      return { ...scope, version: 1 };
-    },
-    TestRoute: () => ({ ...scope, amountMinor: 4900, currency: "EUR" }),
-    WhatIf: () => ({ ...scope, draft: { connectionIds: [ids.connectionId] } }),
-    AddWebhookEndpoint: () => ({ ...scope, url: receiver.url }),
-    VerifyWebhookEndpoint: () => ({ ...scope, endpointId: ids.endpointId }),
-    ListWebhookEndpoints: () => scope,
-    GetWebhookEndpoint: endpoint,
-    UpdateWebhookEndpoint: () => ({ ...endpoint(), eventTypes: { types: ["payment_session.succeeded"] } }),
-    RotateWebhookSecret: () => ({ ...endpoint(), overlapHours: 1 }),
-    PauseWebhookEndpoint: endpoint,
-    ResumeWebhookEndpoint: endpoint,
-    ListWebhookDeliveries: () => scope,
-    GetWebhookDelivery: delivery,
-    ReplayWebhookDelivery: delivery,
-    RecoverWebhookDeliveries: () => ({ ...endpoint(), since: "2026-01-01T00:00:00Z" }),
-    ListWebhookEvents: () => ({ ...scope, fromNow: true }),
-    AcknowledgeWebhookNotice: async () => ({ ...scope, noticeId: await dashboard.openNotice(ids.endpointId) }),
-    ListWebhookNotices: () => scope,
-    SetNoticeAddresses: () => ({ ...scope, addresses: ["ops@example.com"] }),
-    GetNoticeAddresses: () => scope,
-    DisableWebhookEndpoint: endpoint,
-    EnableWebhookEndpoint: endpoint,
-    RemoveWebhookEndpoint: endpoint,
-    SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
-    GetSettings: () => scope,
-    ListAuditEntries: () => scope,
-    ListWorkItems: () => ({ environment }),
-    CloseWorkItem: () => ({ environment, workItemId, note: "looked at" }),
-    ListComparisonRuns: () => ({ environment }),
-    ...teamRequests(memberId, () => invitationId),
-  };
   expect(Object.keys(requests).sort()).toEqual(methods.map(({ name }) => name).sort());
   for (const [name, request] of Object.entries(requests)) {
     const method = methodNamed(name);
     const answer = await call(method, (await request()) as JsonValue, operator);
-    Object.assign(ids, answer.connection, answer.endpoint);
-    invitationId = (answer.invitation as typeof answer | undefined)?.invitationId?.toString() ?? invitationId;
+    Object.assign(ids, answer.connection, answer.endpoint, answer.invitation);
     await visit(method, answer);
   }
 }
