@@ -1,43 +1,59 @@
-/** `switchyard routing`: in which order a merchant's gateways are asked, and when the next one is. */
-import { Command } from "commander";
+/** `switchyard routing`: in which order a merchant's gateways are asked, when the next one is, and what that did before. */
+import { Command, InvalidArgumentError } from "commander";
 import type { RoutingRuleView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
+import { allSwitches, parseSwitches } from "./routing-draft.ts";
+import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
+type ExpectingOptions = RoutingOptions & { readonly expectedVersion?: number };
 
-const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
-
-/** Shows and replaces a merchant's routing rule. */
+/** Shows, replaces, restores and tries a merchant's routing rule. */
 export function routingCommand(): Command {
   return new Command("routing")
     .description("in which order a merchant's gateways are asked, and when the next one is")
     .addCommand(setCommand())
-    .addCommand(showCommand());
+    .addCommand(showCommand())
+    .addCommand(versionsCommand())
+    .addCommand(restoreCommand())
+    .addCommand(routeTestCommand())
+    .addCommand(whatIfCommand());
+}
+
+function addExpectedVersion(command: Command): Command {
+  return command.option(
+    "--expected-version <version>",
+    "the version that you change; refused when somebody has set another one since",
+    parseVersion,
+  );
 }
 
 function setCommand(): Command {
-  return merchantCommand("set", {
+  const command = merchantCommand("set", {
     description: "record a new version of the rule; payments submitted from then on follow it",
     example: "switchyard routing set --connections gc_01h455…,gc_01h9zz… --failover-on HARD_DECLINE,TIMEOUT",
   })
     .requiredOption("--connections <ids>", "verified connections by priority, comma-separated")
-    .option("--failover-on <kinds>", `comma-separated: ${switches.join(", ")}; or none`, switches.join(","))
-    .action(async (options: RoutingOptions & { connections: string; failoverOn: string }) => {
+    .option("--failover-on <kinds>", `comma-separated: ${allSwitches}; or none`, allSwitches);
+  return addExpectedVersion(command).action(
+    async (options: ExpectingOptions & { connections: string; failoverOn: string }) => {
+      const { expectedVersion } = options;
       const failoverOn = parseSwitches(options.failoverOn);
       const connectionIds = options.connections.split(",");
+      const request = {
+        ...scopeOf(options),
+        connectionIds,
+        failoverOn,
+        ...(expectedVersion !== undefined && { expectedVersion }),
+      };
       await administer(
         options,
-        ({ routingRules }) => routingRules.setRoutingRule({ ...scopeOf(options), connectionIds, failoverOn }),
+        ({ routingRules }) => routingRules.setRoutingRule(request),
         ({ routingRule }) => describeRule(routingRule),
       );
-    });
+    },
+  );
 }
 
 function showCommand(): Command {
@@ -53,6 +69,51 @@ function showCommand(): Command {
   });
 }
 
+function versionsCommand(): Command {
+  const command = merchantCommand("versions", {
+    description: "list the versions of the rule, newest first: who set each, when, and what it changed",
+    example: "switchyard routing versions --count 5",
+  });
+  return addPaging(command).action(async (options: RoutingOptions & PagingOptions) => {
+    await administer(
+      options,
+      ({ routingRules }) => routingRules.listRoutingRuleVersions({ ...scopeOf(options), ...pageOf(options) }),
+      ({ versions = [], nextPageToken }) => {
+        const lines = versions.flatMap(({ routingRule, changes = [] }) => {
+          const { version, createdAt, setBy = "the set-up", restoredFrom } = routingRule ?? {};
+          const origin = restoredFrom === undefined ? "" : `, which says what version ${restoredFrom} said`;
+          return [
+            `Version ${version}, set at ${createdAt} by ${setBy}${origin}`,
+            ...changes.map((change) => `  ${change}`),
+          ];
+        });
+        return withNextPage(lines.length === 0 ? describeRule(undefined) : lines, nextPageToken);
+      },
+    );
+  });
+}
+
+function restoreCommand(): Command {
+  const command = merchantCommand("restore", {
+    description: "record a new version that says what an older one said",
+    example: "switchyard routing restore 3 --expected-version 5",
+  }).argument("<version>", "the older one", parseVersion);
+  return addExpectedVersion(command).action(async (version: number, options: ExpectingOptions) => {
+    const { expectedVersion } = options;
+    const request = { ...scopeOf(options), version, ...(expectedVersion !== undefined && { expectedVersion }) };
+    await administer(
+      options,
+      ({ routingRules }) => routingRules.restoreRoutingRule(request),
+      ({ routingRule }) => describeRule(routingRule),
+    );
+  });
+}
+
+function parseVersion(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("A version is a whole number.");
+}
+
 function describeRule(rule: RoutingRuleView | undefined): string[] {
   if (rule === undefined) return ["There is no rule yet, so no payment can be routed: switchyard routing set --help"];
   const { version, connectionIds = [], failoverOn = [] } = rule;
@@ -61,11 +122,4 @@ function describeRule(rule: RoutingRuleView | undefined): string[] {
     ...connectionIds.map((connectionId, index) => `  priority ${index + 1}  ${connectionId}`),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
   ];
-}
-
-function parseSwitches(text: string): (typeof switches)[number][] {
-  const asked = text === "none" ? [] : text.split(",");
-  const unknown = asked.filter((name) => !switches.some((known) => known === name));
-  if (unknown.length > 0) throw new UsageError(`Unknown failure kind: ${unknown.join(", ")}.`);
-  return switches.filter((name) => asked.includes(name));
 }
