@@ -11,15 +11,26 @@ import {
 } from "./attachment.ts";
 import { table } from "./output.ts";
 
+type CheckView = {
+  readonly check?: string;
+  readonly passed?: boolean;
+  readonly required?: boolean;
+  readonly detail?: string;
+};
+
 type ConnectionOptions = AttachOptions & ScopeOptions;
 
-/** Adds, verifies and lists a merchant's accounts at gateways. */
+/** Adds, verifies, rotates, pauses and lists a merchant's accounts at gateways. */
 export function connectionCommand(): Command {
   return new Command("connection")
     .description("a merchant's accounts at gateways")
     .addCommand(addCommand())
     .addCommand(verifyCommand())
-    .addCommand(listCommand());
+    .addCommand(rotateCommand())
+    .addCommand(pauseCommand())
+    .addCommand(resumeCommand())
+    .addCommand(listCommand())
+    .addCommand(unclassifiedCommand());
 }
 
 function addCommand(): Command {
@@ -56,15 +67,97 @@ function verifyCommand(): Command {
         options,
         ({ connections }) => connections.verifyGatewayConnection({ ...scopeOf(options), connectionId }),
         (answer) => [
-          ...(answer.checks ?? []).map(
-            ({ check, passed, required, detail }) =>
-              `${passed ? "passed" : required ? "FAILED" : "failed, not required"}  ${check}: ${detail}`,
-          ),
+          ...checkLines(answer.checks),
           answer.verified ? "Verified: it can be routed to." : "Not verified: its credentials are not in use.",
         ],
       );
       if (!verified) process.exitCode = 1;
     });
+}
+
+function rotateCommand(): Command {
+  return merchantCommand("rotate", {
+    description: "replace an account's credentials, once a live test call has passed; exits with 1 when it fails",
+    example: `echo '{"apiKey": "sandbox_test_new"}' | switchyard connection rotate gc_01h455vb4pex5vsknk084sn02q --credentials-file -`,
+  })
+    .argument("<connection>", "its id")
+    .requiredOption("--credentials-file <file>", "JSON object of all that the gateway asks for; - reads standard input")
+    .action(async (connectionId: string, options: ConnectionOptions & { credentialsFile: string }) => {
+      const credentials = readCredentials(options.credentialsFile);
+      const { verified } = await administer(
+        options,
+        ({ connections }) => connections.rotateGatewayCredentials({ ...scopeOf(options), connectionId, credentials }),
+        (answer) => [
+          ...checkLines(answer.checks),
+          answer.verified
+            ? "In use from now on; payments under way end with the old ones, so revoke those at the gateway a day later."
+            : "Not in use and not kept: the old credentials stay as they are.",
+        ],
+      );
+      if (!verified) process.exitCode = 1;
+    });
+}
+
+function pauseCommand(): Command {
+  return merchantCommand("pause", {
+    description: "leave an account out of new payments; what it holds is still captured or given back",
+    example: "switchyard connection pause gc_01h455vb4pex5vsknk084sn02q",
+  })
+    .argument("<connection>", "its id")
+    .action(async (connectionId: string, options: ConnectionOptions) => {
+      await administer(
+        options,
+        ({ connections }) => connections.pauseGatewayConnection({ ...scopeOf(options), connectionId }),
+        () => ["Paused: new payments leave it out. To go on:", `  switchyard connection resume ${connectionId}`],
+      );
+    });
+}
+
+function resumeCommand(): Command {
+  return merchantCommand("resume", {
+    description: "ask a paused account again",
+    example: "switchyard connection resume gc_01h455vb4pex5vsknk084sn02q",
+  })
+    .argument("<connection>", "its id")
+    .action(async (connectionId: string, options: ConnectionOptions) => {
+      await administer(
+        options,
+        ({ connections }) => connections.resumeGatewayConnection({ ...scopeOf(options), connectionId }),
+        ({ connection }) => [connection?.verified ? "Resumed." : "Resumed, but its credentials are not verified yet."],
+      );
+    });
+}
+
+function unclassifiedCommand(): Command {
+  return merchantCommand("unclassified", {
+    description: "list the decline codes that nobody has classified, the latest first; each stopped its payment",
+    example: "switchyard connection unclassified --environment live",
+  }).action(async (options: ConnectionOptions) => {
+    await administer(
+      options,
+      ({ connections }) => connections.listUnclassifiedCodes(scopeOf(options)),
+      ({ codes = [] }) =>
+        table(
+          ["GATEWAY", "CODE", "ATTEMPTS", "FIRST SEEN", "LAST SEEN", "LAST ATTEMPT"],
+          codes.map((code) => [
+            code.gateway ?? "",
+            code.gatewayCode ?? "",
+            String(code.attempts ?? ""),
+            code.firstSeenAt ?? "",
+            code.lastSeenAt ?? "",
+            code.attemptId ?? "",
+          ]),
+          "Every decline code so far is classified.",
+        ),
+    );
+  });
+}
+
+function checkLines(checks: readonly CheckView[] = []): string[] {
+  return checks.map(
+    ({ check, passed, required, detail }) =>
+      `${passed ? "passed" : required ? "FAILED" : "failed, not required"}  ${check}: ${detail}`,
+  );
 }
 
 function listCommand(): Command {

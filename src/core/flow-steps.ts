@@ -27,6 +27,7 @@ import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 import { settleSession, tellMerchant } from "./settle.ts";
+import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
 
 /** A claimed session in one worker's hands. */
@@ -80,7 +81,8 @@ function noCardOf({ cause }: NotProcessed): NoCard | undefined {
 async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: NextStep): Promise<void> {
   switch (outcome.type) {
     case "declined":
-      return recordDeclined(tx, attempt, outcome, next);
+      await recordDeclined(tx, attempt, outcome, next);
+      return countUnclassified(tx, attempt, outcome);
     case "notProcessed":
       return recordFailed(tx, attempt, next);
     case "unknown": {
@@ -163,7 +165,8 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     case "held":
       return recordHeld(tx, attempt, answer.gatewayReference);
     case "declined":
-      return recordDeclined(tx, attempt, answer);
+      await recordDeclined(tx, attempt, answer);
+      return countUnclassified(tx, attempt, answer);
     case "heldOther":
     case "captured":
     case "voided":

@@ -75,6 +75,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   await createMerchant(accounts, merchant);
   return {
     address: server.address,
+    sandboxOrigin: sandbox.origin,
     merchantId: encodeId("mer", merchant.id),
     secretKey,
     mailbox,

@@ -1,25 +1,34 @@
 /** A merchant's accounts at gateways: proto ↔ gateways. */
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   AddGatewayConnectionResponseSchema,
   type GatewayConnectionService,
   ListGatewayConnectionsResponseSchema,
+  ListUnclassifiedCodesResponseSchema,
+  PauseGatewayConnectionResponseSchema,
+  ResumeGatewayConnectionResponseSchema,
+  RotateGatewayCredentialsResponseSchema,
   VerifyGatewayConnectionResponseSchema,
 } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { listUnclassifiedCodes, type UnclassifiedCode } from "../core/unclassified-codes.ts";
 import { findCredentialProblems } from "../gateways/check-credentials.ts";
 import {
   type Connection,
   listConnections,
   loadNewestVersion,
   recordConnection,
+  setConnectionPaused,
   stageCredentials,
 } from "../gateways/connections.ts";
-import { verifyConnection } from "../gateways/verify-connection.ts";
+import type { Connector, VerifyRow } from "../gateways/connector.ts";
+import { rotateCredentials, type VerifyContext, verifyConnection } from "../gateways/verify-connection.ts";
+import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
-import { type Scope, scopedVisitOf } from "./visit.ts";
+import { type ScopedVisit, scopedVisitOf } from "./visit.ts";
 
 /** The rpcs that connect a merchant's gateway accounts and verify their credentials. */
 export function createGatewayConnectionService(parts: DashboardParts): ServiceImpl<typeof GatewayConnectionService> {
@@ -27,8 +36,7 @@ export function createGatewayConnectionService(parts: DashboardParts): ServiceIm
     async addGatewayConnection(request, context) {
       const { merchantId, environment, visit, change } = scopedVisitOf(context);
       const { gateway, account, credentials } = request;
-      const problems = findCredentialProblems(requireConnector(environment, gateway).credentialFields, credentials);
-      if (problems[0]) throw new DomainError(problems[0].code, "The credentials are not complete.", { problems });
+      refuseMisshapen(requireConnector(environment, gateway), credentials);
       const connection = { id: parts.entropy.uuid(), merchantId, gateway, account };
       const connectionId = encodeId("gc", connection.id);
       await change(async (tx) => {
@@ -48,33 +56,48 @@ export function createGatewayConnectionService(parts: DashboardParts): ServiceIm
 
     async verifyGatewayConnection(request, context) {
       const { visit, ...scope } = scopedVisitOf(context);
-      const { database, core } = scope.environment;
-      const { id, gateway, credentialVersion: inUse } = await requireConnection(scope, request.connectionId);
-      const credentialVersion = await loadNewestVersion(database, id);
-      const { verified, rows } = await verifyConnection(
-        {
-          database,
-          ring: core.sealing,
-          connector: requireConnector(scope.environment, gateway),
-          forwarding: core.vault.forwarding,
-        },
-        { connectionId: id, credentialVersion },
-      );
+      const { database } = scope.environment;
+      const connection = await requireConnection(database, scope.merchantId, request.connectionId);
+      const credentialVersion = await loadNewestVersion(database, connection.id);
+      const { verified, rows } = await verifyConnection(verifyContext(scope.environment, connection), {
+        connectionId: connection.id,
+        credentialVersion,
+      });
       // The test call must not run inside a transaction, so this row comes after what it tells of.
-      await visit.audit(database, {
-        subject: request.connectionId,
-        before: { credentialVersion: inUse },
-        after: { credentialVersion: verified ? credentialVersion : inUse, tried: credentialVersion, verified },
+      await visit.audit(database, triedFact(connection, { credentialVersion, verified }));
+      return create(VerifyGatewayConnectionResponseSchema, { verified, checks: rows.map(checkMessage) });
+    },
+
+    async rotateGatewayCredentials({ connectionId, credentials }, context) {
+      const { visit, ...scope } = scopedVisitOf(context);
+      const { database } = scope.environment;
+      const connection = await requireConnection(database, scope.merchantId, connectionId);
+      refuseMisshapen(requireConnector(scope.environment, connection.gateway), credentials);
+      const { rows, ...tried } = await rotateCredentials(verifyContext(scope.environment, connection), {
+        connectionId: connection.id,
+        credentials,
       });
-      return create(VerifyGatewayConnectionResponseSchema, {
-        verified,
-        checks: rows.map(({ check, state, required, detail }) => ({
-          check,
-          passed: state === "passed",
-          required,
-          detail,
-        })),
+      await visit.audit(database, triedFact(connection, tried));
+      return create(RotateGatewayCredentialsResponseSchema, {
+        verified: tried.verified,
+        checks: rows.map(checkMessage),
       });
+    },
+
+    async pauseGatewayConnection({ connectionId }, context) {
+      const connection = await setPaused(scopedVisitOf(context), connectionId, true);
+      return create(PauseGatewayConnectionResponseSchema, { connection });
+    },
+
+    async resumeGatewayConnection({ connectionId }, context) {
+      const connection = await setPaused(scopedVisitOf(context), connectionId, false);
+      return create(ResumeGatewayConnectionResponseSchema, { connection });
+    },
+
+    async listUnclassifiedCodes(_request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const codes = await listUnclassifiedCodes(environment.database, merchantId);
+      return create(ListUnclassifiedCodesResponseSchema, { codes: codes.map(codeMessage) });
     },
 
     async listGatewayConnections(_request, context) {
@@ -93,11 +116,59 @@ function requireConnector({ core, name }: DashboardEnvironment, gateway: string)
   });
 }
 
-async function requireConnection({ merchantId, environment }: Scope, publicId: string): Promise<Connection> {
+/** Throws for whatever of the credentials is missing, misshapen or unknown, and repeats none. */
+function refuseMisshapen({ credentialFields }: Connector, credentials: Readonly<Record<string, string>>): void {
+  const problems = findCredentialProblems(credentialFields, credentials);
+  if (problems[0]) throw new DomainError(problems[0].code, "The credentials are not complete.", { problems });
+}
+
+function verifyContext(environment: DashboardEnvironment, { gateway }: Connection): VerifyContext {
+  const { database, core } = environment;
+  const connector = requireConnector(environment, gateway);
+  return { database, ring: core.sealing, connector, forwarding: core.vault.forwarding };
+}
+
+/** What the audit trail keeps of credentials that were tried: their versions, and whether they are in use now. */
+function triedFact(
+  { id, credentialVersion: inUse }: Connection,
+  { credentialVersion, verified }: { credentialVersion: number; verified: boolean },
+) {
+  return {
+    subject: encodeId("gc", id),
+    before: { credentialVersion: inUse },
+    after: { credentialVersion: verified ? credentialVersion : inUse, tried: credentialVersion, verified },
+  };
+}
+
+async function setPaused({ merchantId, visit, change }: ScopedVisit, connectionId: string, paused: boolean) {
+  return change(async (tx) => {
+    const connection = await requireConnection(tx, merchantId, connectionId);
+    await setConnectionPaused(tx, connection.id, paused);
+    await visit.audit(tx, { subject: connectionId, before: { paused: connection.paused }, after: { paused } });
+    return toMessage({ ...connection, paused });
+  });
+}
+
+async function requireConnection(queryable: Queryable, merchantId: string, publicId: string): Promise<Connection> {
   const id = decodeId("gc", publicId);
-  const connection = (await listConnections(environment.database, merchantId)).find((each) => each.id === id);
+  const connection = (await listConnections(queryable, merchantId)).find((each) => each.id === id);
   if (connection === undefined) throw new DomainError("not_found", "There is no gateway connection with this id.");
   return connection;
+}
+
+function checkMessage({ check, state, required, detail }: VerifyRow) {
+  return { check, passed: state === "passed", required, detail };
+}
+
+function codeMessage({ attempts, attemptId, sessionId, firstSeenAt, lastSeenAt, ...code }: UnclassifiedCode) {
+  return {
+    ...code,
+    attempts: BigInt(attempts),
+    firstSeenAt: timestampFromDate(firstSeenAt),
+    lastSeenAt: timestampFromDate(lastSeenAt),
+    attemptId: encodeId("att", attemptId),
+    sessionId: encodeId("ps", sessionId),
+  };
 }
 
 function toMessage({ id, gateway, account, credentialVersion, paused }: Connection) {

@@ -50,25 +50,58 @@ const swapCredentials: Statement = {
   name: "swap_credentials",
   text: `
     WITH verified AS (
-      UPDATE connection_credential SET verified_at = app.clock() WHERE connection_id = $1 AND version = $2
+      UPDATE connection_credential SET verified_at = app.clock()
+      WHERE connection_id = $1 AND version = $2 AND dropped_at IS NULL
       RETURNING connection_id, version)
-    UPDATE connection c SET credential_version = v.version FROM verified v WHERE c.id = v.connection_id`,
+    UPDATE connection c SET credential_version = v.version FROM verified v
+    WHERE c.id = v.connection_id AND coalesce(c.credential_version, 0) <= v.version
+    RETURNING c.id`,
 };
 
-/** Puts verified credentials to use for new attempts; those under way keep the version that they began with. */
+/**
+ * Puts verified credentials to use for new attempts; those under way keep the version that they began with. False where
+ * newer ones are in use already, so that of two rotations at once the later one stays.
+ */
 export async function recordVerified(
   tx: Tx,
   verified: { connectionId: string; credentialVersion: number },
+): Promise<boolean> {
+  const swapped = await tx.query(swapCredentials, [verified.connectionId, verified.credentialVersion]);
+  return swapped.length > 0;
+}
+
+const dropRefused: Statement = {
+  name: "drop_refused_credential",
+  text: `
+    UPDATE connection_credential d SET sealed = '', dropped_at = app.clock() FROM connection c
+    WHERE d.connection_id = $1 AND d.version = $2 AND c.id = d.connection_id AND d.verified_at IS NULL
+      AND c.credential_version IS DISTINCT FROM d.version`,
+};
+
+/** Forgets credentials that were never in use, what was sealed included. */
+export async function dropCredentials(
+  queryable: Queryable,
+  { connectionId, credentialVersion }: Wanted,
 ): Promise<void> {
-  await tx.query(swapCredentials, [verified.connectionId, verified.credentialVersion]);
+  await queryable.query(dropRefused, [connectionId, credentialVersion]);
+}
+
+const updatePaused: Statement = {
+  name: "pause_connection",
+  text: "UPDATE connection SET paused = $2 WHERE id = $1",
+};
+
+/** Leaves a connection out of plans from now on, or no longer. */
+export async function setConnectionPaused(tx: Tx, connectionId: string, paused: boolean): Promise<void> {
+  await tx.query(updatePaused, [connectionId, paused]);
 }
 
 const selectNewestVersion: Statement = {
   name: "select_newest_credential_version",
-  text: "SELECT max(version) AS version FROM connection_credential WHERE connection_id = $1",
+  text: "SELECT max(version) AS version FROM connection_credential WHERE connection_id = $1 AND dropped_at IS NULL",
 };
 
-/** The version of the credentials that were staged last, verified or not. */
+/** The version of the credentials that were staged last and not dropped, verified or not. */
 export async function loadNewestVersion(queryable: Queryable, connectionId: string): Promise<number> {
   const [row] = await queryable.query<{ version: number | null }>(selectNewestVersion, [connectionId]);
   if (!row?.version) throw new Error("a connection is recorded together with its first credentials");

@@ -4,7 +4,7 @@ import { settlingTimeoutMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import { type Forwarding, whyNotForwardable } from "./card-vault.ts";
-import { loadCredentials, recordVerified } from "./connections.ts";
+import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
 import type { Connector, VerifyRow } from "./connector.ts";
 
 const selectTestNotice: Statement = {
@@ -12,6 +12,14 @@ const selectTestNotice: Statement = {
   text: "SELECT 1 FROM gateway_notice WHERE connection_id = $1 AND kind = 'test' AND received_at >= $2 LIMIT 1",
 };
 const selectClock: Statement = { name: "select_clock", text: "SELECT app.clock() AS now" };
+
+/** What a verification needs of its environment, and the gateway's connector. */
+export type VerifyContext = {
+  readonly database: Database;
+  readonly ring: KeyRing;
+  readonly connector: Connector;
+  readonly forwarding: Forwarding;
+};
 
 // A gateway posts its test notice within a second or two; a person waits for the answer.
 const noticeWaitMs = 10_000;
@@ -22,7 +30,7 @@ const noticePollMs = 100;
  * A test notice counts when the intake has stored one that came after the call.
  */
 export async function verifyConnection(
-  context: { database: Database; ring: KeyRing; connector: Connector; forwarding: Forwarding },
+  context: VerifyContext,
   staged: { connectionId: string; credentialVersion: number },
 ): Promise<{ verified: boolean; rows: readonly VerifyRow[] }> {
   const { database, ring, connector } = context;
@@ -38,9 +46,32 @@ export async function verifyConnection(
     }),
   );
   const rows = [...answered, ...vaultRows(context.forwarding, connector)];
-  const verified = rows.every((row) => row.state === "passed" || !row.required);
-  if (verified) await database.transaction((tx) => recordVerified(tx, staged));
+  const isFit = rows.every((row) => row.state === "passed" || !row.required);
+  const verified = isFit && (await database.transaction((tx) => recordVerified(tx, staged)));
   return { verified, rows };
+}
+
+/**
+ * Tries new credentials and puts them in the place of those in use; when a required row fails nothing changes, and they are
+ * not kept. Attempts under way end with the credentials that they began with.
+ */
+export async function rotateCredentials(
+  context: VerifyContext,
+  { connectionId, credentials }: { connectionId: string; credentials: Readonly<Record<string, string>> },
+): Promise<{ verified: boolean; credentialVersion: number; rows: readonly VerifyRow[] }> {
+  const { database, ring } = context;
+  const credentialVersion = await database.transaction((tx) =>
+    stageCredentials(tx, ring, { connectionId, credentials }),
+  );
+  const staged = { connectionId, credentialVersion };
+  let isKept = false;
+  try {
+    const { verified, rows } = await verifyConnection(context, staged);
+    isKept = verified;
+    return { verified, credentialVersion, rows };
+  } finally {
+    if (!isKept) await dropCredentials(database, staged);
+  }
 }
 
 /** A vault that can send everything the gateway needs takes no row. */

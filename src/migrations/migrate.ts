@@ -16,6 +16,7 @@ import * as workList from "./environment/migration-008-work-list.ts";
 import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
 import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
 import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
+import * as gatewayUpkeep from "./environment/migration-013-gateway-upkeep.ts";
 import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
@@ -38,6 +39,7 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     webhookEndpoints,
     endpointNotices,
     vaultSessions,
+    gatewayUpkeep,
     ruleAuthors,
   ],
   accounts: [accounts, members],

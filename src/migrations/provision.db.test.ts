@@ -76,6 +76,7 @@ describe("migrate()", () => {
       "009-webhook-endpoints",
       "010-endpoint-notices",
       "011-vault-sessions",
+      "013-gateway-upkeep",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

@@ -56,7 +56,7 @@ const selectVersions: Statement = {
   name: "select_credential_versions_to_try",
   text: `
     SELECT v.version FROM connection_credential v JOIN connection c ON c.id = v.connection_id
-    WHERE c.id = $1 ORDER BY (v.version IS NOT DISTINCT FROM c.credential_version) DESC, v.version DESC LIMIT 3`,
+    WHERE c.id = $1 AND v.dropped_at IS NULL ORDER BY (v.version IS NOT DISTINCT FROM c.credential_version) DESC, v.version DESC LIMIT 3`,
 };
 
 // Those in use, and the newest two beside them: while credentials are swapped, the gateway may sign with either.

@@ -8,13 +8,15 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
+import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file dashboard/v1/gateway_connections.proto.
  */
 export const file_dashboard_v1_gateway_connections: GenFile = /*@__PURE__*/
-  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiZAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sieQodTGlzdEdhdGV3YXlDb25uZWN0aW9uc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiVgoeTGlzdEdhdGV3YXlDb25uZWN0aW9uc1Jlc3BvbnNlEjQKC2Nvbm5lY3Rpb25zGAEgAygLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uIm4KEUdhdGV3YXlDb25uZWN0aW9uEhUKDWNvbm5lY3Rpb25faWQYASABKAkSDwoHZ2F0ZXdheRgCIAEoCRIPCgdhY2NvdW50GAMgASgJEhAKCHZlcmlmaWVkGAQgASgIEg4KBnBhdXNlZBgFIAEoCCJUChFWZXJpZmljYXRpb25DaGVjaxINCgVjaGVjaxgBIAEoCRIOCgZwYXNzZWQYAiABKAgSEAoIcmVxdWlyZWQYAyABKAgSDgoGZGV0YWlsGAQgASgJMpQDChhHYXRld2F5Q29ubmVjdGlvblNlcnZpY2USdwoUQWRkR2F0ZXdheUNvbm5lY3Rpb24SKS5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkFkZEdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAO4uxgBEoABChdWZXJpZnlHYXRld2F5Q29ubmVjdGlvbhIsLmRhc2hib2FyZC52MS5WZXJpZnlHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QaLS5kYXNoYm9hcmQudjEuVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZSIIqLsYA7i7GAESfAoWTGlzdEdhdGV3YXlDb25uZWN0aW9ucxIrLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBosLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("CiZkYXNoYm9hcmQvdjEvZ2F0ZXdheV9jb25uZWN0aW9ucy5wcm90bxIMZGFzaGJvYXJkLnYxIrIDChtBZGRHYXRld2F5Q29ubmVjdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESgwEKB2dhdGV3YXkYAyABKAlCcrpIb7oBaQoMZ2F0ZXdheS5mb3JtEjVtdXN0IGJlIGEgZ2F0ZXdheSdzIG5hbWUgaW4gdXBwZXIgY2FzZSBzdWNoIGFzIFNUUklQRRoidGhpcy5tYXRjaGVzKHInXltBLVpdW0EtWjAtOV9dKiQnKcgBARIdCgdhY2NvdW50GAQgASgJQgy6SAnIAQFyBBABGGQSYAoLY3JlZGVudGlhbHMYBSADKAsyOi5kYXNoYm9hcmQudjEuQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0LkNyZWRlbnRpYWxzRW50cnlCD7pIDJoBCRAUKgVyAxiAIBoyChBDcmVkZW50aWFsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEibQocQWRkR2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIzCgpjb25uZWN0aW9uGAEgASgLMh8uZGFzaGJvYXJkLnYxLkdhdGV3YXlDb25uZWN0aW9uEhgKEG5vdGlmaWNhdGlvbl91cmwYAiABKAkimQEKHlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIdCg1jb25uZWN0aW9uX2lkGAMgASgJQga6SAPIAQEiZAofVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2sitAIKH1JvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESHQoNY29ubmVjdGlvbl9pZBgDIAEoCUIGukgDyAEBEmQKC2NyZWRlbnRpYWxzGAQgAygLMj4uZGFzaGJvYXJkLnYxLlJvdGF0ZUdhdGV3YXlDcmVkZW50aWFsc1JlcXVlc3QuQ3JlZGVudGlhbHNFbnRyeUIPukgMmgEJEBQqBXIDGIAgGjIKEENyZWRlbnRpYWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJlCiBSb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5kYXNoYm9hcmQudjEuVmVyaWZpY2F0aW9uQ2hlY2simAEKHVBhdXNlR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBASJVCh5QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2USMwoKY29ubmVjdGlvbhgBIAEoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiKZAQoeUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEh0KDWNvbm5lY3Rpb25faWQYAyABKAlCBrpIA8gBASJWCh9SZXN1bWVHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlEjMKCmNvbm5lY3Rpb24YASABKAsyHy5kYXNoYm9hcmQudjEuR2F0ZXdheUNvbm5lY3Rpb24ieAocTGlzdFVuY2xhc3NpZmllZENvZGVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJOCh1MaXN0VW5jbGFzc2lmaWVkQ29kZXNSZXNwb25zZRItCgVjb2RlcxgBIAMoCzIeLmRhc2hib2FyZC52MS5VbmNsYXNzaWZpZWRDb2RlItgBChBVbmNsYXNzaWZpZWRDb2RlEg8KB2dhdGV3YXkYASABKAkSFAoMZ2F0ZXdheV9jb2RlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDEjEKDWZpcnN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYXR0ZW1wdF9pZBgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJInkKHUxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIlYKHkxpc3RHYXRld2F5Q29ubmVjdGlvbnNSZXNwb25zZRI0Cgtjb25uZWN0aW9ucxgBIAMoCzIfLmRhc2hib2FyZC52MS5HYXRld2F5Q29ubmVjdGlvbiJuChFHYXRld2F5Q29ubmVjdGlvbhIVCg1jb25uZWN0aW9uX2lkGAEgASgJEg8KB2dhdGV3YXkYAiABKAkSDwoHYWNjb3VudBgDIAEoCRIQCgh2ZXJpZmllZBgEIAEoCBIOCgZwYXVzZWQYBSABKAgiVAoRVmVyaWZpY2F0aW9uQ2hlY2sSDQoFY2hlY2sYASABKAkSDgoGcGFzc2VkGAIgASgIEhAKCHJlcXVpcmVkGAMgASgIEg4KBmRldGFpbBgEIAEoCTKOBwoYR2F0ZXdheUNvbm5lY3Rpb25TZXJ2aWNlEncKFEFkZEdhdGV3YXlDb25uZWN0aW9uEikuZGFzaGJvYXJkLnYxLkFkZEdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBoqLmRhc2hib2FyZC52MS5BZGRHYXRld2F5Q29ubmVjdGlvblJlc3BvbnNlIgiouxgDuLsYARKAAQoXVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb24SLC5kYXNoYm9hcmQudjEuVmVyaWZ5R2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLlZlcmlmeUdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiCKi7GAO4uxgBEoMBChhSb3RhdGVHYXRld2F5Q3JlZGVudGlhbHMSLS5kYXNoYm9hcmQudjEuUm90YXRlR2F0ZXdheUNyZWRlbnRpYWxzUmVxdWVzdBouLmRhc2hib2FyZC52MS5Sb3RhdGVHYXRld2F5Q3JlZGVudGlhbHNSZXNwb25zZSIIqLsYA7i7GAESeQoWUGF1c2VHYXRld2F5Q29ubmVjdGlvbhIrLmRhc2hib2FyZC52MS5QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVxdWVzdBosLmRhc2hib2FyZC52MS5QYXVzZUdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiBKi7GAISfAoXUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb24SLC5kYXNoYm9hcmQudjEuUmVzdW1lR2F0ZXdheUNvbm5lY3Rpb25SZXF1ZXN0Gi0uZGFzaGJvYXJkLnYxLlJlc3VtZUdhdGV3YXlDb25uZWN0aW9uUmVzcG9uc2UiBKi7GAISeQoVTGlzdFVuY2xhc3NpZmllZENvZGVzEiouZGFzaGJvYXJkLnYxLkxpc3RVbmNsYXNzaWZpZWRDb2Rlc1JlcXVlc3QaKy5kYXNoYm9hcmQudjEuTGlzdFVuY2xhc3NpZmllZENvZGVzUmVzcG9uc2UiB5ACAai7GAESfAoWTGlzdEdhdGV3YXlDb25uZWN0aW9ucxIrLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVxdWVzdBosLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUNvbm5lY3Rpb25zUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.AddGatewayConnectionRequest
@@ -225,6 +227,423 @@ export const VerifyGatewayConnectionResponseSchema: GenMessage<VerifyGatewayConn
   messageDesc(file_dashboard_v1_gateway_connections, 3);
 
 /**
+ * @generated from message dashboard.v1.RotateGatewayCredentialsRequest
+ */
+export type RotateGatewayCredentialsRequest = Message<"dashboard.v1.RotateGatewayCredentialsRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId: string;
+
+  /**
+   * All of them, by the names that the gateway's connector asks for.
+   *
+   * @generated from field: map<string, string> credentials = 4;
+   */
+  credentials: { [key: string]: string };
+};
+
+/**
+ * @generated from message dashboard.v1.RotateGatewayCredentialsRequest
+ */
+export type RotateGatewayCredentialsRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId?: string;
+
+  /**
+   * All of them, by the names that the gateway's connector asks for.
+   *
+   * @generated from field: map<string, string> credentials = 4;
+   */
+  credentials?: { [key: string]: string };
+};
+
+/**
+ * Describes the message dashboard.v1.RotateGatewayCredentialsRequest.
+ * Use `create(RotateGatewayCredentialsRequestSchema)` to create a new message.
+ */
+export const RotateGatewayCredentialsRequestSchema: GenMessage<RotateGatewayCredentialsRequest, {jsonType: RotateGatewayCredentialsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 4);
+
+/**
+ * @generated from message dashboard.v1.RotateGatewayCredentialsResponse
+ */
+export type RotateGatewayCredentialsResponse = Message<"dashboard.v1.RotateGatewayCredentialsResponse"> & {
+  /**
+   * Whether the new credentials are in use.
+   *
+   * @generated from field: bool verified = 1;
+   */
+  verified: boolean;
+
+  /**
+   * @generated from field: repeated dashboard.v1.VerificationCheck checks = 2;
+   */
+  checks: VerificationCheck[];
+};
+
+/**
+ * @generated from message dashboard.v1.RotateGatewayCredentialsResponse
+ */
+export type RotateGatewayCredentialsResponseJson = {
+  /**
+   * Whether the new credentials are in use.
+   *
+   * @generated from field: bool verified = 1;
+   */
+  verified?: boolean;
+
+  /**
+   * @generated from field: repeated dashboard.v1.VerificationCheck checks = 2;
+   */
+  checks?: VerificationCheckJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.RotateGatewayCredentialsResponse.
+ * Use `create(RotateGatewayCredentialsResponseSchema)` to create a new message.
+ */
+export const RotateGatewayCredentialsResponseSchema: GenMessage<RotateGatewayCredentialsResponse, {jsonType: RotateGatewayCredentialsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 5);
+
+/**
+ * @generated from message dashboard.v1.PauseGatewayConnectionRequest
+ */
+export type PauseGatewayConnectionRequest = Message<"dashboard.v1.PauseGatewayConnectionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.PauseGatewayConnectionRequest
+ */
+export type PauseGatewayConnectionRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.PauseGatewayConnectionRequest.
+ * Use `create(PauseGatewayConnectionRequestSchema)` to create a new message.
+ */
+export const PauseGatewayConnectionRequestSchema: GenMessage<PauseGatewayConnectionRequest, {jsonType: PauseGatewayConnectionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 6);
+
+/**
+ * @generated from message dashboard.v1.PauseGatewayConnectionResponse
+ */
+export type PauseGatewayConnectionResponse = Message<"dashboard.v1.PauseGatewayConnectionResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnection | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.PauseGatewayConnectionResponse
+ */
+export type PauseGatewayConnectionResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnectionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.PauseGatewayConnectionResponse.
+ * Use `create(PauseGatewayConnectionResponseSchema)` to create a new message.
+ */
+export const PauseGatewayConnectionResponseSchema: GenMessage<PauseGatewayConnectionResponse, {jsonType: PauseGatewayConnectionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 7);
+
+/**
+ * @generated from message dashboard.v1.ResumeGatewayConnectionRequest
+ */
+export type ResumeGatewayConnectionRequest = Message<"dashboard.v1.ResumeGatewayConnectionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ResumeGatewayConnectionRequest
+ */
+export type ResumeGatewayConnectionRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string connection_id = 3;
+   */
+  connectionId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ResumeGatewayConnectionRequest.
+ * Use `create(ResumeGatewayConnectionRequestSchema)` to create a new message.
+ */
+export const ResumeGatewayConnectionRequestSchema: GenMessage<ResumeGatewayConnectionRequest, {jsonType: ResumeGatewayConnectionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 8);
+
+/**
+ * @generated from message dashboard.v1.ResumeGatewayConnectionResponse
+ */
+export type ResumeGatewayConnectionResponse = Message<"dashboard.v1.ResumeGatewayConnectionResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnection | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.ResumeGatewayConnectionResponse
+ */
+export type ResumeGatewayConnectionResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.GatewayConnection connection = 1;
+   */
+  connection?: GatewayConnectionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ResumeGatewayConnectionResponse.
+ * Use `create(ResumeGatewayConnectionResponseSchema)` to create a new message.
+ */
+export const ResumeGatewayConnectionResponseSchema: GenMessage<ResumeGatewayConnectionResponse, {jsonType: ResumeGatewayConnectionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 9);
+
+/**
+ * @generated from message dashboard.v1.ListUnclassifiedCodesRequest
+ */
+export type ListUnclassifiedCodesRequest = Message<"dashboard.v1.ListUnclassifiedCodesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * @generated from message dashboard.v1.ListUnclassifiedCodesRequest
+ */
+export type ListUnclassifiedCodesRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ListUnclassifiedCodesRequest.
+ * Use `create(ListUnclassifiedCodesRequestSchema)` to create a new message.
+ */
+export const ListUnclassifiedCodesRequestSchema: GenMessage<ListUnclassifiedCodesRequest, {jsonType: ListUnclassifiedCodesRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 10);
+
+/**
+ * @generated from message dashboard.v1.ListUnclassifiedCodesResponse
+ */
+export type ListUnclassifiedCodesResponse = Message<"dashboard.v1.ListUnclassifiedCodesResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.UnclassifiedCode codes = 1;
+   */
+  codes: UnclassifiedCode[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListUnclassifiedCodesResponse
+ */
+export type ListUnclassifiedCodesResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.UnclassifiedCode codes = 1;
+   */
+  codes?: UnclassifiedCodeJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListUnclassifiedCodesResponse.
+ * Use `create(ListUnclassifiedCodesResponseSchema)` to create a new message.
+ */
+export const ListUnclassifiedCodesResponseSchema: GenMessage<ListUnclassifiedCodesResponse, {jsonType: ListUnclassifiedCodesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 11);
+
+/**
+ * A decline code that no row of its gateway's table names, or one whose answer lacked what tells a block from a decline.
+ *
+ * @generated from message dashboard.v1.UnclassifiedCode
+ */
+export type UnclassifiedCode = Message<"dashboard.v1.UnclassifiedCode"> & {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * As the gateway wrote it; `(others)` for all beyond the 500 of a gateway that are kept apart.
+   *
+   * @generated from field: string gateway_code = 2;
+   */
+  gatewayCode: string;
+
+  /**
+   * How many attempts it stopped.
+   *
+   * @generated from field: int64 attempts = 3;
+   */
+  attempts: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp first_seen_at = 4;
+   */
+  firstSeenAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 5;
+   */
+  lastSeenAt?: Timestamp | undefined;
+
+  /**
+   * The last attempt that it stopped, and its session.
+   *
+   * @generated from field: string attempt_id = 6;
+   */
+  attemptId: string;
+
+  /**
+   * @generated from field: string session_id = 7;
+   */
+  sessionId: string;
+};
+
+/**
+ * A decline code that no row of its gateway's table names, or one whose answer lacked what tells a block from a decline.
+ *
+ * @generated from message dashboard.v1.UnclassifiedCode
+ */
+export type UnclassifiedCodeJson = {
+  /**
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * As the gateway wrote it; `(others)` for all beyond the 500 of a gateway that are kept apart.
+   *
+   * @generated from field: string gateway_code = 2;
+   */
+  gatewayCode?: string;
+
+  /**
+   * How many attempts it stopped.
+   *
+   * @generated from field: int64 attempts = 3;
+   */
+  attempts?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp first_seen_at = 4;
+   */
+  firstSeenAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_seen_at = 5;
+   */
+  lastSeenAt?: TimestampJson;
+
+  /**
+   * The last attempt that it stopped, and its session.
+   *
+   * @generated from field: string attempt_id = 6;
+   */
+  attemptId?: string;
+
+  /**
+   * @generated from field: string session_id = 7;
+   */
+  sessionId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.UnclassifiedCode.
+ * Use `create(UnclassifiedCodeSchema)` to create a new message.
+ */
+export const UnclassifiedCodeSchema: GenMessage<UnclassifiedCode, {jsonType: UnclassifiedCodeJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_gateway_connections, 12);
+
+/**
  * @generated from message dashboard.v1.ListGatewayConnectionsRequest
  */
 export type ListGatewayConnectionsRequest = Message<"dashboard.v1.ListGatewayConnectionsRequest"> & {
@@ -259,7 +678,7 @@ export type ListGatewayConnectionsRequestJson = {
  * Use `create(ListGatewayConnectionsRequestSchema)` to create a new message.
  */
 export const ListGatewayConnectionsRequestSchema: GenMessage<ListGatewayConnectionsRequest, {jsonType: ListGatewayConnectionsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 4);
+  messageDesc(file_dashboard_v1_gateway_connections, 13);
 
 /**
  * @generated from message dashboard.v1.ListGatewayConnectionsResponse
@@ -286,7 +705,7 @@ export type ListGatewayConnectionsResponseJson = {
  * Use `create(ListGatewayConnectionsResponseSchema)` to create a new message.
  */
 export const ListGatewayConnectionsResponseSchema: GenMessage<ListGatewayConnectionsResponse, {jsonType: ListGatewayConnectionsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 5);
+  messageDesc(file_dashboard_v1_gateway_connections, 14);
 
 /**
  * @generated from message dashboard.v1.GatewayConnection
@@ -357,7 +776,7 @@ export type GatewayConnectionJson = {
  * Use `create(GatewayConnectionSchema)` to create a new message.
  */
 export const GatewayConnectionSchema: GenMessage<GatewayConnection, {jsonType: GatewayConnectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 6);
+  messageDesc(file_dashboard_v1_gateway_connections, 15);
 
 /**
  * One thing that must be right before a connection may be routed to.
@@ -426,7 +845,7 @@ export type VerificationCheckJson = {
  * Use `create(VerificationCheckSchema)` to create a new message.
  */
 export const VerificationCheckSchema: GenMessage<VerificationCheck, {jsonType: VerificationCheckJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_gateway_connections, 7);
+  messageDesc(file_dashboard_v1_gateway_connections, 16);
 
 /**
  * A merchant's accounts at gateways.
@@ -453,6 +872,49 @@ export const GatewayConnectionService: GenService<{
     methodKind: "unary";
     input: typeof VerifyGatewayConnectionRequestSchema;
     output: typeof VerifyGatewayConnectionResponseSchema;
+  },
+  /**
+   * Tries new credentials of the same account by a live test call, and puts them in the place of the old ones when every
+   * required check passed. Otherwise nothing changes, and they are not kept. Attempts under way end with what they began.
+   *
+   * @generated from rpc dashboard.v1.GatewayConnectionService.RotateGatewayCredentials
+   */
+  rotateGatewayCredentials: {
+    methodKind: "unary";
+    input: typeof RotateGatewayCredentialsRequestSchema;
+    output: typeof RotateGatewayCredentialsResponseSchema;
+  },
+  /**
+   * Leaves an account out of every plan made from now on. It stays verified, and what it holds is still captured or given
+   * back. A repeat changes nothing.
+   *
+   * @generated from rpc dashboard.v1.GatewayConnectionService.PauseGatewayConnection
+   */
+  pauseGatewayConnection: {
+    methodKind: "unary";
+    input: typeof PauseGatewayConnectionRequestSchema;
+    output: typeof PauseGatewayConnectionResponseSchema;
+  },
+  /**
+   * Ends a pause. A repeat changes nothing.
+   *
+   * @generated from rpc dashboard.v1.GatewayConnectionService.ResumeGatewayConnection
+   */
+  resumeGatewayConnection: {
+    methodKind: "unary";
+    input: typeof ResumeGatewayConnectionRequestSchema;
+    output: typeof ResumeGatewayConnectionResponseSchema;
+  },
+  /**
+   * Lists the decline codes that the merchant's gateways gave and nobody has classified, the latest first. Each stopped
+   * its payment.
+   *
+   * @generated from rpc dashboard.v1.GatewayConnectionService.ListUnclassifiedCodes
+   */
+  listUnclassifiedCodes: {
+    methodKind: "unary";
+    input: typeof ListUnclassifiedCodesRequestSchema;
+    output: typeof ListUnclassifiedCodesResponseSchema;
   },
   /**
    * Lists a merchant's accounts, oldest first.

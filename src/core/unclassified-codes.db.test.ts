@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordVerified, stageCredentials } from "../gateways/connections.ts";
+import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { countUnclassified, listUnclassifiedCodes } from "./unclassified-codes.ts";
+
+const unclassified = "4000000000005209";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+
+const pay = async (number: string) => fixture.submit(await fixture.newSession(), number);
+const list = () => listUnclassifiedCodes(fixture.core.database, fixture.owner.merchantId);
+
+describe("unclassified codes", () => {
+  it("are counted with the attempt that each has stopped last; a classified decline is not", async () => {
+    await pay(cards.softDecline);
+    expect(await list()).toEqual([]);
+    const first = await pay(unclassified);
+    const second = await pay(unclassified);
+    expect([first.declineCode, second.declineCode]).toEqual(["unclassified", "unclassified"]);
+    const { attempts } = await fixture.trail(second);
+    const [code, ...others] = await list();
+    expect(others).toEqual([]);
+    expect(code).toMatchObject({
+      gateway: "SANDBOX_A",
+      gatewayCode: attempts[0]!.gatewayCode,
+      attempts: 2,
+      sessionId: second.id,
+      attemptId: attempts[0]!.id,
+    });
+    expect(code!.lastSeenAt.getTime()).toBeGreaterThan(code!.firstSeenAt.getTime());
+  });
+
+  it("are kept apart up to their bound, and cut to theirs, whatever a gateway writes", async () => {
+    const { attempts } = await fixture.trail(await pay(unclassified));
+    const [attempt] = attempts;
+    const seen = (gatewayCode: string) =>
+      fixture.core.database.transaction((tx) =>
+        countUnclassified(tx, { ...attempt!, gateway: "STRIPE" }, { ...declined, gatewayCode }),
+      );
+    const declined = {
+      type: "declined",
+      kind: "SOFT_DECLINE",
+      stop: "unclassified",
+      declineCode: "unclassified",
+    } as const;
+    await seen("x".repeat(10_000));
+    const fill = `INSERT INTO unclassified_code (merchant_id, gateway, gateway_code, session_id, attempt_id)
+      SELECT $1, 'STRIPE', 'code ' || n, $2, $3 FROM generate_series(2, $4::int) AS n`;
+    const { merchantId } = fixture.owner;
+    await fixture.asOwner.pool.query(fill, [merchantId, attempt!.sessionId, attempt!.id, unclassifiedCodesMax]);
+    await seen("one too many");
+    await seen("and another");
+    await seen("code 2");
+    const text = "SELECT gateway_code, attempts::int FROM unclassified_code WHERE gateway = 'STRIPE'";
+    const { rows } = await fixture.asOwner.pool.query(text);
+    expect(rows).toHaveLength(unclassifiedCodesMax + 1);
+    expect(rows).toContainEqual({ gateway_code: "(others)", attempts: 2 });
+    expect(rows).toContainEqual({ gateway_code: "code 2", attempts: 2 });
+    expect(rows).toContainEqual({ gateway_code: "x".repeat(unclassifiedCodeCharactersMax), attempts: 1 });
+    expect(await list()).toHaveLength(unclassifiedCodesMax);
+  });
+});
+
+describe("credentials that are swapped in mid-payment", () => {
+  it("are not used by the payment under way, which ends with those that it began with", async () => {
+    const [connectionId = ""] = fixture.connectionIds;
+    const { database, sealing } = fixture.core;
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    // Another account's key, which knows nothing of this payment: with it the capture would fail.
+    const credentials = { apiKey: "sandbox_test_another" };
+    const credentialVersion = await database.transaction((tx) =>
+      stageCredentials(tx, sealing, { connectionId, credentials }),
+    );
+    await database.transaction((tx) => recordVerified(tx, { connectionId, credentialVersion }));
+    await fixture.sandbox.release({ operation: "a.authorize" });
+    expect(await paying).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+    const next = await pay(cards.approved);
+    const [first] = (await fixture.trail(session)).attempts;
+    const [second] = (await fixture.trail(next)).attempts;
+    expect([first!.credentialVersion, second!.credentialVersion]).toEqual([1, credentialVersion]);
+    expect(next).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+  });
+});

@@ -1,0 +1,52 @@
+/** Counts the decline codes that nobody has classified, for whoever extends a gateway's table. The stop itself is the connector's. */
+import type { Declined } from "../gateways/declines.ts";
+import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { Attempt } from "./entities.ts";
+
+/** One code that has stopped attempts of a merchant. */
+export type UnclassifiedCode = {
+  readonly gateway: string;
+  readonly gatewayCode: string;
+  readonly attempts: number;
+  readonly firstSeenAt: Date;
+  readonly lastSeenAt: Date;
+  /** The last attempt that it stopped. */
+  readonly attemptId: string;
+  readonly sessionId: string;
+};
+
+const countCode: Statement = {
+  name: "count_unclassified_code",
+  text: `
+    INSERT INTO unclassified_code AS known (merchant_id, gateway, gateway_code, session_id, attempt_id)
+    SELECT s.merchant_id, $3,
+      CASE WHEN EXISTS (SELECT FROM unclassified_code c
+                        WHERE c.merchant_id = s.merchant_id AND c.gateway = $3 AND c.gateway_code = $4)
+        OR (SELECT count(*) FROM unclassified_code c WHERE c.merchant_id = s.merchant_id AND c.gateway = $3) < $5
+      THEN $4 ELSE '(others)' END, $1, $2
+    FROM payment_session s WHERE s.id = $1
+    ON CONFLICT (merchant_id, gateway, gateway_code) DO UPDATE SET
+      attempts = known.attempts + 1, last_seen_at = app.clock(),
+      session_id = excluded.session_id, attempt_id = excluded.attempt_id`,
+};
+
+/** Counts an attempt that was stopped as unclassified, in the transaction that records its decline; any other not at all. */
+export async function countUnclassified(tx: Tx, attempt: Attempt, declined: Declined): Promise<void> {
+  if (declined.stop !== "unclassified") return;
+  const code = declined.gatewayCode.slice(0, unclassifiedCodeCharactersMax);
+  await tx.query(countCode, [attempt.sessionId, attempt.id, attempt.gateway, code, unclassifiedCodesMax]);
+}
+
+const selectCodes: Statement = {
+  name: "select_unclassified_codes",
+  text: `
+    SELECT gateway, gateway_code AS "gatewayCode", attempts, first_seen_at AS "firstSeenAt",
+      last_seen_at AS "lastSeenAt", attempt_id AS "attemptId", session_id AS "sessionId"
+    FROM unclassified_code WHERE merchant_id = $1 ORDER BY last_seen_at DESC, gateway, gateway_code LIMIT $2`,
+};
+
+/** A merchant's unclassified codes, the latest first. */
+export async function listUnclassifiedCodes(queryable: Queryable, merchantId: string): Promise<UnclassifiedCode[]> {
+  return queryable.query<UnclassifiedCode>(selectCodes, [merchantId, unclassifiedCodesMax]);
+}

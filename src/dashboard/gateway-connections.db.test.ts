@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { SandboxControl } from "../testing/sandbox-control.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+
+let dashboard: DashboardFixture;
+let client: DashboardClient;
+let sandbox: SandboxControl;
+let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
+beforeAll(async () => {
+  dashboard = await startDashboardFixture();
+  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
+  sandbox = new SandboxControl(dashboard.sandboxOrigin);
+  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
+});
+afterAll(async () => {
+  client?.close();
+  await dashboard?.close();
+});
+
+const keyOf = (account: string) => ({ apiKey: `sandbox_test_${account}` });
+
+/** A verified connection of an account of this name. */
+async function connect(account: string): Promise<string> {
+  const added = await client.connections.addGatewayConnection({
+    ...scope,
+    gateway: "SANDBOX_A",
+    account,
+    credentials: keyOf(account),
+  });
+  const connectionId = added.connection!.connectionId!;
+  expect(await client.connections.verifyGatewayConnection({ ...scope, connectionId })).toMatchObject({
+    verified: true,
+  });
+  return connectionId;
+}
+
+const rotate = (connectionId: string, credentials: Record<string, string>) =>
+  client.connections.rotateGatewayCredentials({ ...scope, connectionId, credentials });
+
+const shown = async (wanted: string) =>
+  (await client.connections.listGatewayConnections(scope)).connections?.find(
+    ({ connectionId }) => connectionId === wanted,
+  );
+
+type Version = { version: number; sealed: string; in_use: boolean; dropped: boolean };
+const versionsOf = (account: string) =>
+  dashboard.rows<Version>(
+    `SELECT v.version, v.sealed, v.version = c.credential_version AS in_use, v.dropped_at IS NOT NULL AS dropped
+     FROM connection_credential v JOIN connection c ON c.id = v.connection_id
+     WHERE c.account = $1 ORDER BY version`,
+    [account],
+  );
+
+const auditOf = async (subject: string, action: string) =>
+  (
+    await dashboard.rows<{ before: object; after: object }>(
+      "SELECT before, after FROM audit_entry WHERE subject = $1 AND action = $2 ORDER BY id",
+      [subject, action],
+    )
+  ).map(({ before, after }) => [before, after]);
+
+describe("a pause", () => {
+  it("keeps the connection verified, ends with its resumption, and may be repeated; each leaves a row", async () => {
+    const connectionId = await connect("pausing");
+    const pause = () => client.connections.pauseGatewayConnection({ ...scope, connectionId });
+    const resume = () => client.connections.resumeGatewayConnection({ ...scope, connectionId });
+    expect((await pause()).connection).toMatchObject({ connectionId, paused: true, verified: true });
+    await pause();
+    expect(await shown(connectionId)).toMatchObject({ paused: true, verified: true });
+    expect((await resume()).connection).toMatchObject({ paused: false, verified: true });
+    expect(await auditOf(connectionId, "PauseGatewayConnection")).toEqual([
+      [{ paused: false }, { paused: true }],
+      [{ paused: true }, { paused: true }],
+    ]);
+    expect(await auditOf(connectionId, "ResumeGatewayConnection")).toEqual([[{ paused: true }, { paused: false }]]);
+  });
+
+  it("is refused for a connection that is not there", async () => {
+    const connectionId = "gc_01h455vb4pex5vsknk084sn02q";
+    await expect(client.connections.pauseGatewayConnection({ ...scope, connectionId })).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+});
+
+describe("a rotation", () => {
+  it("puts new credentials in the place of the old ones, which are kept for what is under way", async () => {
+    const connectionId = await connect("rotating");
+    const answer = await rotate(connectionId, keyOf("rotating-next"));
+    expect(answer).toMatchObject({ verified: true, checks: expect.arrayContaining([expect.anything()]) });
+    expect(await versionsOf("rotating")).toMatchObject([
+      { version: 1, in_use: false, dropped: false },
+      { version: 2, in_use: true, dropped: false },
+    ]);
+    expect(await auditOf(connectionId, "RotateGatewayCredentials")).toEqual([
+      [{ credentialVersion: 1 }, { credentialVersion: 2, tried: 2, verified: true }],
+    ]);
+    const told = JSON.stringify([answer, await dashboard.rows("SELECT * FROM audit_entry"), await shown(connectionId)]);
+    expect(told).not.toContain("sandbox_test_");
+    expect(JSON.stringify(await versionsOf("rotating"))).not.toContain("sandbox_test_");
+  });
+
+  it("changes nothing when a check fails, and keeps nothing of what was refused", async () => {
+    const connectionId = await connect("unmoved");
+    await sandbox.setAccount("test_unmoved-next", { rawCards: false });
+    const answer = await rotate(connectionId, keyOf("unmoved-next"));
+    expect(answer.verified).toBe(false);
+    expect(answer.checks).toContainEqual(expect.objectContaining({ check: "raw_cards", passed: false }));
+    expect(await versionsOf("unmoved")).toMatchObject([
+      { version: 1, in_use: true, dropped: false },
+      { version: 2, in_use: false, dropped: true, sealed: "" },
+    ]);
+    // What is verified next is what was there before.
+    expect(await client.connections.verifyGatewayConnection({ ...scope, connectionId })).toMatchObject({
+      verified: true,
+    });
+    expect(await rotate(connectionId, keyOf("unmoved-third"))).toMatchObject({ verified: true });
+  });
+
+  it("refuses the other environment's credentials, and misshapen ones before any gateway is asked", async () => {
+    const connectionId = await connect("elsewhere");
+    const live = await rotate(connectionId, { apiKey: "sandbox_live_elsewhere" });
+    expect(live.verified).toBe(false);
+    expect(live.checks).toContainEqual(expect.objectContaining({ check: "environment", passed: false }));
+    const refusal = await rotate(connectionId, { apiKey: "hunter2" }).catch((error: Error) => error);
+    expect(refusal).toMatchObject({ code: "invalid_field", problems: [{ param: "credentials.apiKey" }] });
+    expect(JSON.stringify(refusal)).not.toContain("hunter2");
+    expect(await versionsOf("elsewhere")).toMatchObject([{ version: 1, in_use: true }, { dropped: true }]);
+  });
+
+  it("ends with the later credentials where two run at once", async () => {
+    const connectionId = await connect("twice-at-once");
+    await Promise.all(["one", "two", "three"].map((name) => rotate(connectionId, keyOf(`twice-at-once-${name}`))));
+    const versions = await versionsOf("twice-at-once");
+    expect(versions).toHaveLength(4);
+    expect(versions.findIndex(({ in_use }) => in_use)).toBe(3);
+  });
+});
+
+describe("unclassified codes", () => {
+  it("are listed for their merchant, the latest first", async () => {
+    const [attemptId, sessionId] = [crypto.randomUUID(), crypto.randomUUID()];
+    await dashboard.rows(
+      `INSERT INTO unclassified_code (merchant_id, gateway, gateway_code, attempts, session_id, attempt_id, last_seen_at)
+       SELECT c.merchant_id, code.gateway, code.name, code.times, $2, $1, app.clock() + code.later
+       FROM (SELECT merchant_id FROM connection LIMIT 1) c, (VALUES
+         ('STRIPE', 'odd_one', 2, interval '0'), ('ADYEN', '99', 7, interval '1 s')) AS code (gateway, name, times, later)
+       RETURNING 1`,
+      [attemptId, sessionId],
+    );
+    const { codes } = await client.connections.listUnclassifiedCodes(scope);
+    expect(codes).toMatchObject([
+      { gateway: "ADYEN", gatewayCode: "99", attempts: "7" },
+      { gateway: "STRIPE", gatewayCode: "odd_one", attempts: "2", attemptId: expect.stringMatching(/^att_/) },
+    ]);
+  });
+});
