@@ -12,6 +12,7 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
+import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -86,6 +87,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     members: clientOf(MemberService),
     apiKeys: clientOf(ApiKeyService),
     connections: clientOf(GatewayConnectionService),
+    gateways: clientOf(GatewayService),
     routingRules: clientOf(RoutingRuleService),
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),

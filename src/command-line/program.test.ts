@@ -56,6 +56,8 @@ describe("createProgram()", () => {
       "endpoint show",
       "endpoint update",
       "endpoint verify",
+      "gateway health",
+      "gateway list",
       "keys list",
       "keys regenerate",
       "listen",

@@ -6,6 +6,7 @@ import { connectionCommand } from "./connection.ts";
 import { deliveryCommand } from "./delivery.ts";
 import { demoCommand } from "./demo.ts";
 import { endpointCommand } from "./endpoint.ts";
+import { gatewayCommand } from "./gateway.ts";
 import { keysCommand } from "./keys.ts";
 import { listenCommand } from "./listen.ts";
 import { membersCommand } from "./member.ts";
@@ -38,6 +39,7 @@ export function createProgram(): Command {
     membersCommand(),
     keysCommand(),
     connectionCommand(),
+    gatewayCommand(),
     routingCommand(),
     originsCommand(),
     endpointCommand(),

@@ -51,10 +51,8 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
 
-/** Whether a trail's sentence is about a card that could be given to no gateway, which says nothing of the gateway. */
-export function isAboutNoCard(because: string): boolean {
-  return Object.values(noCardInWords).some((words) => because.startsWith(capitalized(words)));
-}
+/** How a trail's sentence begins that is about a card which no gateway could be given: it says nothing of the gateway. */
+export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).map(capitalized);
 
 /** The next connection of the plan, unless a stop, a missing card, the rule, the plan's end or the budget forbids it: in this order. */
 export function decideNext(

@@ -1,7 +1,7 @@
 /** Reads what became of a merchant's payments of the past, newest first, without anything about customers. */
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { FailureKind, SessionStatus, Stop } from "./entities.ts";
-import { isAboutNoCard } from "./failover.ts";
+import { noCardBeginnings } from "./failover.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 
 /** A session of the past; without an end or a submission it is no payment yet. */
@@ -68,7 +68,7 @@ export function firstIdAt(moment: Date): string {
 
 /** An attempt whose next step was recorded failed at first, also one whose hold was found and taken up later. */
 function answerOf({ status, failureKind, stop, captureRefused, nextBecause }: AttemptRow): PastAnswer {
-  if (nextBecause !== null && isAboutNoCard(nextBecause)) return undefined;
+  if (noCardBeginnings.some((beginning) => nextBecause?.startsWith(beginning))) return undefined;
   if (captureRefused !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
   if (failureKind !== null) return { type: "failed", kind: failureKind, ...(stop && { stop }) };
   const isHeld = status === "CAPTURED" || status === "AUTHORIZED";

@@ -4,6 +4,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
@@ -18,6 +19,7 @@ import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
+import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
 import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
@@ -35,6 +37,7 @@ export const dashboardServices: readonly DescService[] = [
   MerchantService,
   ApiKeyService,
   GatewayConnectionService,
+  GatewayService,
   RoutingRuleService,
   WebhookEndpointService,
   WebhookDeliveryService,
@@ -56,6 +59,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(MerchantService, createMerchantService(parts), guarded);
     router.service(ApiKeyService, createApiKeyService(parts), guarded);
     router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
+    router.service(GatewayService, createGatewayService(parts), guarded);
     router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);

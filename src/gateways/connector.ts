@@ -6,7 +6,9 @@ import type { ForwardFeature } from "./card-vault.ts";
 import type { Declined } from "./declines.ts";
 
 /** Every gateway we have a connector for; the same literals are public in `gateway` and `capturedVia`. */
-export type Gateway = "STRIPE" | "ADYEN" | "PAYPAL" | "SANDBOX_A" | "SANDBOX_B";
+export const gateways = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"] as const;
+/** One of them. */
+export type Gateway = (typeof gateways)[number];
 
 /** A connection's credentials, by the names its connector declares in `credentialFields`. */
 export type Credentials = Readonly<Record<string, Secret>>;

@@ -52,6 +52,8 @@ function connectionRequests({ scope, ids }: RequestParts): AnsweredRequests {
     }),
     VerifyGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
     ListGatewayConnections: () => scope,
+    ListGateways: () => scope,
+    ListGatewayHealth: () => scope,
   };
 }
 

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DashboardClient } from "../client/dashboard-client.ts";
+import { cards } from "../core/core-fixture.ts";
+import { type PayingDashboard, startPayingDashboard } from "./testing/paying-dashboard.ts";
+
+let dashboard: PayingDashboard;
+let client: DashboardClient;
+beforeAll(async () => {
+  dashboard = await startPayingDashboard();
+  client = await dashboard.callAs("ada");
+});
+afterAll(() => dashboard?.close());
+
+describe("ListGateways", () => {
+  it("tells of each gateway what it asks for, as patterns that its own connector goes by", async () => {
+    const { gateways = [], notificationUrlPrefix } = await client.gateways.listGateways(dashboard.scope);
+    expect(gateways.map(({ gateway }) => gateway)).toEqual(["SANDBOX_A", "SANDBOX_B"]);
+    expect(gateways.map(({ sendsNotices }) => sendsNotices)).toEqual([false, true]);
+    expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
+    const [apiKey] = gateways[0]!.credentialFields!;
+    expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });
+    const pattern = new RegExp(apiKey!.pattern!);
+    expect(["sandbox_test_mine", "sk_live_1"].map((value) => pattern.test(value))).toEqual([true, false]);
+  });
+});
+
+describe("ListGatewayHealth", () => {
+  it("says nothing of accounts that were not asked", async () => {
+    expect(await client.gateways.listGatewayHealth(dashboard.scope)).toMatchObject({ connections: [] });
+  });
+
+  it("counts how each account answered, and leaves out what the vault could not give to any", async () => {
+    const { payments, scope, connectionIds } = dashboard;
+    await payments.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+    for (const card of [cards.approved, cards.failover, cards.fraud, cards.allDown]) {
+      await payments.submit(await payments.newSession(), card);
+    }
+    const { connections = [] } = await client.gateways.listGatewayHealth(scope);
+    const byId = new Map(connections.map((each) => [each.connectionId, each]));
+    const [a, b] = connectionIds.map((id) => byId.get(id));
+    expect(a).toMatchObject({ attempts: 4, approved: 1, declined: 2, timeouts: 0, errors: 1 });
+    expect(b).toMatchObject({ attempts: 2, approved: 1, declined: 0, timeouts: 0, errors: 1 });
+    expect(a!.latencyP50Ms).toBeGreaterThan(0);
+    expect(a!.latencyP95Ms).toBeGreaterThanOrEqual(a!.latencyP50Ms!);
+    const text =
+      "UPDATE attempt SET next_because = 'The card vault could not be used, and no gateway gets the card without it, whatever.' WHERE failure_kind = 'GATEWAY_ERROR'";
+    await payments.asOwner.pool.query(text);
+    const { connections: after = [] } = await client.gateways.listGatewayHealth(scope);
+    expect(after.map(({ errors }) => errors)).toEqual([0, 0]);
+  });
+});
