@@ -16,6 +16,8 @@ import { Egress, type EgressRule } from "./events/egress.ts";
 import type { EndpointContext } from "./events/endpoints.ts";
 import { notifyOutboxListeners } from "./events/outbox-notices.ts";
 import { type EventStream, eventStreamOf } from "./events/streams.ts";
+import { adyenTestOrigin } from "./gateways/adyen/api.ts";
+import { AdyenConnector } from "./gateways/adyen/connector.ts";
 import type { CardVault } from "./gateways/card-vault.ts";
 import { createBinder } from "./gateways/connections.ts";
 import type { Connector } from "./gateways/connector.ts";
@@ -166,7 +168,10 @@ function buildConnectors(
   const real =
     config.name === "live" && sandboxOrigin !== undefined
       ? []
-      : [new StripeConnector(at(standIns.STRIPE ?? stripeOrigin))];
+      : [
+          new StripeConnector(at(standIns.STRIPE ?? stripeOrigin)),
+          new AdyenConnector(at(standIns.ADYEN ?? adyenTestOrigin)),
+        ];
   return new Map([...pretend, ...real].map((connector) => [connector.gateway, connector]));
 }
 

@@ -1,4 +1,6 @@
 /** docs/declines.md, made from the gateways' decline tables. Its test says how the file is renewed. */
+
+import { declines as adyenDeclines } from "./adyen/declines.ts";
 import type { DeclineKind, DeclineStop, DeclineTable } from "./declines.ts";
 import { declines as sandboxADeclines } from "./sandbox/a/declines.ts";
 import { declines as sandboxBDeclines } from "./sandbox/b/declines.ts";
@@ -14,6 +16,13 @@ const sections: readonly Section[] = [
     beside: `The code is \`decline_code\`, or \`code\` where there is no finer one. A charge whose \`outcome.type\` is \`blocked\` was stopped by Radar and counts as fraud, whatever the code; it is shown with the code that came. When the charge cannot be read, a code that would let the plan go on stops it as unclassified. A stop is added where \`advice_code\` is \`do_not_try_again\` (scheme_rule) or \`confirm_card_data\` (same_card_fails), and where a network's own code forbids another try.
 
 A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`.`,
+  },
+  {
+    gateway: "ADYEN",
+    table: adyenDeclines,
+    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. A stop is added where \`refusalReasonRaw\` or \`merchantAdviceCode\` holds a network's code that forbids another try; the account has to ask Adyen for both.
+
+Payments are made without 3-D Secure: where it is required, they are declined as \`authentication_required\`.`,
   },
   {
     gateway: "SANDBOX_A",

@@ -4,8 +4,8 @@ import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.
 import type { Attempt, PaymentSession } from "../core/entities.ts";
 import { wakeSession } from "../core/lease.ts";
 import { reconcileOnce } from "../core/reconcile.ts";
+import { type SignedFields, signNotice } from "../gateways/adyen/notice-signature.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
-import { type SignedFields, signNotice } from "../gateways/sandbox/b/notice-signature.ts";
 import { encodeId } from "../platform/ids.ts";
 import { takeNotification } from "./intake.ts";
 import { processNoticesOnce } from "./process-notices.ts";

@@ -11,6 +11,7 @@ export class TestForwarder implements CardForwarder {
   readonly requests: ForwardRequest[] = [];
   readonly #http: GatewayHttp;
   #number: string;
+  #holder = "Ada Lovelace";
 
   constructor(http: GatewayHttp, number: string) {
     this.#http = http;
@@ -20,6 +21,11 @@ export class TestForwarder implements CardForwarder {
   /** The card of the requests to come. */
   useCard(number: string): void {
     this.#number = number;
+  }
+
+  /** Whose card it is, from now on. */
+  useHolder(name: string): void {
+    this.#holder = name;
   }
 
   /** Rejects where the vault would refuse the request. */
@@ -39,7 +45,7 @@ export class TestForwarder implements CardForwarder {
       body: fill(
         isProbe({ token: request.token.expose(), sessionId: request.sessionId })
           ? probeCard(new Date())
-          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: "737", holder: "Ada Lovelace" },
+          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: "737", holder: this.#holder },
       ),
       timeoutMs,
       signal,

@@ -25,6 +25,15 @@ export type Destination = {
   readonly fields: Readonly<Record<string, string>>;
 };
 
+/** Where Adyen's payments take a card, in test and in live, whose paths differ. */
+const adyenCard = {
+  "/paymentMethod/number": "{{card.number}}",
+  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
+  "/paymentMethod/expiryYear": "{{card.expYear}}",
+  "/paymentMethod/cvc": "{{card.cvc}}",
+  "/paymentMethod/holderName": "{{card.holder}}",
+} as const;
+
 /** Every operation that may carry a card; a card goes nowhere else. */
 export const destinations: readonly Destination[] = [
   {
@@ -71,6 +80,24 @@ export const destinations: readonly Destination[] = [
       "card[cvc]": "{{card.cvc}}",
       "billing_details[name]": "{{card.holder}}",
     },
+  },
+  {
+    connector: "ADYEN",
+    operation: "payment",
+    method: "POST",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/payments",
+    contentType: "application/json",
+    fields: adyenCard,
+  },
+  {
+    connector: "ADYEN",
+    operation: "live_payment",
+    method: "POST",
+    hosts: { live: /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/ },
+    path: "/checkout/v72/payments",
+    contentType: "application/json",
+    fields: adyenCard,
   },
 ];
 

@@ -16,6 +16,15 @@ export type ProxyDestination = {
   readonly fields: Readonly<Record<string, string>>;
 };
 
+/** Where Adyen's payments take a card, in test and in live, whose paths differ. */
+const adyenCard = {
+  "/paymentMethod/number": "{{card.number}}",
+  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
+  "/paymentMethod/expiryYear": "{{card.expYear}}",
+  "/paymentMethod/cvc": "{{card.cvc}}",
+  "/paymentMethod/holderName": "{{card.holder}}",
+} as const;
+
 /** As in the table of our own vault (src/vault/destinations.ts), less what takes more than JSON. A test compares them. */
 export const proxyDestinations: readonly ProxyDestination[] = [
   {
@@ -30,6 +39,20 @@ export const proxyDestinations: readonly ProxyDestination[] = [
       "/paymentMethod/cvc": "{{card.cvc}}",
       "/paymentMethod/holderName": "{{card.holder}}",
     },
+  },
+  {
+    connector: "ADYEN",
+    operation: "payment",
+    hosts: { test: /^checkout-test\.adyen\.com$/ },
+    path: "/v72/payments",
+    fields: adyenCard,
+  },
+  {
+    connector: "ADYEN",
+    operation: "live_payment",
+    hosts: { live: /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/ },
+    path: "/checkout/v72/payments",
+    fields: adyenCard,
   },
 ];
 

@@ -11,7 +11,7 @@ export type Account = {
   rawCards: boolean;
   /** Whether the account may hold first and capture later. */
   manualCapture: boolean;
-  /** Where SANDBOX_B reports results, and the key it signs them with (64 hexadecimal digits); empty until set. */
+  /** Where SANDBOX_B and Adyen's stand-in report results, and the key it signs them with (64 hexadecimal digits); empty until set. */
   notificationUrl: string;
   hmacKey: string;
 };

@@ -1,5 +1,6 @@
 /** One HTTP server that pretends to be two acquirers and stands in for real gateways: it builds their shared state and serves their routes. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { adyenRoutes } from "../adyen/stand-in.ts";
 import { GatewayHttp } from "../gateway-http.ts";
 import { stripeRoutes } from "../stripe/stand-in.ts";
 import { sandboxARoutes } from "./a/acquirer.ts";
@@ -42,6 +43,7 @@ export function createAcquirer(delays: Delays): Acquirer {
   const routes = [
     ...sandboxARoutes({ accounts, ledger, issuer, idempotency }),
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notices, pauses, faults }),
+    ...adyenRoutes({ accounts, ledger, issuer, notices, pauses, faults }),
     ...stripeRoutes({ accounts, ledger, issuer, pauses, searchLagMs: delays.searchLagMs }),
     ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests }),
   ];

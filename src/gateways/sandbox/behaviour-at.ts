@@ -1,4 +1,5 @@
 /** What a card does at each pretend acquirer: a row an acquirer. */
+import { adyenCardBehaviour } from "../adyen/stand-in-cards.ts";
 import { stripeCardBehaviour } from "../stripe/stand-in-cards.ts";
 import type { CardBehaviour } from "./card-behaviour.ts";
 import type { AcquirerName } from "./ledger.ts";
@@ -13,5 +14,6 @@ const cardOf = (number: string) => testCards.find((card) => card.number === numb
 export const behaviourAt: Readonly<Record<AcquirerName, (number: string) => CardBehaviour>> = {
   A: (number) => cardOf(number)?.onA ?? { act: "decline", code: "incorrect_number" },
   B: (number) => cardOf(number)?.onB ?? { act: "decline", code: "8" },
+  ADYEN: (number) => adyenCardBehaviour(number) ?? behaviourAt.B(number),
   STRIPE: (number) => stripeCardBehaviour(number) ?? behaviourAt.A(number),
 };

@@ -11,6 +11,8 @@ export type CardPayment = Reference & {
   readonly orderRef: string;
   readonly value: number;
   readonly currency: string;
+  /** What the request itself asks for, where a gateway lets testers do so: before what the card does. */
+  readonly asked?: CardBehaviour | undefined;
 };
 
 /** Real durations, each cut short by a release signal. */
@@ -57,7 +59,7 @@ export class Issuer {
   async authorize(payment: CardPayment, onDecision: (authorization: Authorization) => void): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, ...rest } = payment;
+      const { number, asked: _, ...rest } = payment;
       const authorization = this.#ledger.open({
         ...rest,
         last4: number.slice(-4),
@@ -129,7 +131,8 @@ export class Issuer {
     return { type: "silent" };
   }
 
-  #behaviourOf({ acquirer, number }: CardPayment): CardBehaviour {
+  #behaviourOf({ acquirer, number, asked }: CardPayment): CardBehaviour {
+    if (asked !== undefined) return asked;
     const override = this.#overrides.get(`${acquirer} ${number}`);
     if (override !== undefined) return override;
     return behaviourAt[acquirer](number);

@@ -1,21 +1,25 @@
-/** SANDBOX_B's notices: Adyen-like items, signed, posted until the merchant's side answers 2xx. */
+/** SANDBOX_B's notices, and those of Adyen's stand-in: Adyen-like items, signed, posted until the merchant's side answers 2xx. */
 import { randomUUID } from "node:crypto";
+import { type SignedFields, signNotice } from "../../adyen/notice-signature.ts";
 import type { GatewayHttp } from "../../gateway-http.ts";
 import type { Account } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import type { Authorization } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
-import { type SignedFields, signNotice } from "./notice-signature.ts";
 
 /** What a notice tells, before it is addressed and signed. */
 export type NoticeContent = {
-  readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
+  readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
   readonly success: boolean;
   /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
   readonly pspReference: string;
   readonly merchantReference: string;
   readonly authorization?: Authorization | undefined;
   readonly reason?: string | undefined;
+  /** What the authorization is called, where not by its id in the ledger. */
+  readonly originalReference?: string | undefined;
+  /** Whose notice it is, as pauses name it. */
+  readonly from?: "b" | "adyen";
 };
 
 // Tries double from 250 ms to 30 s: quick in a demo, and a receiver down for an hour still gets everything.
@@ -48,11 +52,12 @@ export class NoticeSender {
   }
 
   async #deliver(account: Account, content: NoticeContent, eventDate: string): Promise<void> {
+    const { from = "b" } = content;
     let delayMs = firstRetryMs;
     for (let tried = 0; tried < triesMax && !this.#closed; tried++) {
-      await this.#pauses.gate("b.notice", content.merchantReference);
+      await this.#pauses.gate(`${from}.notice`, content.merchantReference);
       if (account.notificationUrl !== "" && (await this.#post(account, content, eventDate))) return;
-      await this.#pauses.wait("b.notice-retry", content.merchantReference, delayMs);
+      await this.#pauses.wait(`${from}.notice-retry`, content.merchantReference, delayMs);
       delayMs = Math.min(delayMs * 2, retryMsMax);
     }
   }
@@ -71,9 +76,10 @@ export class NoticeSender {
 
 function noticeBody(account: Account, content: NoticeContent, eventDate: string): object {
   const { authorization, reason } = content;
+  const isOriginal = content.eventCode === "AUTHORISATION";
   const fields: SignedFields = {
     pspReference: content.pspReference,
-    originalReference: content.eventCode === "AUTHORISATION" ? "" : (authorization?.id ?? ""),
+    originalReference: content.originalReference ?? (isOriginal ? "" : (authorization?.id ?? "")),
     merchantAccountCode: account.id,
     merchantReference: content.merchantReference,
     value: authorization?.value ?? 0,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../platform/secrets.ts";
-import { type SignedFields, signNotice } from "./notice-signature.ts";
+import { type SignedFields, signNotice } from "../../adyen/notice-signature.ts";
 import { readNotification } from "./read-notification.ts";
 
 // The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).

@@ -1,12 +1,12 @@
 /** SANDBOX_B's notifications in our words: every item's signature is checked before anything else of it is believed. */
 import { equalInConstantTime } from "../../../platform/secrets.ts";
+import { type SignedFields, signNotice } from "../../adyen/notice-signature.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
 import type { Credentials, Notice, NoticeKind, NotificationReading, RawNotification } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
 import { isObject, parseJsonObject } from "../../gateway-http.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
-import { type SignedFields, signNotice } from "./notice-signature.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

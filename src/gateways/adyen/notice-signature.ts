@@ -1,7 +1,7 @@
-/** How a notice of SANDBOX_B is signed: exactly as Adyen signs its own. Pure. */
-import { hmacSha256 } from "../../../platform/secrets.ts";
+/** How Adyen signs a notification item, and SANDBOX_B after it. Pure. */
+import { hmacSha256 } from "../../platform/secrets.ts";
 
-/** What is signed, in this order (Adyen's own, https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures, 2026). */
+/** What is signed, in this order (https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures, 2026). */
 export type SignedFields = {
   readonly pspReference: string;
   readonly originalReference: string;

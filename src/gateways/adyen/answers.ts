@@ -1,0 +1,149 @@
+/** What Adyen's answers to authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+import { isSameAmount } from "../amounts.ts";
+import type {
+  AttemptAtGateway,
+  CaptureAnswer,
+  GatewayOutcome,
+  Hold,
+  NotProcessedCause,
+  Refused,
+  Unknown,
+  VoidAnswer,
+} from "../connector.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { currencies } from "./currencies.ts";
+import { type Json, judgeRefusal, type Refusal } from "./judge-decline.ts";
+
+type Answer = Extract<GatewayReply, { type: "answer" }>;
+
+/** Statuses documented as refused before anything was done: https://docs.adyen.com/development-resources/response-handling (2026). */
+const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
+  400: "request_refused",
+  401: "credentials_refused",
+  403: "credentials_refused",
+  422: "request_refused",
+};
+
+/** "Request already processed or in progress": https://docs.adyen.com/development-resources/api-idempotency (2026). */
+const inProgress = "704";
+
+/** "Original pspReference required for this operation": there is no such payment (https://docs.adyen.com/development-resources/error-codes, 2026). */
+const noSuchPayment = "167";
+
+// 137 invalid amount, 138 currency not supported: no repeat of the same capture can be taken (error-codes, as above).
+const neverCapturable = new Set(["137", "138"]);
+
+/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
+export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  const json = readJsonObject(reply);
+  if (reply.status === 200 && json !== undefined) return readResult(json, attempt);
+  const error = errorIn(reply, json);
+  if (error === undefined || error.code === inProgress) return untrusted(reply.status);
+  // "No messaging could be initiated to an issuing system": the text of the OpenAPI file, RequestedTestErrorResponseCode.
+  const cause = error.isTransient ? "connection_refused" : notProcessed[reply.status];
+  if (cause === undefined || error.type === "internal") return untrusted(reply.status);
+  return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
+}
+
+/** The result codes: https://docs.adyen.com/online-payments/payment-result-codes (2026). */
+function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
+  const { resultCode, pspReference, merchantReference } = json;
+  if (!isAbout(json, attempt)) return untrusted(200);
+  const isNamed = merchantReference === attempt.attemptReference;
+  const gatewayReference = isNamed && typeof pspReference === "string" ? pspReference : undefined;
+  switch (resultCode) {
+    case "Authorised":
+      return gatewayReference === undefined ? untrusted(200) : { type: "held", gatewayReference };
+    case "Refused":
+    case "Error":
+    case "Cancelled":
+      return isNamed ? judgeRefusal(refusalIn(json, resultCode)) : untrusted(200);
+    // Nothing is held before the customer has acted, and nobody will send what comes of that. Such an answer may be
+    // without any reference, as the specification's own examples are.
+    case "RedirectShopper":
+    case "IdentifyShopper":
+    case "ChallengeShopper":
+      return judgeRefusal({ code: resultCode, additionalData: {} });
+    // Pending and Received: decided later. PartiallyAuthorised: a hold, over too little. Anything else: not asked for.
+    default:
+      return { ...untrusted(200), gatewayReference };
+  }
+}
+
+/** Whether an answer, as far as it says what it is about, is about this attempt and its money. */
+function isAbout(json: Json, attempt: AttemptAtGateway): boolean {
+  const { merchantReference, amount } = json;
+  if (merchantReference !== undefined && merchantReference !== attempt.attemptReference) return false;
+  // The amount may be left out, as in the specification's examples; less than was asked for has a result code of its own.
+  return amount === undefined || isAmountOf(amount, attempt);
+}
+
+function refusalIn(json: Json, resultCode: string): Refusal {
+  const { refusalReasonCode, refusalReason, paymentMethod } = json;
+  const said = [refusalReasonCode, refusalReason].find((one) => typeof one === "string" && one !== "");
+  // A cancellation needs no reason; a refusal or an error without one may be anything.
+  const otherwise = resultCode === "Cancelled" ? resultCode : "no reason given";
+  return {
+    code: typeof said === "string" ? said : otherwise,
+    network: isObject(paymentMethod) ? paymentMethod.brand : undefined,
+    additionalData: isObject(json.additionalData) ? json.additionalData : {},
+  };
+}
+
+/** Whether a capture was taken on; what came of it is told by a notice. */
+export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = readJsonObject(reply);
+  if (reply.status === 201 && isReceived(json, hold) && isAmountOf(json.amount, hold)) return { type: "accepted" };
+  return refusedOrUnknown(reply, json);
+}
+
+/** Whether a void was taken on; what came of it is told by a notice. */
+export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const json = readJsonObject(reply);
+  if (reply.status === 201 && isReceived(json, attempt)) return { type: "accepted" };
+  const isNowhere = reply.status === 422 && errorIn(reply, json)?.code === noSuchPayment;
+  if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
+  return refusedOrUnknown(reply, json);
+}
+
+/** Whether an answer is an error that Adyen may keep for the idempotency key, and then gives to every repeat. */
+export function isKeptError(reply: GatewayReply): boolean {
+  if (reply.type !== "answer") return false;
+  const error = errorIn(reply, readJsonObject(reply));
+  return error !== undefined && !error.isTransient && error.code !== inProgress;
+}
+
+/** Whether Adyen refuses for want of an acquirer for this currency: code 905, in whatever variant. */
+export function isUnroutable(reply: GatewayReply): boolean {
+  return reply.type === "answer" && errorIn(reply, readJsonObject(reply))?.code.startsWith("905") === true;
+}
+
+function refusedOrUnknown(reply: Answer, json: Json | undefined): Refused | Unknown {
+  const error = errorIn(reply, json);
+  if (error === undefined || reply.status >= 500) return untrusted(reply.status);
+  return { type: "refused", definitive: neverCapturable.has(error.code), gatewayCode: error.code };
+}
+
+/** Adyen's own error, which repeats the HTTP status; undefined for anything else. */
+function errorIn({ status, headers }: Answer, json: Json | undefined) {
+  if (status < 400 || json?.status !== status) return undefined;
+  const { errorCode: code, errorType: type } = json;
+  if (typeof code !== "string" || typeof type !== "string") return undefined;
+  return { code, type, isTransient: headers["transient-error"] === "true" };
+}
+
+/** Whether this says that a capture or cancel of exactly our attempt was taken on. */
+function isReceived(json: Json | undefined, attempt: AttemptAtGateway): json is Json {
+  if (json?.status !== "received" || json.reference !== attempt.attemptReference) return false;
+  return attempt.gatewayReference === undefined
+    ? json.paymentReference === attempt.attemptReference
+    : json.paymentPspReference === attempt.gatewayReference;
+}
+
+function isAmountOf(amount: unknown, attempt: AttemptAtGateway): boolean {
+  return isObject(amount) && isSameAmount(currencies, attempt, amount.value, amount.currency);
+}

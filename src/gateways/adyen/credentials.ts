@@ -1,0 +1,44 @@
+/** What a merchant enters to connect an Adyen account. */
+import type { CredentialField, Credentials } from "../connector.ts";
+
+/** The fields of an environment: only a live account has addresses of its own. */
+export function credentialFields(environment: "test" | "live"): readonly CredentialField[] {
+  return environment === "test" ? common : [...common, liveUrlPrefix];
+}
+
+const common: readonly CredentialField[] = [
+  {
+    name: "apiKey",
+    label: "API key",
+    // Base64 and punctuation, of a length that differs by age: https://docs.adyen.com/development-resources/api-credentials (2026).
+    shape: /^[\x21-\x7e]{20,512}$/,
+    hint: "Adyen Customer Area of this environment, Developers, API credentials: the credential's API key.",
+  },
+  {
+    name: "merchantAccount",
+    label: "Merchant account",
+    shape: /^[A-Za-z0-9][\w.-]{0,79}$/,
+    hint: "The merchant account's name, such as YourCompanyECOM.",
+  },
+  {
+    name: "hmacKey",
+    label: "Notification HMAC key",
+    // https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures (2026).
+    shape: /^[0-9A-Fa-f]{64}$/,
+    hint: "Adyen Customer Area, Developers, Webhooks: the 64 hexadecimal digits generated for the standard webhook.",
+  },
+];
+
+const liveUrlPrefix: CredentialField = {
+  name: "liveUrlPrefix",
+  label: "Live URL prefix",
+  // Random digits and the company: https://docs.adyen.com/development-resources/live-endpoints (2026). With what follows
+  // it the prefix is one label of a host name, of which 63 characters are allowed.
+  shape: /^[0-9a-fA-F]{16}-[A-Za-z0-9]{1,32}$/,
+  hint: "Adyen live Customer Area, Developers, API URLs, Prefix: such as 1797a841fbb37ca7-YourCompany. Test accounts have none.",
+};
+
+/** A credential in clear; empty where the connection has none. */
+export function clear(credentials: Credentials, name: string): string {
+  return credentials[name]?.expose() ?? "";
+}
