@@ -8,12 +8,14 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { ServiceError } from "@grpc/grpc-js";
+import { AnalyticsService, type GetAnalyticsResponseJson } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
-import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
+import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
@@ -45,11 +47,17 @@ export type NoticeView = WebhookNoticeJson;
 /** A webhook delivery as the rpcs show it. */
 export type DeliveryView = WebhookDeliveryJson;
 
+/** A payment as lists show it. */
+export type PaymentView = PaymentSummaryJson;
+
 /** An event as the rpcs show it. */
 export type EventView = WebhookEventJson;
 
 /** A try of a webhook delivery as the rpcs show it. */
 export type TryView = WebhookTryJson;
+
+/** Counted payments and attempts as the rpcs show them. */
+export type AnalyticsView = GetAnalyticsResponseJson;
 
 type JsonMethods<Service extends DescService> = {
   [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
@@ -92,8 +100,10 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),
     notices: clientOf(WebhookNoticeService),
+    analytics: clientOf(AnalyticsService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
+    payments: clientOf(PaymentService),
     workList: clientOf(WorkListService),
     reconciliation: clientOf(ReconciliationService),
     close: () => {

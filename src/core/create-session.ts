@@ -24,6 +24,8 @@ export type NewSession = {
   readonly currency: string;
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
+  /** Of the API request, for whoever asks about it later; no part of what is ordered. */
+  readonly requestId?: string | undefined;
 };
 
 const answered = ["id", "amountMinor", "currency", "orderRef", "secretVersion", "createdAt", "expiresAt"] as const;
@@ -48,7 +50,7 @@ const insertWithKey: Statement = {
   text: `
     WITH claimed AS (
       INSERT INTO idempotency AS i (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
-      VALUES ($2, $9, $10, $1, $11, app.clock() + $12 * interval '1 ms')
+      VALUES ($2, $10, $11, $1, $12, app.clock() + $13 * interval '1 ms')
       ON CONFLICT (merchant_id, key) DO UPDATE
         SET request_hash = EXCLUDED.request_hash, session_id = EXCLUDED.session_id,
             answer_sealed = EXCLUDED.answer_sealed, expires_at = EXCLUDED.expires_at
@@ -56,8 +58,9 @@ const insertWithKey: Statement = {
       RETURNING session_id
     )
     INSERT INTO payment_session AS s
-      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms' FROM claimed
+      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
+       create_request_id)
+    SELECT $1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9::uuid FROM claimed
     RETURNING ${sessionColumns}`,
 };
 
@@ -65,8 +68,9 @@ const insertWithoutKey: Statement = {
   name: "insert_session",
   text: `
     INSERT INTO payment_session AS s
-      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms')
+      (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at,
+       create_request_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, app.clock() + $8 * interval '1 ms', $9)
     RETURNING ${sessionColumns}`,
 };
 
@@ -129,6 +133,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     order.customerEmail ?? null,
     core.clientSecretKeys.current,
     owner.sessionLifetimeMs,
+    order.requestId ?? null,
   ];
   return { id, values, vault };
 }

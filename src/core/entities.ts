@@ -78,6 +78,8 @@ export const PaymentSessionEntity = defineEntity({
     expiresAt: p.datetime(),
     submittedAt: p.datetime().nullable(),
     settledAt: p.datetime().nullable(),
+    createRequestId: p.uuid().nullable(),
+    submitRequestId: p.uuid().nullable(),
   },
 });
 

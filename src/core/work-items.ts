@@ -116,7 +116,8 @@ export async function resolveWorkItem(
   await queryable.query(resolveItem, [item.sessionId, item.attemptId, item.kind]);
 }
 
-const itemColumns = `
+/** SQL: the columns of a work item. */
+export const itemColumns = `
   id, kind, merchant_id AS "merchantId", session_id AS "sessionId", attempt_id AS "attemptId", rule, detail,
   opened_at AS "openedAt", resolved_at AS "resolvedAt", closed_at AS "closedAt", closed_by AS "closedBy",
   close_note AS "closeNote"`;

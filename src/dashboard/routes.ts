@@ -1,12 +1,14 @@
 /** All services of the dashboard behind their guard, ready to be added to whichever server is to have them. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
+import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
@@ -15,6 +17,7 @@ import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliverie
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
 import { WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
+import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -23,6 +26,7 @@ import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
 import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
+import { createPaymentService } from "./payments-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
@@ -42,8 +46,10 @@ export const dashboardServices: readonly DescService[] = [
   WebhookEndpointService,
   WebhookDeliveryService,
   WebhookNoticeService,
+  AnalyticsService,
   SettingsService,
   AuditService,
+  PaymentService,
   WorkListService,
   ReconciliationService,
   MemberService,
@@ -64,8 +70,10 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookNoticeService, createWebhookNoticeService(parts), guarded);
+    router.service(AnalyticsService, createAnalyticsService(), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);
+    router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(WorkListService, createWorkListService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);
     router.service(MemberService, createMemberService(parts), guarded);

@@ -16,7 +16,7 @@ import { findSession, listSessions } from "../core/sessions.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, requireMerchant } from "./caller.ts";
+import { callerKey, requestIdKey, requireMerchant } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
 
@@ -28,7 +28,11 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     const created = await createSession(
       environment.core,
       holder,
-      { ...request, amountMinor: Number(request.amountMinor) },
+      {
+        ...request,
+        amountMinor: Number(request.amountMinor),
+        requestId: decodeId("req", context.values.get(requestIdKey)),
+      },
       key,
     );
     const sessionId = encodeId("ps", created.session.id);

@@ -5,6 +5,7 @@ import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
 import * as accounts from "./accounts/migration-001-accounts.ts";
 import * as members from "./accounts/migration-002-members.ts";
+import * as signInProofs from "./accounts/migration-003-sign-in-proofs.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
@@ -17,7 +18,9 @@ import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints
 import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
 import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
 import * as gatewayUpkeep from "./environment/migration-013-gateway-upkeep.ts";
+import * as paymentSearch from "./environment/migration-014-payment-search.ts";
 import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
+import * as analytics from "./environment/migration-016-analytics.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
 
@@ -40,16 +43,18 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     endpointNotices,
     vaultSessions,
     gatewayUpkeep,
+    paymentSearch,
     ruleAuthors,
+    analytics,
   ],
-  accounts: [accounts, members],
+  accounts: [accounts, members, signInProofs],
   vault: [cards, sessionCounts],
 };
 
 // Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: ["idempotency", "comparison_slice", "vault_session"],
-  accounts: ["membership", "passkey", "sign_in_failures"],
+  accounts: ["membership", "passkey", "passkey_challenge", "sign_in_failures"],
   vault: ["card", "card_session", "tokenize_count"],
 };
 

@@ -77,6 +77,9 @@ describe("migrate()", () => {
       "010-endpoint-notices",
       "011-vault-sessions",
       "013-gateway-upkeep",
+      "014-payment-search",
+      "015-rule-authors",
+      "016-analytics",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

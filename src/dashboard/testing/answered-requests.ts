@@ -28,6 +28,7 @@ export async function answeredRequests(parts: RequestParts): Promise<AnsweredReq
     ...endOfEndpointRequests(parts),
     ...(await watchRequests(parts)),
     ...(await teamRequests(parts)),
+    ...(await paymentRequests(parts)),
   };
 }
 
@@ -38,6 +39,7 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     ListApiKeys: () => scope,
     RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
+    GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
     GetSettings: () => scope,
   };
 }
@@ -51,6 +53,14 @@ function connectionRequests({ scope, ids }: RequestParts): AnsweredRequests {
       credentials: { apiKey: "sandbox_test_every-rpc" },
     }),
     VerifyGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    RotateGatewayCredentials: () => ({
+      ...scope,
+      connectionId: ids.connectionId,
+      credentials: { apiKey: "sandbox_test_every-rpc" },
+    }),
+    PauseGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    ResumeGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    ListUnclassifiedCodes: () => scope,
     ListGatewayConnections: () => scope,
     ListGateways: () => scope,
     ListGatewayHealth: () => scope,
@@ -118,6 +128,16 @@ async function watchRequests({ dashboard, scope }: RequestParts): Promise<Answer
   };
 }
 
+async function paymentRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
+  const { sessionId } = await dashboard.tellEvent();
+  return {
+    ListPayments: () => scope,
+    SearchPayments: () => ({ ...scope, text: sessionId }),
+    GetPayment: () => ({ ...scope, sessionId }),
+    ExportPayments: () => scope,
+  };
+}
+
 async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<AnsweredRequests> {
   await dashboard.addMember("Olive", "OWNER");
   const { memberId } = await dashboard.addMember("Milo", "VIEWER");
@@ -128,6 +148,8 @@ async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<An
     MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER" }),
     RevokeInvitation: () => ({ ...team, invitationId: ids.invitationId }),
     ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
+    ResetMemberPassword: () => ({ email: "Milo@example.com" }),
+    RemoveSecondFactors: () => ({ email: "milo@example.com" }),
     RemoveMember: () => ({ ...team, memberId }),
   };
 }

@@ -1,0 +1,138 @@
+/** A merchant's payments for people: filtered, newest first, at a cost that grows with neither the table nor the filter. */
+import { paymentsWalked, prefixMatchesMax } from "../limits/dashboard.ts";
+import { columnsOf } from "../platform/columns.ts";
+import type { Queryable } from "../platform/database.ts";
+import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
+import { askedOfEach, highestId, lowestId, Parameters, type PaymentFilter, walkedBy } from "./payment-filter.ts";
+
+const shown = [
+  "id",
+  "orderRef",
+  "amountMinor",
+  "currency",
+  "status",
+  "phase",
+  "capturedVia",
+  "failover",
+  "declineCode",
+  "cardBrand",
+  "cardLast4",
+  "createdAt",
+  "settledAt",
+] as const;
+
+/** A payment as lists show it. */
+export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
+  /** Those that were asked, in this order. */
+  readonly gateways: readonly string[];
+};
+
+/** SQL: the columns of a listed payment, of the row `s` of payment_session. */
+export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
+  ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways`;
+
+/** A page, which may hold fewer rows than were asked for although the list goes on. */
+export type PaymentPage = {
+  readonly payments: readonly ListedPayment[];
+  /** The last payment that was looked at; undefined at the list's end. */
+  readonly lastId?: string | undefined;
+  /** When that one was created, where the search stopped before the page was full. */
+  readonly searchedBackTo?: Date | undefined;
+};
+
+type Wanted = {
+  readonly merchantId: string;
+  readonly filter: PaymentFilter;
+  /** The last payment that the page before looked at. */
+  readonly after: string | undefined;
+  readonly count: number;
+};
+
+/** The next page. It looks at `paymentsWalked` payments at most, and says so where that was too few. */
+export async function listPayments(queryable: Queryable, wanted: Wanted): Promise<PaymentPage> {
+  const among = await findByPrefix(queryable, wanted);
+  const below = await boundOf(queryable, wanted);
+  const walk = { ...wanted, among, below };
+  const found = await queryable.query<ListedPayment>(...selectPage(walk));
+  const payments = found.slice(0, wanted.count);
+  if (found.length > wanted.count) return { payments, lastId: payments.at(-1)?.id };
+  const [end] = await queryable.query<{ id: string; createdAt: Date }>(...selectWalkEnd(walk));
+  return end === undefined ? { payments } : { payments, lastId: end.id, searchedBackTo: end.createdAt };
+}
+
+type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
+
+// Without a name, so that each is planned for its values: which index is best depends on them.
+const unnamed = "";
+
+function selectPage(walk: Walk) {
+  const parameters = new Parameters();
+  const walked = walkSql(walk, parameters);
+  const text = `
+    SELECT ${listedColumns} FROM (${walked} LIMIT ${paymentsWalked}) s
+    WHERE ${askedOfEach(walk.filter, parameters)}
+    ORDER BY s.id DESC LIMIT ${parameters.add(walk.count + 1)}`;
+  return [{ name: unnamed, text }, parameters.values] as const;
+}
+
+function selectWalkEnd(walk: Walk) {
+  const parameters = new Parameters();
+  const text = `
+    SELECT s.id, s.created_at AS "createdAt"
+    FROM (${walkSql(walk, parameters)} OFFSET ${paymentsWalked - 1} LIMIT 1) s`;
+  return [{ name: unnamed, text }, parameters.values] as const;
+}
+
+function walkSql({ merchantId, filter, after, among, below }: Walk, parameters: Parameters): string {
+  const conditions = [`s.merchant_id = ${parameters.add(merchantId)}`];
+  if (among !== undefined) conditions.push(`s.id = ANY (${parameters.add(among)}::uuid[])`);
+  // The lesser of the two; a uuid has no `least` of its own on older servers.
+  for (const bound of [after, below]) {
+    if (bound !== undefined) conditions.push(`s.id < ${parameters.add(bound)}::uuid`);
+  }
+  const lowest = lowestId(filter);
+  if (lowest !== undefined) conditions.push(`s.id >= ${parameters.add(lowest)}::uuid`);
+  const by = among === undefined ? walkedBy(filter, parameters) : "";
+  return `SELECT s.* FROM payment_session s WHERE ${conditions.join(" AND ")} ${by} ORDER BY s.id DESC`;
+}
+
+/** The payments whose order reference begins so; undefined where they are too many to be looked at by themselves. */
+async function findByPrefix(
+  queryable: Queryable,
+  { merchantId, filter: { orderRef } }: Wanted,
+): Promise<string[] | undefined> {
+  if (!orderRef?.isPrefix) return undefined;
+  const found = await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count: prefixMatchesMax + 1 });
+  return found.length > prefixMatchesMax ? undefined : found;
+}
+
+/** Ids of payments whose order reference begins with the text, in no useful order. */
+export async function findByOrderRefPrefix(
+  queryable: Queryable,
+  { merchantId, text, count }: { merchantId: string; text: string; count: number },
+): Promise<string[]> {
+  const pattern = `${text.replace(/[\\%_]/g, "\\$&")}%`;
+  const rows = await queryable.query<{ id: string }>(
+    {
+      name: unnamed,
+      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 LIMIT $3",
+    },
+    [merchantId, pattern, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Where a list of payments before a time may begin; undefined for its very beginning. It is believed only where the
+ * payment above it was created later, which is not so for rows whose times were changed afterwards, as a demo's are.
+ */
+async function boundOf(queryable: Queryable, { merchantId, filter }: Wanted): Promise<string | undefined> {
+  const bound = highestId(filter);
+  if (bound === undefined) return undefined;
+  const text = `
+    SELECT created_at >= $3::timestamptz AS agrees FROM payment_session
+    WHERE merchant_id = $1 AND id >= $2 ORDER BY id LIMIT 1`;
+  const statement = { name: "check_id_against_time", text };
+  const [above] = await queryable.query<{ agrees: boolean }>(statement, [merchantId, bound, filter.createdBefore]);
+  return above?.agrees ? bound : undefined;
+}

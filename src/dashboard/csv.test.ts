@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { csvLine } from "./csv.ts";
+
+describe("csvLine()", () => {
+  it.each([
+    ["=HYPERLINK(1)", `"'=HYPERLINK(1)"`],
+    ["+1", `"'+1"`],
+    ["-1", `"'-1"`],
+    ["@SUM(A1)", `"'@SUM(A1)"`],
+    ["\t=1", `"'\\u0009=1"`],
+    ["\r=1", `"'\\u000d=1"`],
+    ["＝1", `"'＝1"`],
+    ["a=1", "a=1"],
+    ['say "so", then', `"say ""so"", then"`],
+    ["two\nlines", "two\\u000alines"],
+    ["\u202eegap", "\\u202eegap"],
+    ["zero\u200bwidth", "zero\\u200bwidth"],
+    ["Ägäis 日本", "Ägäis 日本"],
+  ])("writes %j as %s", (cell, written) => {
+    expect(csvLine([cell])).toBe(`${written}\r\n`);
+  });
+
+  it("leaves numbers numbers", () => {
+    expect(csvLine(["a", -4900, ""])).toBe("a,-4900,\r\n");
+  });
+});

@@ -1,0 +1,18 @@
+/** Comma-separated lines (RFC 4180) that a spreadsheet can open without running anything in them. PURE. */
+
+// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too.
+const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+// What is no letter on the screen, or turns the text around it: shown as its code, so that a cell reads as it is stored.
+const unseen = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** One line, with its end. Numbers are left as they are, negative ones too. */
+export function csvLine(cells: readonly (string | number)[]): string {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+function csvCell(cell: string | number): string {
+  if (typeof cell === "number") return String(cell);
+  const harmless = formulaStart.test(cell) ? `'${cell}` : cell;
+  const shown = harmless.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return /[",'\r\n]|^\s|\s$/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+}

@@ -1,0 +1,147 @@
+/** Payments as the dashboard's messages show them, and its filter as the domain understands it. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type PaymentAmountSchema,
+  type PaymentAttemptSchema,
+  type PaymentFilter as PaymentFilterMessage,
+  type PaymentSchema,
+  type PaymentSummarySchema,
+  TimelineStep_Tone,
+} from "../../gen/dashboard/v1/payments_pb.ts";
+import {
+  Attempt_FailureKind,
+  Attempt_Status,
+  PaymentSession_Status,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import { type Attempt, sessionStatuses } from "../core/entities.ts";
+import type { PaymentDetails } from "../core/payment-details.ts";
+import type { PaymentFilter } from "../core/payment-filter.ts";
+import type { ListedPayment } from "../core/payment-list.ts";
+import { type TimelineStep, tellTimeline } from "../core/payment-timeline.ts";
+import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import { isoExponent } from "../platform/money.ts";
+import { deliveryMessage } from "./webhook-messages.ts";
+
+/** Minor units with the decimals that tell what they are worth. */
+export function amountMessage(amountMinor: number, currency: string): MessageInitShape<typeof PaymentAmountSchema> {
+  return { amountMinor: BigInt(amountMinor), currency, exponent: isoExponent(currency) };
+}
+
+/** A payment as lists show it. */
+export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof PaymentSummarySchema> {
+  const { createdAt, settledAt } = payment;
+  return {
+    sessionId: encodeId("ps", payment.id),
+    orderRef: payment.orderRef,
+    amount: amountMessage(payment.amountMinor, payment.currency),
+    status: PaymentSession_Status[payment.status],
+    processing: payment.phase === "PROCESSING" && payment.status === "CREATED",
+    gateways: [...payment.gateways],
+    capturedVia: payment.capturedVia ?? "",
+    failover: payment.failover,
+    declineCode: payment.declineCode ?? "",
+    cardBrand: payment.cardBrand ?? "",
+    cardLast4: payment.cardLast4 ?? "",
+    createdAt: timestampFromDate(createdAt),
+    ...(settledAt && { settledAt: timestampFromDate(settledAt) }),
+  };
+}
+
+/** A payment with everything that happened to it. */
+export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof PaymentSchema> {
+  const { session, attempts, events, deliveries } = details;
+  const { captureConfirmed, submittedAt, ruleVersion, createRequestId, submitRequestId } = session;
+  return {
+    summary: summaryMessage({ ...session, gateways: attempts.map(({ gateway }) => gateway) }),
+    customerEmail: session.customerEmail ?? "",
+    ...(captureConfirmed !== null && captureConfirmed !== undefined && { captureConfirmed }),
+    expiresAt: timestampFromDate(session.expiresAt),
+    ...(submittedAt && { submittedAt: timestampFromDate(submittedAt) }),
+    ...(ruleVersion && { ruleVersion }),
+    createRequestId: createRequestId ? encodeId("req", createRequestId) : "",
+    submitRequestId: submitRequestId ? encodeId("req", submitRequestId) : "",
+    attempts: attempts.map(attemptMessage),
+    events: events.map(({ id, type, sequence, createdAt }) => ({
+      eventId: encodeId("evt", id),
+      type,
+      sequence,
+      createdAt: timestampFromDate(createdAt),
+    })),
+    deliveries: deliveries.map((delivery) => ({
+      delivery: deliveryMessage(delivery),
+      endpointUrl: delivery.endpointUrl,
+    })),
+    timeline: tellTimeline(details).map(stepMessage),
+  };
+}
+
+function attemptMessage(attempt: Attempt): MessageInitShape<typeof PaymentAttemptSchema> {
+  const { failureKind, answeredAt, completedAt } = attempt;
+  return {
+    attemptId: encodeId("att", attempt.id),
+    sequence: attempt.sequence,
+    gateway: attempt.gateway,
+    connectionId: encodeId("gc", attempt.connectionId),
+    status: Attempt_Status[attempt.status],
+    ...(failureKind && { failureKind: Attempt_FailureKind[failureKind] }),
+    declineCode: attempt.declineCode ?? "",
+    gatewayCode: attempt.gatewayCode ?? attempt.captureRefused ?? "",
+    gatewayReference: attempt.gatewayReference ?? "",
+    because: attempt.because,
+    nextBecause: attempt.nextBecause ?? "",
+    startedAt: timestampFromDate(attempt.startedAt),
+    ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
+    ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
+  };
+}
+
+function stepMessage({ at, actor, step, why, tone, attemptId, eventId, endpointId, requestId }: TimelineStep) {
+  return {
+    at: timestampFromDate(at),
+    actor,
+    step,
+    why: why ?? "",
+    ...(tone && { tone: TimelineStep_Tone[tone] }),
+    attemptId: attemptId ? encodeId("att", attemptId) : "",
+    eventId: eventId ? encodeId("evt", eventId) : "",
+    endpointId: endpointId ? encodeId("we", endpointId) : "",
+    requestId: requestId ? encodeId("req", requestId) : "",
+  };
+}
+
+/** Throws `invalid_parameter` for a range that no payment can lie in, or a time that no calendar has. */
+export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilter {
+  if (message === undefined) return {};
+  const { amountFrom, amountTo } = message;
+  const createdAfter = momentOf("filter.createdAfter", message.createdAfter);
+  const createdBefore = momentOf("filter.createdBefore", message.createdBefore);
+  if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo)
+    throw new DomainError("invalid_parameter", "filter.amountTo is less than amountFrom.", {
+      field: "filter.amountTo",
+    });
+  return {
+    status: sessionStatuses.find((name) => PaymentSession_Status[name] === message.status),
+    processing: message.processing,
+    gateway: message.gateway === "" ? undefined : message.gateway,
+    orderRef: message.orderRef === "" ? undefined : { text: message.orderRef, isPrefix: message.orderRefPrefix },
+    amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
+    amountTo: amountTo === undefined ? undefined : Number(amountTo),
+    currency: message.currency === "" ? undefined : message.currency,
+    createdAfter,
+    createdBefore,
+    failover: message.failover,
+  };
+}
+
+// What PostgreSQL and RFC 3339 both can say, with room for the bounds around it.
+const [earliestMs, latestMs] = [Date.UTC(1970, 0), Date.UTC(9990, 0)];
+
+/** A time that can be asked about. */
+export function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
+  if (timestamp === undefined) return undefined;
+  const ms = Number(timestamp.seconds) * 1000;
+  if (ms >= earliestMs && ms <= latestMs) return timestampDate(timestamp);
+  throw new DomainError("invalid_parameter", `${field} must lie between the years 1970 and 9990.`, { field });
+}

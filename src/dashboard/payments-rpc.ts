@@ -1,0 +1,143 @@
+/** A merchant's payments for its people: proto ↔ core. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  ExportPaymentsResponseSchema,
+  GetPaymentResponseSchema,
+  ListPaymentsResponseSchema,
+  PaymentMatch_By,
+  type PaymentService,
+  SearchPaymentsResponseSchema,
+} from "../../gen/dashboard/v1/payments_pb.ts";
+import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { loadPayment } from "../core/payment-details.ts";
+import type { PaymentFilter } from "../core/payment-filter.ts";
+import { type ListedPayment, listPayments, type PaymentPage } from "../core/payment-list.ts";
+import { searchPayments } from "../core/payment-search.ts";
+import { exportRows } from "../limits/dashboard.ts";
+import { pageSizeDefault } from "../limits.ts";
+import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
+import { isoExponent } from "../platform/money.ts";
+import { csvLine } from "./csv.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
+import { type Scope, scopedVisitOf } from "./visit.ts";
+import { requireId } from "./webhook-messages.ts";
+
+// No text column holds it, so that nothing can be found by it.
+const nul = "\0";
+
+/** The rpcs that list, find, show and export payments. None changes one. */
+export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<typeof PaymentService> {
+  const loadPage = async ({ merchantId, environment }: Scope, filter: PaymentFilter, page: WantedPage) => {
+    if (filter.orderRef?.text.includes(nul)) return { payments: [], nextPageToken: "" };
+    const key = environment.core.pageTokenKey;
+    const scope = JSON.stringify(["payments", merchantId, filter]);
+    const now = entropy.now();
+    const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
+    const { lastId, ...found }: PaymentPage = await listPayments(environment.database, {
+      merchantId,
+      filter,
+      after,
+      count: page.count,
+    });
+    return { ...found, nextPageToken: lastId === undefined ? "" : signPageToken(key, { scope, lastId, now }) };
+  };
+  return {
+    async listPayments({ filter, pageSize, pageToken }, context) {
+      const page = { count: pageSize ?? pageSizeDefault, token: pageToken };
+      const { payments, nextPageToken, searchedBackTo } = await loadPage(
+        scopedVisitOf(context),
+        filterOf(filter),
+        page,
+      );
+      return create(ListPaymentsResponseSchema, {
+        payments: payments.map(summaryMessage),
+        nextPageToken,
+        ...(searchedBackTo && { searchedBackTo: timestampFromDate(searchedBackTo) }),
+      });
+    },
+
+    async searchPayments(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const text = request.text.trim();
+      const isFindable = text !== "" && !text.includes(nul);
+      const matches = isFindable ? await searchPayments(environment.database, { merchantId, text }) : [];
+      return create(SearchPaymentsResponseSchema, {
+        matches: matches.map(({ payment, by }) => ({ payment: summaryMessage(payment), by: PaymentMatch_By[by] })),
+      });
+    },
+
+    async getPayment(request, context) {
+      const { merchantId, environment } = scopedVisitOf(context);
+      const sessionId = requireId("ps", request.sessionId, "payment");
+      const payment = await loadPayment(environment.database, { merchantId, sessionId });
+      if (payment === undefined) throw new DomainError("not_found", "There is no such payment.");
+      return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
+    },
+
+    async exportPayments({ filter, pageToken }, context) {
+      const { visit, ...scope } = scopedVisitOf(context);
+      const { payments, nextPageToken } = await loadPage(scope, filterOf(filter), {
+        count: exportRows,
+        token: pageToken,
+      });
+      // One row in the trail for an export, however many calls it takes.
+      if (pageToken !== "") visit.leaveNoRow();
+      const headings = pageToken === "" ? csvLine(columns) : "";
+      const csv = headings + payments.map(csvOf).join("");
+      return create(ExportPaymentsResponseSchema, { csv, payments: payments.length, nextPageToken });
+    },
+  };
+}
+
+type WantedPage = { readonly count: number; readonly token: string };
+
+const columns = [
+  "session_id",
+  "order_ref",
+  "amount",
+  "amount_minor",
+  "currency",
+  "status",
+  "processing",
+  "gateways",
+  "captured_via",
+  "failover",
+  "decline_code",
+  "card_brand",
+  "card_last4",
+  "created_at",
+  "settled_at",
+];
+
+function csvOf(payment: ListedPayment): string {
+  const { amountMinor, currency, status, phase } = payment;
+  const exponent = isoExponent(currency);
+  return csvLine([
+    encodeId("ps", payment.id),
+    payment.orderRef,
+    decimalOf(amountMinor, exponent),
+    amountMinor,
+    currency,
+    status,
+    String(phase === "PROCESSING" && status === "CREATED"),
+    payment.gateways.join(" "),
+    payment.capturedVia ?? "",
+    String(payment.failover),
+    payment.declineCode ?? "",
+    payment.cardBrand ?? "",
+    payment.cardLast4 ?? "",
+    payment.createdAt.toISOString(),
+    payment.settledAt?.toISOString() ?? "",
+  ]);
+}
+
+/** 4900 with two decimals is 49.00: digits moved, nothing rounded. */
+function decimalOf(amountMinor: number, exponent: number): string {
+  if (exponent === 0) return String(amountMinor);
+  const digits = String(amountMinor).padStart(exponent + 1, "0");
+  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}

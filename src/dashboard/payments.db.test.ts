@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { type MadePayment, makePayment, openTables } from "./testing/payment-rows.ts";
+
+let dashboard: DashboardFixture;
+let client: DashboardClient;
+const made: Record<string, Awaited<ReturnType<typeof makePayment>>> = {};
+const foreignUuid = systemEntropy.uuid();
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+
+const failedOver = [
+  { gateway: "SANDBOX_A", became: "DECLINED" },
+  { gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "ref/b 1" },
+] as const;
+// Oldest first.
+const wanted: Record<string, MadePayment> = {
+  yen: { orderRef: "tea_1", amountMinor: 120, currency: "JPY", createdAt: minutesAgo(3 * 1440) },
+  declined: { orderRef: "tea%2", status: "DECLINED", createdAt: minutesAgo(2 * 1440) },
+  degraded: {
+    orderRef: "teaX3",
+    status: "DEGRADED",
+    createdAt: minutesAgo(120),
+    attempts: [{ gateway: "SANDBOX_A", became: "VOIDED" }],
+  },
+  expired: { orderRef: "tea_11", status: "EXPIRED", createdAt: minutesAgo(90) },
+  failedOver: { orderRef: "order-7", amountMinor: 10_000, createdAt: minutesAgo(60), attempts: failedOver },
+  processing: { orderRef: "order-8", status: "CREATED", processing: true, createdAt: minutesAgo(5) },
+  open: { orderRef: "=1+1", status: "CREATED", createdAt: minutesAgo(1), requestUuid: systemEntropy.uuid() },
+};
+beforeAll(async () => {
+  dashboard = await startDashboardFixture();
+  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
+  await openTables(dashboard);
+  for (const [name, payment] of Object.entries(wanted)) made[name] = await makePayment(dashboard, payment);
+  await makePayment(dashboard, { orderRef: "order-7", merchantUuid: foreignUuid, attempts: failedOver });
+});
+afterAll(async () => {
+  client?.close();
+  await dashboard?.close();
+});
+
+const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const });
+const nameOf = (sessionId: string | undefined) =>
+  Object.keys(made).find((name) => made[name]!.sessionId === sessionId) ?? "somebody else's";
+type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]>[0]["filter"]>;
+const list = async (filter: Filter, page: { pageSize?: number; pageToken?: string } = {}) => {
+  const answer = await client.payments.listPayments({ ...scope(), filter, ...page });
+  return { ...answer, names: (answer.payments ?? []).map(({ sessionId }) => nameOf(sessionId)) };
+};
+
+describe("the list of payments", () => {
+  const newestFirst = Object.keys(wanted).toReversed();
+  it.each<[Filter, string[]]>([
+    [{}, newestFirst],
+    [{ status: "SUCCEEDED" }, ["failedOver", "yen"]],
+    [{ status: "DECLINED" }, ["declined"]],
+    [{ status: "DEGRADED" }, ["degraded"]],
+    [{ status: "EXPIRED" }, ["expired"]],
+    [{ status: "CREATED" }, ["open", "processing"]],
+    [{ processing: true }, ["processing"]],
+    [{ processing: false, status: "CREATED" }, ["open"]],
+    [{ gateway: "SANDBOX_B" }, ["failedOver"]],
+    [{ gateway: "STRIPE" }, []],
+    [{ orderRef: "tea_1" }, ["yen"]],
+    [{ orderRef: "tea_1", orderRefPrefix: true }, ["expired", "yen"]],
+    [{ orderRef: "tea%", orderRefPrefix: true }, ["declined"]],
+    [{ orderRef: "nothing", orderRefPrefix: true }, []],
+    [{ orderRef: "a\u0000b" }, []],
+    [{ amountFrom: "4900", amountTo: "9999" }, ["open", "processing", "expired", "degraded", "declined"]],
+    [{ amountFrom: "10000" }, ["failedOver"]],
+    [{ currency: "JPY" }, ["yen"]],
+    [{ failover: true }, ["failedOver"]],
+    [{ failover: false, status: "SUCCEEDED" }, ["yen"]],
+    [{ createdAfter: minutesAgo(61).toISOString() }, ["open", "processing", "failedOver"]],
+    [{ createdBefore: minutesAgo(119).toISOString() }, ["degraded", "declined", "yen"]],
+    [
+      {
+        createdAfter: minutesAgo(2881).toISOString(),
+        createdBefore: minutesAgo(91).toISOString(),
+        gateway: "SANDBOX_A",
+      },
+      ["degraded", "declined"],
+    ],
+  ])("with the filter %j holds %j", async (filter, names) => {
+    expect((await list(filter)).names).toEqual(names);
+  });
+
+  it("shows what a row needs, with the currency's own decimals", async () => {
+    const { payments } = await list({ failover: true });
+    expect(payments).toMatchObject([
+      {
+        orderRef: "order-7",
+        amount: { amountMinor: "10000", currency: "EUR", exponent: 2 },
+        status: "SUCCEEDED",
+        gateways: ["SANDBOX_A", "SANDBOX_B"],
+        capturedVia: "SANDBOX_B",
+        failover: true,
+        cardLast4: "4242",
+      },
+    ]);
+    expect((await list({ currency: "JPY" })).payments?.[0]?.amount).toMatchObject({ exponent: 0 });
+  });
+
+  it("goes on page by page while payments are added, and shows none twice and leaves none out", async () => {
+    const first = await list({}, { pageSize: 3 });
+    const { sessionId } = await makePayment(dashboard, { orderRef: "newer" });
+    const { nextPageToken: pageToken = "" } = first;
+    const second = await list({}, { pageSize: 4, pageToken });
+    expect([...first.names, ...second.names]).toEqual(newestFirst);
+    expect(second.nextPageToken).toBe("");
+    await expect(list({ failover: true }, { pageToken })).rejects.toMatchObject({ code: "invalid_parameter" });
+    await dashboard.rows("DELETE FROM attempt WHERE session_id = $1", [decodeId("ps", sessionId)]).catch(() => {});
+  });
+
+  it("believes ids about times only where they agree: payments whose times were set back are found by these", async () => {
+    const { merchant } = await client.merchants.createMerchant({ name: "Set Back" });
+    const merchantId = merchant!.merchantId!;
+    const merchantUuid = decodeId("mer", merchantId)!;
+    const days = [7, 5, 3];
+    for (const day of days) {
+      const { sessionUuid } = await makePayment(dashboard, { orderRef: `day-${day}`, merchantUuid });
+      const values = [sessionUuid, minutesAgo(day * 1440)];
+      await dashboard.rows("UPDATE payment_session SET created_at = $2 WHERE id = $1", values);
+    }
+    const filter = {
+      createdAfter: minutesAgo(6 * 1440).toISOString(),
+      createdBefore: minutesAgo(4 * 1440).toISOString(),
+    };
+    const { payments } = await client.payments.listPayments({ ...scope(), merchantId, filter });
+    expect(payments?.map(({ orderRef }) => orderRef)).toEqual(["day-5"]);
+  });
+
+  it("refuses ranges that nothing can lie in", async () => {
+    const nothing = list({ amountFrom: "2", amountTo: "1" });
+    await expect(nothing).rejects.toMatchObject({ code: "invalid_parameter" });
+    await expect(list({ createdAfter: "0001-01-01T00:00:00Z" })).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+});
+
+describe("the search", () => {
+  const search = async (text: string) => {
+    const { matches = [] } = await client.payments.searchPayments({ ...scope(), text });
+    return matches.map(({ payment, by }) => `${nameOf(payment?.sessionId)} ${by}`);
+  };
+
+  it("finds a payment by each of its names, and another merchant's by none", async () => {
+    const { sessionUuid, sessionId, attemptIds } = made.failedOver!;
+    const { eventId } = await dashboard.tellEvent(sessionUuid);
+    expect(await search(sessionId)).toEqual(["failedOver SESSION_ID"]);
+    expect(await search(attemptIds[1]!)).toEqual(["failedOver ATTEMPT_ID"]);
+    expect(await search(eventId)).toEqual(["failedOver EVENT_ID"]);
+    expect(await search(encodeId("req", wanted.open!.requestUuid!))).toEqual(["open REQUEST_ID"]);
+    expect(await search(" order-7 ")).toEqual(["failedOver ORDER_REF"]);
+    expect(await search("order-")).toEqual(["processing ORDER_REF_PREFIX", "failedOver ORDER_REF_PREFIX"]);
+    expect(await search("tea_")).toEqual(["expired ORDER_REF_PREFIX", "yen ORDER_REF_PREFIX"]);
+    for (const text of [
+      "nothing",
+      "%",
+      "a\u0000",
+      "ps_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+      "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+      "req_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+    ])
+      expect(await search(text)).toEqual([]);
+  });
+
+  it("finds a payment by a gateway's reference at one of the merchant's connections", async () => {
+    const account = { gateway: "SANDBOX_A", account: "mine", credentials: { apiKey: "sandbox_test_mine" } };
+    const { connection } = await client.connections.addGatewayConnection({ ...scope(), ...account });
+    const connectionUuid = decodeId("gc", connection!.connectionId!);
+    const { sessionUuid } = made.failedOver!;
+    expect(await search("ref/b 1")).toEqual([]);
+    await dashboard.rows("UPDATE attempt SET connection_id = $2 WHERE session_id = $1", [sessionUuid, connectionUuid]);
+    expect(await search("ref/b 1")).toEqual(["failedOver GATEWAY_REFERENCE"]);
+  });
+});
+
+describe("a payment", () => {
+  it("is told as one timeline with its reasons, and shown to its merchant alone", async () => {
+    const { sessionUuid, sessionId } = await makePayment(dashboard, {
+      createdAt: minutesAgo(30),
+      attempts: failedOver.map((attempt) => ({ ...attempt, gatewayReference: `${attempt.gateway}-x` })),
+    });
+    await dashboard.tellEvent(sessionUuid);
+    const { payment } = await client.payments.getPayment({ ...scope(), sessionId });
+    expect(payment?.attempts).toMatchObject([
+      { gateway: "SANDBOX_A", status: "DECLINED", gatewayCode: "51", nextBecause: "Rule version 3 fails over." },
+      { gateway: "SANDBOX_B", status: "CAPTURED", gatewayReference: "SANDBOX_B-x" },
+    ]);
+    expect(payment?.timeline?.map(({ actor, step }) => `${actor}: ${step}`)).toEqual([
+      "Merchant: Created the session",
+      "Customer: Submitted a card (visa ending in 4242)",
+      "Switchyard: Asked SANDBOX_A to authorize",
+      "SANDBOX_A: Declined after 500 ms: insufficient_funds, its code 51",
+      "Switchyard: Asked SANDBOX_B to authorize",
+      "SANDBOX_B: Authorized after 500 ms, reference SANDBOX_B-x",
+      "Switchyard: Asked SANDBOX_B to capture",
+      "SANDBOX_B: Captured the money",
+      "Switchyard: The payment has succeeded",
+      "Switchyard: Recorded the event payment_session.succeeded",
+    ]);
+    const foreign = await makePayment(dashboard, { merchantUuid: foreignUuid });
+    for (const id of [foreign.sessionId, "ps_01h455vb4pex5vsknk084sn02q", "order-1"]) {
+      const call = client.payments.getPayment({ ...scope(), sessionId: id });
+      await expect(call).rejects.toMatchObject({ code: "not_found" });
+    }
+  });
+});
+
+describe("an export", () => {
+  it("is CSV in which no cell is a formula, and leaves one row in the audit trail", async () => {
+    const filter: Filter = { createdAfter: minutesAgo(61).toISOString(), status: "CREATED" };
+    const { csv, nextPageToken, payments } = await client.payments.exportPayments({ ...scope(), filter });
+    expect(csv?.split("\r\n").slice(0, 2)).toEqual([
+      "session_id,order_ref,amount,amount_minor,currency,status,processing,gateways,captured_via,failover,decline_code,card_brand,card_last4,created_at,settled_at",
+      expect.stringMatching(/^ps_\w{26},"'=1\+1",49\.00,4900,EUR,CREATED,false,,,false,,,,20/),
+    ]);
+    expect([payments, nextPageToken]).toEqual([2, ""]);
+    const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportPayments'");
+    expect(rows).toHaveLength(1);
+  });
+});
