@@ -1,8 +1,15 @@
 /** What the service and the vault answer, in the words of the state machine. Types alone: every part of the widget may read them. */
 
+/** How a session ended for its customer. Final. */
+export type Outcome =
+  | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
+  | { readonly kind: "declined"; readonly declineCode: string }
+  | { readonly kind: "expired" };
+
 /** A session as the service shows it to its customer. */
 export type CheckoutView = {
-  readonly status: "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
+  /** Undefined while it is open. */
+  readonly outcome: Outcome | undefined;
   readonly processing: boolean;
   /** With its currency, as its customer reads it. */
   readonly amount: string;
@@ -11,8 +18,6 @@ export type CheckoutView = {
   readonly cardBrands: readonly string[];
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
-  readonly success: { readonly capturedVia: string; readonly failoverUsed: boolean } | undefined;
-  readonly declineCode: string | undefined;
   /** How long it can still be submitted; undefined once it was, or has ended. */
   readonly leftMs: number | undefined;
 };

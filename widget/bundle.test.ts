@@ -84,7 +84,7 @@ describe("bundleWidget()", () => {
       service.decline("insufficient_funds");
       expect(await api.getCheckout()).toMatchObject({
         kind: "checkout",
-        checkout: { status: "DECLINED", amount: "€49.00", declineCode: "insufficient_funds" },
+        checkout: { amount: "€49.00", outcome: { kind: "declined", declineCode: "insufficient_funds" } },
       });
     } finally {
       await service.close();

@@ -1,15 +1,13 @@
 /** One payment in the browser, from the click to its one outcome. Knows no DOM, no network library and no vault. */
 
-import type { ApiAnswer, CardAnswer, CheckoutView, SessionApi, WidgetError } from "./answers.ts";
+import type { ApiAnswer, CardAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
 
 /** `idle` takes a click; `done` never changes again. */
 export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "done";
 
-/** How a submit ended. Only the first three are final; after the others the customer may submit again. */
+/** How a submit ended. After what is no outcome the customer may submit again. */
 export type CheckoutResult =
-  | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
-  | { readonly kind: "declined"; readonly declineCode: string }
-  | { readonly kind: "expired" }
+  | Outcome
   | { readonly kind: "pending" }
   | { readonly kind: "failed"; readonly error: WidgetError }
   | { readonly kind: "unmounted" };
@@ -54,22 +52,6 @@ export function pollDelayMs(tries: number, random: () => number): number {
 /** PURE. The pause after an answer: as long as the service asks for and up to a second more, or that of a poll. */
 export function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number {
   return answer.kind === "later" ? answer.waitMs + Math.round(pollFirstMs * random()) : pollDelayMs(tries, random);
-}
-
-/** PURE. The result that a settled session has for its customer, or undefined while it is open. */
-export function resultOf(view: CheckoutView): CheckoutResult | undefined {
-  switch (view.status) {
-    case "CREATED":
-      return undefined;
-    case "SUCCEEDED":
-      return { kind: "succeeded", capturedVia: "", failoverUsed: false, ...view.success };
-    case "DECLINED":
-      return { kind: "declined", declineCode: view.declineCode ?? "card_declined" };
-    case "DEGRADED":
-      return { kind: "declined", declineCode: "processing_unavailable" };
-    case "EXPIRED":
-      return { kind: "expired" };
-  }
 }
 
 /** No answer that says anything came within the time that a customer waits. */
@@ -197,8 +179,7 @@ export class Checkout {
     let view = first;
     let answer: ApiAnswer = { kind: "checkout", checkout: first };
     for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
-      const result = resultOf(view);
-      if (result) return result;
+      if (view.outcome) return view.outcome;
       this.#enter("waiting");
       await this.#pauseAfter(answer, tries);
       answer = await this.#parts.api.getCheckout();
@@ -268,5 +249,5 @@ export class Checkout {
 
 /** True once nothing the customer does can start another payment in this session. */
 function isTakenUp(view: CheckoutView): boolean {
-  return view.processing || view.status !== "CREATED";
+  return view.processing || view.outcome !== undefined;
 }

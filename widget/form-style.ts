@@ -59,7 +59,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
 .card:empty { min-height: 262px; }
-.pay {
+.pay, .again {
   width: 100%;
   min-height: 3rem;
   margin-top: 1rem;
@@ -73,8 +73,8 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   cursor: pointer;
 }
 .pay[data-waiting] { visibility: hidden; }
-.pay:hover { filter: brightness(1.08); }
-.pay:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
+:is(.pay, .again):hover { filter: brightness(1.08); }
+:is(.pay, .again):focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
 .pay:disabled, .pay[aria-busy="true"] { filter: none; cursor: default; }
 .pay:disabled { opacity: .5; }
 /* A paid session leaves nothing to enter, and one without a card form nothing to press. */

@@ -11,6 +11,8 @@ export type FormOptions = {
   readonly appearance: Appearance;
   readonly submitButton: boolean;
   readonly onPay: () => void;
+  /** The customer wants another try at a form that did not come. */
+  readonly onRetry: () => void;
 };
 
 /** `status` waits its turn with a screen reader, `error` interrupts; `good` is the end everybody hopes for, `notice` wants to be read. */
@@ -26,6 +28,10 @@ export type Form = {
   readonly cardContainer: HTMLElement;
   /** As it was asked for, with a theme that fits the page. */
   readonly appearance: Appearance;
+  /** Offers another try under these words. */
+  offerRetry(label: string): void;
+  /** Takes the offer back, and what was said with it. */
+  withdrawRetry(): void;
   /** Shows the card frame, which nobody can see or type into before. */
   showCard(): void;
   /** Who is paid and how much, as the service says. */
@@ -41,7 +47,7 @@ export type Form = {
 };
 
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
-export function createForm({ container, locale, submitButton, onPay, ...asked }: FormOptions): Form {
+export function createForm({ container, locale, submitButton, onPay, onRetry, ...asked }: FormOptions): Form {
   const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
   const host = document.createElement("div");
   host.lang = locale;
@@ -58,21 +64,25 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
   const amount = element("strong", "amount");
   summary.append(merchant, amount);
   const cardContainer = element("div", "card");
-  const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
-  hideCard(true);
-  const button = element("button", "pay");
-  button.type = "button";
+  const button = pressable("pay", onPay);
   button.hidden = !submitButton;
   // Without its amount the button only keeps its place.
   button.dataset.waiting = "";
   const label = element("span", "label");
   button.append(element("span", "spinner"), label);
-  button.addEventListener("click", onPay);
   const status = element("p", "");
   status.setAttribute("role", "status");
   const error = element("p", "error");
   error.setAttribute("role", "alert");
-  root.append(summary, cardContainer, button, status, error);
+  let retried = false;
+  const again = pressable("again", () => {
+    retried = true;
+    onRetry();
+  });
+  again.hidden = true;
+  const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
+  hideCard(true);
+  root.append(summary, cardContainer, button, status, error, again);
   container.append(host);
 
   const say = (message: Message | undefined) => {
@@ -84,6 +94,16 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
   return {
     cardContainer,
     appearance,
+    offerRetry(label) {
+      setText(again, label);
+      again.hidden = false;
+      // Whoever pressed it has the keyboard nowhere since it went.
+      if (retried && document.activeElement === document.body) again.focus();
+    },
+    withdrawRetry() {
+      if (!again.hidden) say(undefined);
+      again.hidden = true;
+    },
     showCard: () => void hideCard(false),
     setSummary(shown) {
       setText(merchant, shown.merchantName);
@@ -106,6 +126,7 @@ export function createForm({ container, locale, submitButton, onPay, ...asked }:
       cardContainer.replaceChildren();
       hideCard(true);
       say(undefined);
+      again.hidden = true;
     },
     remove: () => host.remove(),
   };
@@ -129,6 +150,13 @@ function applyAppearance(host: HTMLElement, { theme = "auto", variables = {} }: 
   for (const [name, value] of Object.entries(variables)) {
     host.style.setProperty(`--${name}`, value);
   }
+}
+
+function pressable(part: string, onPress: () => void): HTMLButtonElement {
+  const button = element("button", part);
+  button.type = "button";
+  button.addEventListener("click", onPress);
+  return button;
 }
 
 function setText(node: HTMLElement, text: string): void {

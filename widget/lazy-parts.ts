@@ -6,25 +6,51 @@ import { texts as english } from "./locales/en.ts";
 import type { SessionAccess } from "./session-api.ts";
 import type { Texts } from "./texts.ts";
 
+/** The part that speaks with the service. */
+export type SessionPart = typeof import("./session-api.ts");
+
 /** How the parts that come later are fetched. */
 export type LazyParts = {
-  loadSessionApi(): Promise<typeof import("./session-api.ts")>;
+  /** `failures` is how often this page has lost that part: an engine may remember each loss by the part's address. */
+  loadSessionApi(failures: number): Promise<SessionPart>;
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
 };
 
-/** The session's RPCs, whose code is fetched once the form has painted. A failed fetch is tried again by the next call. */
-export function lateSessionApi(parts: LazyParts, access: SessionAccess): SessionApi {
+// A slow mobile line brings the largest part in two seconds; one that is silent for this long is asked anew.
+const loadLimitMs = 10_000;
+
+/** Settles as the promise does, or rejects when it has not in the time that a part may take. */
+export function inTime<Part>(part: Promise<Part>): Promise<Part> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(reject, loadLimitMs);
+    part.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+let failures = 0;
+
+/**
+ * The session's RPCs, whose code is fetched once the form has painted, and handed to `onLoad`. A fetch that failed or
+ * was not in time is tried again by the next call.
+ */
+export function lateSessionApi(
+  parts: LazyParts,
+  access: SessionAccess,
+  onLoad: (part: SessionPart) => void,
+): SessionApi {
   const painted = nextPaint();
   let loading: Promise<SessionApi | undefined> | undefined;
   const load = () => {
     loading ??= painted
-      .then(() => parts.loadSessionApi())
+      .then(() => inTime(parts.loadSessionApi(failures)))
       .then(
-        (chunk) => {
-          Object.assign(english.declines, chunk.englishDeclines);
-          return chunk.connectSession(access);
+        (part) => {
+          Object.assign(english.declines, part.englishDeclines);
+          onLoad(part);
+          return part.connectSession(access);
         },
         () => {
+          failures += 1;
           loading = undefined;
           return undefined;
         },

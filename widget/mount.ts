@@ -2,16 +2,26 @@
 
 import type { CheckoutResult } from "./checkout.ts";
 import { createForm } from "./form.ts";
-import type { LazyParts } from "./lazy-parts.ts";
+import { inTime, type LazyParts } from "./lazy-parts.ts";
 import { translationFor, usableLocale } from "./locale.ts";
 import { texts as english } from "./locales/en.ts";
-import { checkOptions, checkSession, type MountOptions, type SessionOptions, WrongOptionError } from "./options.ts";
+import {
+  type CheckedSession,
+  checkOptions,
+  checkSession,
+  type MountOptions,
+  type SessionOptions,
+  WrongOptionError,
+} from "./options.ts";
 import { Payment } from "./payment.ts";
 import type { Texts } from "./texts.ts";
 
 /** A widget in the page, as the page may use it. */
 export type MountedWidget = {
-  /** Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. */
+  /**
+   * Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. Then the
+   * customer is offered another try, and this is a new promise when they take it.
+   */
   readonly ready: Promise<void>;
   /** True while the card is on its way or its outcome is open. */
   readonly running: boolean;
@@ -34,7 +44,7 @@ const occupied = new WeakSet<Element>();
 /** Makes the mount function for one way of loading the later parts. */
 export function createMount(lazyParts: LazyParts): Mount {
   return (options) => {
-    const { container, apiBase, session } = checkOptions(options);
+    const { container, apiBase, session: first } = checkOptions(options);
     if (occupied.has(container))
       throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
     occupied.add(container);
@@ -46,11 +56,21 @@ export function createMount(lazyParts: LazyParts): Mount {
       appearance: options.appearance ?? {},
       submitButton: options.submitButton ?? true,
       onPay: () => void payment.submit(),
+      onRetry() {
+        open(session);
+        payment.focus();
+      },
     });
     const shared = { apiBase, locale, options, form, texts: loadTexts(lazyParts, locale), lazyParts };
+    let session = first;
     let payment = new Payment({ ...shared, session });
-    let sessionId = session.sessionId;
     let mounted = true;
+    const open = (next: CheckedSession) => {
+      session = next;
+      payment.close();
+      form.reset();
+      payment = new Payment({ ...shared, session });
+    };
 
     return {
       get ready() {
@@ -65,13 +85,10 @@ export function createMount(lazyParts: LazyParts): Mount {
         if (!mounted) throw new Error("Switchyard: update() comes after unmount().");
         if (payment.running) throw new Error("Switchyard: update() has to wait until the running payment has ended.");
         // Its outcome has been told, and is told once.
-        if (payment.ended && next.sessionId === sessionId) {
+        if (payment.ended && next.sessionId === session.sessionId) {
           throw new WrongOptionError("sessionId", "is of the session that has ended; create a fresh one.");
         }
-        sessionId = next.sessionId;
-        payment.close();
-        form.reset();
-        payment = new Payment({ ...shared, session: next });
+        open(next);
         return payment.ready;
       },
       focus: () => payment.focus(),
@@ -92,7 +109,7 @@ async function loadTexts(lazyParts: LazyParts, locale: string): Promise<Texts> {
   const translation = translationFor(locale);
   if (!translation) return english;
   try {
-    return (await lazyParts.loadTranslation(translation)).texts;
+    return (await inTime(lazyParts.loadTranslation(translation))).texts;
   } catch {
     return english;
   }

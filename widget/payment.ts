@@ -4,9 +4,9 @@ import type { CardAnswer, CheckoutView, WidgetError } from "./answers.ts";
 import { messageFor, tell, tellResult } from "./callbacks.ts";
 import { Checkout, type CheckoutResult, type CheckoutState, unreachable } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
-import { ExpiryWatch } from "./expiry-watch.ts";
+import type { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
-import { type LazyParts, lateSessionApi } from "./lazy-parts.ts";
+import { type LazyParts, lateSessionApi, type SessionPart } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
@@ -27,6 +27,12 @@ export type PaymentParts = {
 // A customer who goes to and fro between tabs is shown what was true half a minute ago.
 const freshForMs = 30_000;
 
+// A line that was away for a moment is back at the second try or the third. What was silent for longer than that is not
+// asked for again by itself: the customer has waited long enough to be told.
+const frameTriesMax = 3;
+const frameRetryAfterMs = 1_000;
+const framesBegunWithinMs = 15_000;
+
 const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", message: "The card form cannot be loaded." };
 
 /** One session in the form. */
@@ -34,7 +40,8 @@ export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();
   readonly #checkout: Checkout;
-  readonly #expiry: ExpiryWatch;
+  /** As soon as its code has come, which is before anything is known of the session's time. */
+  #expiry: ExpiryWatch | undefined;
   /** Undefined where the card form cannot be loaded. */
   readonly #frame: Promise<CardFrame | undefined>;
   /** As soon as it is on the page, ready or not. */
@@ -49,12 +56,11 @@ export class Payment {
   constructor(parts: PaymentParts) {
     this.#parts = parts;
     this.#checkout = new Checkout({
-      api: lateSessionApi(parts.lazyParts, {
-        ...parts.session,
-        apiBase: parts.apiBase,
-        locale: parts.locale,
-        closed: this.#closing.signal,
-      }),
+      api: lateSessionApi(
+        parts.lazyParts,
+        { ...parts.session, apiBase: parts.apiBase, locale: parts.locale, closed: this.#closing.signal },
+        (part) => this.#watchTime(part),
+      ),
       tokenize: () => this.#tokenize(),
       vaultOrigin: parts.session.vault.sdkUrl.origin,
       clock: browserClock,
@@ -69,13 +75,6 @@ export class Payment {
       },
       onResult: (result) => this.#tell(result),
     });
-    this.#expiry = new ExpiryWatch({
-      clock: browserClock,
-      closed: this.#closing.signal,
-      onSoon: () => this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.expiresSoon })),
-      onOver: () => this.#checkout.refresh(),
-    });
-    this.#expiry.watch();
     this.#followVisibility();
     this.#frame = this.#openFrame();
     this.ready = this.#open();
@@ -121,6 +120,8 @@ export class Payment {
       return tell(this.#parts.options.onReady);
     const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
     this.#tell({ kind: "failed", error });
+    // Asked once more, the service would refuse again.
+    if (looked.kind !== "refused") this.#withTexts(({ tryAgain }) => this.#parts.form.offerRetry(tryAgain));
     throw Object.assign(new Error(error.message), { code: error.code });
   }
 
@@ -130,29 +131,43 @@ export class Payment {
     this.#mountedFrame?.destroy();
   }
 
+  /** No frame is wanted, now or later. */
+  get #isFrameless(): boolean {
+    return this.#closing.signal.aborted || this.#refused;
+  }
+
   async #openFrame(): Promise<CardFrame | undefined> {
+    const giveUpAt = browserClock.now() + framesBegunWithinMs;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#tryFrame();
+      } catch {
+        this.#mountedFrame?.destroy();
+        if (this.#isFrameless || tries === frameTriesMax || browserClock.now() > giveUpAt) return undefined;
+      }
+      await browserClock.wait(tries * frameRetryAfterMs, this.#closing.signal);
+    }
+  }
+
+  /** Undefined where no frame is wanted any more; rejects where it could not be had. */
+  async #tryFrame(): Promise<CardFrame | undefined> {
     const { session, locale, options, form } = this.#parts;
     const { sdkUrl, framePolicy } = session.vault;
-    try {
-      const sdk = await loadVaultSdk(sdkUrl);
-      if (this.#closing.signal.aborted || this.#refused) return undefined;
-      const frame = sdk.mountCardFrame({
-        container: form.cardContainer,
-        sdkUrl: sdkUrl.href,
-        framePolicy,
-        locale,
-        appearance: form.appearance,
-        onChange: (change) => tell(options.onChange, change),
-        onSubmitRequest: () => void this.submit(),
-      });
-      this.#mountedFrame = frame;
-      await frame.ready;
-      frame.setDisabled(this.#checkout.state !== "idle");
-      return frame;
-    } catch {
-      this.#mountedFrame?.destroy();
-      return undefined;
-    }
+    const sdk = await loadVaultSdk(sdkUrl);
+    if (this.#isFrameless) return undefined;
+    const frame = sdk.mountCardFrame({
+      container: form.cardContainer,
+      sdkUrl: sdkUrl.href,
+      framePolicy,
+      locale,
+      appearance: form.appearance,
+      onChange: (change) => tell(options.onChange, change),
+      onSubmitRequest: () => void this.submit(),
+    });
+    this.#mountedFrame = frame;
+    await frame.ready;
+    frame.setDisabled(this.#checkout.state !== "idle");
+    return frame;
   }
 
   async #tokenize(): Promise<CardAnswer> {
@@ -167,6 +182,16 @@ export class Payment {
     }
   }
 
+  #watchTime({ ExpiryWatch }: SessionPart): void {
+    this.#expiry = new ExpiryWatch({
+      clock: browserClock,
+      closed: this.#closing.signal,
+      onSoon: () => this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.expiresSoon })),
+      onOver: () => this.#checkout.refresh(),
+    });
+    if (!this.running) this.#expiry.watch();
+  }
+
   /** A page that was hidden slept: its session may have ended, by time or in another tab. */
   #followVisibility(): void {
     const look = () => {
@@ -178,8 +203,8 @@ export class Payment {
 
   #show(state: CheckoutState): void {
     const { form } = this.#parts;
-    if (state === "idle") this.#expiry.watch();
-    else this.#expiry.pause();
+    if (state === "idle") this.#expiry?.watch();
+    else this.#expiry?.pause();
     form.setBusy(this.running);
     form.setFinished(state === "done");
     void this.#frame.then((frame) => frame?.setDisabled(this.#checkout.state !== "idle"));
@@ -187,20 +212,19 @@ export class Payment {
   }
 
   #view(view: CheckoutView): void {
-    const { signal } = this.#closing;
-    if (signal.aborted) return;
+    if (this.#closing.signal.aborted) return;
     // No card may be typed into the frame of another vault than the session's: it has the card before anybody pays.
     if (view.vaultOrigin === this.#parts.session.vault.sdkUrl.origin) this.#parts.form.showCard();
     else this.#refuse();
     this.#viewedAt = browserClock.now();
-    this.#expiry.set(view.leftMs);
-    if (view.cardBrands.length > 0) void this.#frame.then((frame) => frame?.accept(view.cardBrands));
-    const { texts, form } = this.#parts;
-    const { amount } = view;
-    void texts.then(({ pay }) => {
-      if (!signal.aborted)
-        form.setSummary({ merchantName: view.merchantName, amount, pay: pay.replace("{amount}", () => amount) });
+    this.#expiry?.set(view.leftMs);
+    const { form } = this.#parts;
+    void this.#frame.then((frame) => {
+      if (frame) form.withdrawRetry();
+      if (view.cardBrands.length > 0) frame?.accept(view.cardBrands);
     });
+    const { merchantName, amount } = view;
+    this.#withTexts(({ pay }) => form.setSummary({ merchantName, amount, pay: pay.replace("{amount}", () => amount) }));
   }
 
   #tell(result: CheckoutResult): void {
@@ -212,8 +236,14 @@ export class Payment {
   /** Shows a message once the texts are there, unless a later one or the end of this session has overtaken it. */
   #say(message: (texts: Texts) => Message | undefined): void {
     const turn = ++this.#lastMessage;
+    this.#withTexts((texts) => {
+      if (turn === this.#lastMessage) this.#parts.form.say(message(texts));
+    });
+  }
+
+  #withTexts(work: (texts: Texts) => void): void {
     void this.#parts.texts.then((texts) => {
-      if (turn === this.#lastMessage && !this.#closing.signal.aborted) this.#parts.form.say(message(texts));
+      if (!this.#closing.signal.aborted) work(texts);
     });
   }
 }

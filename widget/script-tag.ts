@@ -10,11 +10,17 @@ declare global {
 
 // A script of another origin has no base address of its own for import(), and currentScript is gone after this run.
 const scriptUrl = (document.currentScript as HTMLScriptElement).src;
-const load = (part: string) => import(new URL(WIDGET_CHUNKS[part]!, scriptUrl).href);
+const load = (part: string, failures = 0) => {
+  const address = new URL(WIDGET_CHUNKS[part]!, scriptUrl);
+  // Firefox and WebKit give a module that they once lost up for the life of the page, but for another address. A page
+  // with an import map may have pinned the part by its digest, and to another address no digest would apply.
+  if (failures > 0 && !document.querySelector("script[type=importmap]")) address.search = `${failures}`;
+  return import(address.href);
+};
 
 globalThis.Switchyard = {
   mount: createMount({
-    loadSessionApi: () => load("session-api"),
+    loadSessionApi: (failures) => load("session-api", failures),
     loadTranslation: (translation) => load(translation),
   }),
 };

@@ -8,9 +8,12 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
-import type { ApiAnswer, CheckoutView, SessionApi, WidgetError } from "./answers.ts";
+import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
+import { declines } from "./locales/en-declines.ts";
 
-export { englishDeclines } from "./locales/en-declines.ts";
+export { ExpiryWatch } from "./expiry-watch.ts";
+/** The English texts that are wanted only once the service has answered. */
+export const englishDeclines: Readonly<Record<string, string>> = declines;
 
 /** The session, and what proves that this page may pay it. */
 export type SessionAccess = {
@@ -74,35 +77,32 @@ const refusals = new Map<Code, WidgetError>([
 ]);
 
 function viewOf(checkout: Checkout, locale: string): CheckoutView {
-  const outcome = checkout.outcome?.outcome;
   return {
-    status: statusOf(checkout.status),
+    outcome: outcomeOf(checkout),
     processing: checkout.processing,
     amount: amountText({ amountMinor: Number(checkout.amountMinor), currency: checkout.currency }, locale),
     merchantName: checkout.merchantName,
     cardBrands: checkout.cardBrands,
     vaultOrigin: checkout.vaultOrigin,
-    success:
-      outcome?.case === "success"
-        ? { capturedVia: outcome.value.capturedVia, failoverUsed: outcome.value.failoverUsed }
-        : undefined,
-    declineCode: outcome?.case === "decline" ? outcome.value.declineCode : undefined,
     leftMs: checkout.expiresInSeconds === undefined ? undefined : checkout.expiresInSeconds * 1_000,
   };
 }
 
-function statusOf(status: PaymentSession_Status): CheckoutView["status"] {
+function outcomeOf({ status, outcome }: Checkout): Outcome | undefined {
+  const said = outcome?.outcome;
   switch (status) {
-    case PaymentSession_Status.SUCCEEDED:
-      return "SUCCEEDED";
+    case PaymentSession_Status.SUCCEEDED: {
+      const { capturedVia = "", failoverUsed = false } = said?.case === "success" ? said.value : {};
+      return { kind: "succeeded", capturedVia, failoverUsed };
+    }
     case PaymentSession_Status.DECLINED:
-      return "DECLINED";
+      return { kind: "declined", declineCode: said?.case === "decline" ? said.value.declineCode : "card_declined" };
     case PaymentSession_Status.DEGRADED:
-      return "DEGRADED";
+      return { kind: "declined", declineCode: "processing_unavailable" };
     case PaymentSession_Status.EXPIRED:
-      return "EXPIRED";
+      return { kind: "expired" };
     default:
       // A status of a later version is not an end that this version knows: it goes on asking.
-      return "CREATED";
+      return undefined;
   }
 }

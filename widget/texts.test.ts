@@ -3,11 +3,11 @@ import { declineCodes } from "../src/gateways/declines.ts";
 import { messageFor } from "./callbacks.ts";
 import { isRightToLeft, translationFor, translations } from "./locale.ts";
 import { texts as firstEnglish } from "./locales/en.ts";
-import { englishDeclines } from "./locales/en-declines.ts";
+import { declines } from "./locales/en-declines.ts";
 import { declineText, type Texts } from "./texts.ts";
 
 // As it is from the first answer of the service on.
-const english: Texts = { ...firstEnglish, declines: { ...firstEnglish.declines, ...englishDeclines } };
+const english: Texts = { ...firstEnglish, declines: { ...firstEnglish.declines, ...declines } };
 const all = await Promise.all(
   translations.map(async (locale) => [locale, (await import(`./locales/${locale}.ts`)).texts as Texts] as const),
 );

@@ -12,6 +12,8 @@ export type Texts = {
   readonly expiresSoon: string;
   readonly unreachable: string;
   readonly formUnavailable: string;
+  /** The button below unreachable and formUnavailable, where the form did not open. */
+  readonly tryAgain: string;
   readonly notAccepted: string;
   /** By public decline code. A code without a text is shown as card_declined. */
   readonly declines: { readonly card_declined: string; [code: string]: string };

@@ -1,22 +1,26 @@
 /** Loads the vault's script from the vault's own origin, once per address. What it sets is all the widget sees of it. */
 
+import { inTime } from "./lazy-parts.ts";
 import type { SwitchyardVault } from "./vault-sdk/sdk.ts";
 
 const loads = new Map<string, Promise<SwitchyardVault>>();
 
-/** The vault's script. A failed load is forgotten, so that the next call tries again. */
+/** The vault's script. A load that failed or was not in time is forgotten, so that the next call tries again. */
 export function loadVaultSdk(sdkUrl: URL): Promise<SwitchyardVault> {
   const known = loads.get(sdkUrl.href);
   if (known) return known;
-  const load = appendScript(sdkUrl.href);
+  const script = document.createElement("script");
+  const load = inTime(appendScript(script, sdkUrl.href));
   loads.set(sdkUrl.href, load);
-  load.catch(() => loads.delete(sdkUrl.href));
+  load.catch(() => {
+    loads.delete(sdkUrl.href);
+    script.remove();
+  });
   return load;
 }
 
-function appendScript(address: string): Promise<SwitchyardVault> {
+function appendScript(script: HTMLScriptElement, address: string): Promise<SwitchyardVault> {
   return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
     script.src = trusted(address);
     script.async = true;
     // The vault has no use for knowing which page of the shop this is.
@@ -25,10 +29,7 @@ function appendScript(address: string): Promise<SwitchyardVault> {
       if (globalThis.SwitchyardVault) resolve(globalThis.SwitchyardVault);
       else reject(new Error("The script at vault.sdkUrl is not the vault's."));
     };
-    script.onerror = () => {
-      script.remove();
-      reject(new Error("The vault's script cannot be loaded."));
-    };
+    script.onerror = () => reject(new Error("The vault's script cannot be loaded."));
     document.head.append(script);
   });
 }

@@ -2,6 +2,7 @@
 import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { TcpGate } from "../testing/tcp-gate.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 import type { EnginePage, StartEngine } from "./engine.ts";
 import { startFirefox } from "./firefox-engine.ts";
@@ -69,6 +70,8 @@ async function capturesOf(sessionId: string): Promise<number> {
   return records.flat().filter(({ status }) => status === "captured").length;
 }
 
+const told = (at: PlainShop, session: { sessionId: string }) => at.toldOf(session).map(({ name }) => name);
+
 describe.each(engines)("the widget in %s", (_name, start) => {
   let page: EnginePage;
   beforeAll(async () => {
@@ -84,6 +87,23 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     await pay(page);
     await expect.poll(() => toldOf(session), polling).toEqual([{ name: "onSuccess", result }]);
     expect(await capturesOf(session.sessionId)).toBe(1);
+  });
+
+  it("gets its second part at another address when the first try is lost", async () => {
+    const line = await TcpGate.open({ host: "127.0.0.1", port: Number(new URL(demo.file.connectOrigin).port) });
+    const behindLine = await PlainShop.start(demo.file, `http://localhost:${line.port}`);
+    try {
+      const { session, url } = await behindLine.sell();
+      const lost = line.holdAt("in", "/session-api-");
+      const opened = page.open(url);
+      await lost;
+      line.cut();
+      await opened;
+      await expect.poll(() => told(behindLine, session), polling).toEqual(["onReady"]);
+    } finally {
+      await behindLine.close();
+      await line.close();
+    }
   });
 
   it("follows a payment through a reload, and nothing is captured twice", async () => {

@@ -81,7 +81,7 @@ export class WidgetScene {
 
   static async open(stage: WidgetStage, options: BrowserContextOptions = {}): Promise<WidgetScene> {
     const serveWidget: RequestListener = (request, response) => {
-      const file = stage.files.get(request.url ?? "");
+      const file = stage.files.get(new URL(request.url ?? "", "http://any").pathname);
       if (file) response.writeHead(200, { "Content-Type": file.contentType }).end(file.bytes);
       else response.writeHead(404).end();
     };

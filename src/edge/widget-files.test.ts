@@ -55,6 +55,10 @@ describe("serveWidget()", () => {
     expect([head.status, head.bytes.length, head.headers["content-length"]]).toEqual([200, 0, String(script.length)]);
   });
 
+  it("is the same at an address with a query, by which a browser asks anew for what it lost", async () => {
+    expect((await get("/widget/v1/api-ABCD1234.mjs?2")).bytes.equals(script)).toBe(true);
+  });
+
   it("leaves other paths alone, and refuses other methods", async () => {
     expect((await get("/widget/v1/other.js")).status).toBe(404);
     const posted = { url: "/widget/v1/widget.js", method: "POST", headers: {} } as IncomingMessage;

@@ -16,7 +16,7 @@ type Served = { readonly headers: Record<string, string>; readonly plain: Uint8A
 export function serveFiles(files: ReadonlyMap<string, StaticFile>) {
   const served = new Map([...files].map(([path, file]) => [path, prepare(file)]));
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const file = served.get(request.url ?? "");
+    const file = served.get(pathOf(request.url));
     if (file === undefined) return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
@@ -35,6 +35,11 @@ export function serveFiles(files: ReadonlyMap<string, StaticFile>) {
     response.end(request.method === "HEAD" ? undefined : bytes);
     return true;
   };
+}
+
+/** Without its query: a browser that lost a file asks for it by another address. */
+function pathOf(target = ""): string {
+  return target.split("?", 1)[0]!;
 }
 
 function prepare({ headers, bytes }: StaticFile): Served {

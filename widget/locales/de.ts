@@ -10,7 +10,9 @@ export const texts: Texts = {
   expired: "Diese Zahlungsseite ist abgelaufen. Bitte beginnen Sie von vorn.",
   expiresSoon: "Diese Zahlungsseite läuft bald ab. Bitte schließen Sie die Zahlung jetzt ab.",
   unreachable: "Der Zahlungsdienst ist nicht erreichbar. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
-  formUnavailable: "Das Kartenformular kann nicht geladen werden. Bitte laden Sie die Seite neu.",
+  formUnavailable:
+    "Das Kartenformular kann nicht geladen werden. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.",
+  tryAgain: "Erneut versuchen",
   notAccepted: "Auf dieser Seite kann nicht bezahlt werden. Bitte wenden Sie sich an den Shop.",
   declines: {
     card_declined: "Ihre Karte wurde abgelehnt. Bitte verwenden Sie eine andere Karte.",

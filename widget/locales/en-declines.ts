@@ -1,7 +1,7 @@
 /** English: what a decline means. It comes with the part that hears of declines, so that the first load need not wait for it. */
 
 /** By public decline code, all but card_declined. */
-export const englishDeclines: Readonly<Record<string, string>> = {
+export const declines: Readonly<Record<string, string>> = {
   insufficient_funds: "There is not enough money on this card. Please use another card.",
   card_expired: "This card has expired. Please use another card.",
   incorrect_number: "The card number is not correct. Check it and try again.",

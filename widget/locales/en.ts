@@ -10,7 +10,8 @@ export const texts: Texts = {
   expired: "This payment page has expired. Please start again.",
   expiresSoon: "This payment page will expire soon. Please complete your payment now.",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",
-  formUnavailable: "The card form cannot be loaded. Please reload the page.",
+  formUnavailable: "The card form cannot be loaded. Check your connection and try again.",
+  tryAgain: "Try again",
   notAccepted: "The payment cannot be made from this page. Please contact the shop.",
   declines: {
     card_declined: "Your card was declined. Please use another card.",

@@ -10,7 +10,8 @@ export const texts: Texts = {
   expired: "Esta página de pago ha caducado. Empiece de nuevo.",
   expiresSoon: "Esta página de pago caducará pronto. Complete el pago ahora.",
   unreachable: "No se puede conectar con el servicio de pago. Compruebe su conexión e inténtelo de nuevo.",
-  formUnavailable: "No se puede cargar el formulario de la tarjeta. Vuelva a cargar la página.",
+  formUnavailable: "No se puede cargar el formulario de la tarjeta. Compruebe su conexión e inténtelo de nuevo.",
+  tryAgain: "Intentar de nuevo",
   notAccepted: "No se puede pagar desde esta página. Póngase en contacto con la tienda.",
   declines: {
     card_declined: "Su tarjeta ha sido rechazada. Utilice otra tarjeta.",

@@ -11,7 +11,8 @@ export const texts: Texts = {
   expired: "Cette page de paiement a expiré. Veuillez recommencer.",
   expiresSoon: "Cette page de paiement expire bientôt. Veuillez terminer votre paiement maintenant.",
   unreachable: "Le service de paiement est injoignable. Vérifiez votre connexion et réessayez.",
-  formUnavailable: "Le formulaire de carte ne peut pas être chargé. Veuillez recharger la page.",
+  formUnavailable: "Le formulaire de carte ne peut pas être chargé. Vérifiez votre connexion et réessayez.",
+  tryAgain: "Réessayer",
   notAccepted: "Le paiement n’est pas possible sur cette page. Veuillez contacter la boutique.",
   declines: {
     card_declined: "Votre carte a été refusée. Veuillez utiliser une autre carte.",

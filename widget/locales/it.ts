@@ -10,7 +10,8 @@ export const texts: Texts = {
   expired: "Questa pagina di pagamento è scaduta. Ricomincia da capo.",
   expiresSoon: "Questa pagina di pagamento sta per scadere. Completa subito il pagamento.",
   unreachable: "Il servizio di pagamento non è raggiungibile. Controlla la connessione e riprova.",
-  formUnavailable: "Impossibile caricare il modulo della carta. Ricarica la pagina.",
+  formUnavailable: "Impossibile caricare il modulo della carta. Controlla la connessione e riprova.",
+  tryAgain: "Riprova",
   notAccepted: "Non è possibile pagare da questa pagina. Contatta il negozio.",
   declines: {
     card_declined: "La carta è stata rifiutata. Usa un’altra carta.",

@@ -10,7 +10,8 @@ export const texts: Texts = {
   expired: "Esta página de pagamento expirou. Comece de novo.",
   expiresSoon: "Esta página de pagamento expira em breve. Conclua o pagamento agora.",
   unreachable: "Não é possível contactar o serviço de pagamento. Verifique a ligação e tente novamente.",
-  formUnavailable: "Não é possível carregar o formulário do cartão. Recarregue a página.",
+  formUnavailable: "Não é possível carregar o formulário do cartão. Verifique a ligação e tente novamente.",
+  tryAgain: "Tentar novamente",
   notAccepted: "Não é possível pagar a partir desta página. Contacte a loja.",
   declines: {
     card_declined: "O cartão foi recusado. Utilize outro cartão.",

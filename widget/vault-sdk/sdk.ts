@@ -62,6 +62,8 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
+// A frame whose page has loaded answers at once; one that says nothing then is an error page in its place.
+const answersAfterLoadMs = 5_000;
 // The frame gives the vault up after 20 s and says so; one that says nothing is not there.
 const answerTimeoutMs = 25_000;
 // WebKit loses what is posted as the frame's load ends. The frame takes the first greeting that it hears; later ones
@@ -84,10 +86,11 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     line.say({ type: "focus" });
   };
 
-  const timer = setTimeout(() => {
+  const giveUp = () => {
     ready.reject(unavailable());
     line.end();
-  }, readyTimeoutMs);
+  };
+  let timer = setTimeout(giveUp, readyTimeoutMs);
   // Who never asks for `ready` must not get an unhandled rejection for it.
   ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
 
@@ -122,6 +125,10 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const greetUntilReady = () => {
     // A frame that the page moves loads again, and what was typed and under way in it is gone.
     if (loads++ > 0) calls.fail(unavailable());
+    else {
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, answersAfterLoadMs);
+    }
     line.close();
     repeatUntil(line.opened, greet);
   };
