@@ -1,5 +1,6 @@
 /** COMPOSITION ROOT of the dashboard's role: its page and its rpcs on a port of their own, where members sign in. */
 import { once } from "node:events";
+import { sweepSignInsOnce } from "./accounts/sweep-sign-ins.ts";
 import { dashboardParts, databasesAnswer, type Installation, type Running } from "./app.ts";
 import { createDashboardServer } from "./dashboard/dashboard-server.ts";
 import { requestFactsKey } from "./dashboard/request-facts.ts";
@@ -8,8 +9,10 @@ import { bundlePage } from "./dashboard/ui/bundle.ts";
 import type { DashboardSettings } from "./dashboard-settings.ts";
 import { renderError, toDomainError } from "./edge/error-mapping.ts";
 import { Readiness } from "./edge/readiness.ts";
+import { signInSweepEveryMs } from "./limits/sign-in.ts";
 import { createClientAddressOf } from "./platform/client-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
+import { runLoop } from "./platform/loop.ts";
 
 /** Serves the dashboard. Rejects when the port is taken. */
 export async function startDashboard(installation: Installation, settings: DashboardSettings): Promise<Running> {
@@ -37,10 +40,17 @@ export async function startDashboard(installation: Installation, settings: Dashb
   });
   server.listen(port, config.service.host);
   await Promise.race([once(server, "listening"), once(server, "error").then(([error]) => Promise.reject(error))]);
+  const sweep = runLoop({
+    name: "sign-in-sweep",
+    intervalMs: signInSweepEveryMs,
+    log,
+    turn: () => sweepSignInsOnce(installation.accounts),
+  });
   return {
     async close() {
       readiness.drain();
       readiness.stop();
+      await sweep.close();
       const ended = once(server, "close");
       server.close();
       server.closeIdleConnections();

@@ -36,7 +36,8 @@ export async function insertMember(queryable: Queryable, member: Member, passwor
 
 const selectByEmail: Statement = {
   name: "select_member_by_email",
-  text: `SELECT id, email, name, password_hash AS "passwordHash", totp_sealed AS "totpSealed", totp_last_step AS "totpLastStep"
+  text: `SELECT id, email, name, password_hash AS "passwordHash", totp_sealed AS "totpSealed", totp_last_step AS "totpLastStep",
+           proof_version AS "proofVersion"
          FROM member WHERE email = $1`,
 };
 
@@ -45,6 +46,8 @@ export type MemberProofs = Member & {
   readonly passwordHash: string;
   readonly totpSealed: string | null;
   readonly totpLastStep: number | null;
+  /** Goes up with each new password and app. */
+  readonly proofVersion: number;
 };
 
 /** The person with an address, which is in the form of `normalizeEmail`. */
@@ -54,10 +57,10 @@ export async function findMemberByEmail(queryable: Queryable, email: string): Pr
 
 const updatePassword: Statement = {
   name: "update_member_password",
-  text: "UPDATE member SET password_hash = $2 WHERE id = $1",
+  text: "UPDATE member SET password_hash = $2, proof_version = proof_version + 1 WHERE id = $1",
 };
 
-/** Replaces the password; the caller ends the other sign-ins in the same transaction. */
+/** Replaces the password; the caller ends the other sign-ins in the same transaction. Proofs of the old one begin none any more. */
 export async function changePassword(tx: Tx, memberId: string, passwordHash: string): Promise<void> {
   await tx.query(updatePassword, [memberId, passwordHash]);
 }

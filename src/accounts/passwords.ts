@@ -3,6 +3,7 @@ import { type Argon2Parameters, argon2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { passwordCharacters } from "../limits/sign-in.ts";
 import { equalInConstantTime, type Secret } from "../platform/secrets.ts";
+import { type Hasher, HashQueue } from "./hash-queue.ts";
 
 // https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html (2026): argon2id with 19 MiB, two
 // passes and one lane; RFC 9106 gives the lengths of salt and tag.
@@ -10,8 +11,14 @@ const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const saltBytes = 16;
 const tagBytes = 32;
 
-// Each takes 19 MiB and about 30 ms of a core, in node's pool of four threads: a flood waits for those.
+// Each takes 19 MiB and about 30 ms of a core, in node's pool of four threads, which files and names need too.
 const hash = promisify(argon2);
+const queue = new HashQueue();
+
+/** Throws `unavailable` where no hash of theirs could be taken on at this moment. */
+export function requireHashingRoom(hasher: Hasher): void {
+  queue.requireRoom(hasher);
+}
 
 /** Why a password is not accepted, as the end of a sentence that begins with its field; undefined when it is. */
 export function findPasswordProblem(password: Secret, email: string): string | undefined {
@@ -27,18 +34,21 @@ export function findPasswordProblem(password: Secret, email: string): string | u
   return undefined;
 }
 
-/** The password as it is kept: a PHC string with its cost and salt. */
-export async function hashPassword(password: Secret): Promise<string> {
+/** The password as it is kept: a PHC string with its cost and salt. Throws `unavailable` when too many wait for theirs. */
+export async function hashPassword(password: Secret, hasher: Hasher = "member"): Promise<string> {
   const salt = randomBytes(saltBytes);
-  const tag = await derive(password, salt, cost);
+  const tag = await queue.run(hasher, () => derive(password, salt, cost));
   const { memory, passes, parallelism } = cost;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
 }
 
-/** Whether it is the password. Takes as long for nobody's hash as for somebody's, so that it tells not who is a member. */
-export async function verifyPassword(password: Secret, kept: string | undefined): Promise<boolean> {
+/**
+ * Whether it is the password. Takes as long for nobody's hash as for somebody's, so that it tells not who is a member.
+ * Throws `unavailable` when too many wait for theirs.
+ */
+export async function verifyPassword(password: Secret, kept: string | undefined, hasher: Hasher): Promise<boolean> {
   const { salt, tag, ...parameters } = parse(kept ?? nobodysHash);
-  const isRight = equalInConstantTime(await derive(password, salt, parameters), tag);
+  const isRight = equalInConstantTime(await queue.run(hasher, () => derive(password, salt, parameters)), tag);
   return isRight && kept !== undefined;
 }
 

@@ -58,7 +58,7 @@ const selectOffer: Statement = {
 };
 const takeOffer: Statement = {
   name: "take_totp_offer",
-  text: `UPDATE member SET totp_sealed = totp_offered, totp_offered = NULL, totp_last_step = $3
+  text: `UPDATE member SET totp_sealed = totp_offered, totp_offered = NULL, totp_last_step = $3, proof_version = proof_version + 1
          WHERE id = $1 AND totp_offered = $2 RETURNING id`,
 };
 const removeSecret: Statement = {

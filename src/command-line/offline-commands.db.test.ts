@@ -3,8 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
+import { listAudit } from "../accounts/audit-trail.ts";
+import { findMemberByEmail } from "../accounts/members.ts";
+import { createMerchant } from "../accounts/merchants.ts";
 import { findOperator } from "../accounts/operator-tokens.ts";
+import { verifyPassword } from "../accounts/passwords.ts";
 import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { parseVaultKeys } from "../server-keys.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { runCommand as run } from "../testing/run-command.ts";
@@ -78,6 +85,29 @@ describe("switchyard operator", () => {
     expect(await findOperator(accounts, created.out.trim())).toBeUndefined();
     const without = await run(["operator", "create", "--label", "ada"]);
     expect(without).toMatchObject({ code: 1, err: expect.stringMatching(/^Set SWITCHYARD_ACCOUNTS_DATABASE_URL/) });
+    await pool.end();
+    await database.drop();
+  });
+});
+
+describe("switchyard member create", () => {
+  it("makes a member who may sign in, with a row that says who made them", async () => {
+    const database = await createTestDatabase("accounts");
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    const accounts = new Database(pool);
+    const merchantId = systemEntropy.uuid();
+    await createMerchant(accounts, { id: merchantId, name: "Corner Coffee" });
+    const create = ["member", "create", "--email", "Ada@example.com", "--name", "Ada", "--json"];
+    const env = { SWITCHYARD_ACCOUNTS_DATABASE_URL: database.url };
+    const created = await run([...create, "--merchant", encodeId("mer", merchantId)], { env });
+    const { memberId, password } = JSON.parse(created.out);
+    const { passwordHash } = (await findMemberByEmail(accounts, "ada@example.com"))!;
+    expect(await verifyPassword(new Secret(password), passwordHash, "member")).toBe(true);
+    const rows = await listAudit(accounts, merchantId, 10);
+    expect(rows).toMatchObject([
+      { action: "CreateMember", subject: memberId, actor: expect.stringMatching(/^command line \(.+\)$/) },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(password);
     await pool.end();
     await database.drop();
   });

@@ -63,6 +63,8 @@ describe("createProgram()", () => {
       "listen",
       "member create",
       "member invite",
+      "member remove-second-factors",
+      "member reset-password",
       "merchant create",
       "merchant list",
       "migrate",

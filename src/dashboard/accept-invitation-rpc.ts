@@ -14,7 +14,7 @@ import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { addressOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
+import { claimOf, enter, hashAccepted, proofContextOf, type SignInParts } from "./enter.ts";
 import { roleMessage } from "./member-messages.ts";
 import { memberActor, visitOf } from "./visit.ts";
 
@@ -42,11 +42,17 @@ export function acceptInvitationRpc(parts: SignInParts) {
     const known = await findMemberByEmail(accounts, invitation.email);
     // Who gives no name has an account, or is told in the same words that the password is not right.
     const isNew = known === undefined && request.name !== undefined;
-    const proof = isNew ? undefined : await prove(parts, context, request, invitation);
+    const proof = isNew
+      ? undefined
+      : await proveMember(proofContextOf(parts), claimOf(parts, context, { ...request, email: invitation.email }));
     if (proof === "code_needed") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
-    const member = proof?.member ?? newMember(parts, request, invitation);
-    const hash = proof ? undefined : await hashAccepted(request.password, invitation.email, "password");
-    await accounts.transaction(async (tx) => {
+    const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };
+    const { member } = proved;
+    const { email } = invitation;
+    const hash = proof
+      ? undefined
+      : await hashAccepted(request.password, { email, field: "password", hasher: "stranger" });
+    const signedIn = await accounts.transaction(async (tx) => {
       const accepted = await acceptInvitation(tx, token);
       const isIn = accepted && (hash === undefined || (await insertMember(tx, member, hash)));
       // Somebody was faster: with this link, or with this address.
@@ -58,22 +64,12 @@ export function acceptInvitationRpc(parts: SignInParts) {
       await grantRole(tx, accepted.merchantId, member.id, accepted.role);
       const { merchantId, role } = accepted;
       const subject = encodeId("mbr", member.id);
-      const actor = memberActor(member);
-      await visitOf(context).audit(tx, { merchantId, actor, subject, after: { email: member.email, role } });
+      const about = { merchantId, memberId: member.id, actor: memberActor(member), subject };
+      await visitOf(context).audit(tx, { ...about, after: { email, role } });
+      return enter(tx, parts, context, proved);
     });
-    return create(AcceptInvitationResponseSchema, { member: await enter(parts, context, member) });
+    return create(AcceptInvitationResponseSchema, { member: signedIn });
   };
-}
-
-function prove(
-  parts: SignInParts,
-  context: HandlerContext,
-  { password, code }: AcceptInvitationRequest,
-  { email }: Invitation,
-) {
-  const { accounts, entropy, signIns } = parts;
-  const claim = { email, password: new Secret(password), code: code ?? "", address: addressOf(parts, context) };
-  return proveMember({ accounts, entropy, sealing: signIns.sealing }, claim);
 }
 
 function newMember({ entropy }: SignInParts, { name = "" }: AcceptInvitationRequest, { email }: Invitation): Member {

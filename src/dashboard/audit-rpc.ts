@@ -21,12 +21,13 @@ export function createAuditService({ accounts }: Pick<DashboardParts, "accounts"
       // Ids are in the order of time.
       const newestFirst = lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
       const entries = newestFirst.slice(0, count);
-      return create(ListAuditEntriesResponseSchema, { entries: entries.map(toMessage) });
+      return create(ListAuditEntriesResponseSchema, { entries: entries.map(auditEntryMessage) });
     },
   };
 }
 
-function toMessage({ id, before, after, createdAt, requestId, ...entry }: AuditEntry) {
+/** A row of the trail. */
+export function auditEntryMessage({ id, before, after, createdAt, requestId, ...entry }: AuditEntry) {
   return {
     ...entry,
     auditEntryId: encodeId("aud", id),

@@ -23,7 +23,7 @@ import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Mailer } from "../platform/mail.ts";
-import { Secret } from "../platform/secrets.ts";
+import { Secret, sha256 } from "../platform/secrets.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { Mailbox } from "../testing/mailbox.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
@@ -121,9 +121,17 @@ async function teamOf(accounts: Database, merchantId: string) {
       if (role) await accounts.transaction((tx) => grantRole(tx, merchantId, member.id, role));
       return { memberId: encodeId("mbr", member.id), email: member.email };
     },
+    /** Until a statement of this text waits for a lock. */
+    async waitForLock(text: string): Promise<void> {
+      const waiting = {
+        name: "test_waiting",
+        text: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE $1",
+      };
+      while ((await accounts.query(waiting, [`%${text}%`])).length === 0);
+    },
     /** Rows of the accounts' database. */
     accountRows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      accounts.query<Row>({ name: `test ${text.length} ${text.slice(0, 40)}`, text }, values),
+      accounts.query<Row>({ name: `test ${sha256(text).toString("hex").slice(0, 40)}`, text }, values),
   };
 }
 

@@ -33,14 +33,14 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
       const origin = requireOrigin(parts);
       if (mailer === undefined) throw notConfigured("No mail can be sent", "SWITCHYARD_SMTP_URL");
       const { invitation, token } = await recordInvitation(parts, context, request);
-      await mail({ ...parts, mailer }, invitation, linkOf(origin, token));
+      await mail({ ...parts, mailer }, invitation, linkTo(`${origin}/invitation`, token));
       return create(InviteMemberResponseSchema, { invitation: invitationMessage(invitation) });
     },
 
     async makeInvitationLink(request, context) {
       const origin = requireOrigin(parts);
       const { invitation, token } = await recordInvitation(parts, context, request);
-      const link = linkOf(origin, token);
+      const link = linkTo(`${origin}/invitation`, token);
       return create(MakeInvitationLinkResponseSchema, { invitation: invitationMessage(invitation), link });
     },
 
@@ -102,7 +102,8 @@ async function mail(
   });
 }
 
-function requireOrigin({ dashboardOrigin }: DashboardParts): string {
+/** Where the dashboard is. Throws `state_conflict` where no link could lead to it. */
+export function requireOrigin({ dashboardOrigin }: DashboardParts): string {
   if (dashboardOrigin === undefined)
     throw notConfigured("No link leads to the dashboard", "SWITCHYARD_DASHBOARD_ORIGIN");
   return dashboardOrigin;
@@ -112,7 +113,7 @@ function notConfigured(what: string, setting: string): DomainError {
   return new DomainError("state_conflict", `${what}: the operator has to set ${setting} first.`);
 }
 
-/** Behind the #, which browsers send to nobody. */
-function linkOf(origin: string, token: Secret): string {
-  return `${origin}/invitation#${token.expose()}`;
+/** A link with a token behind the #, which browsers send to nobody. */
+export function linkTo(page: string, token: Secret): string {
+  return `${page}#${token.expose()}`;
 }

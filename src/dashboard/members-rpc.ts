@@ -15,6 +15,7 @@ import { decodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { invitationRpcs } from "./invitation-rpc.ts";
 import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
+import { memberRecoveryRpcs } from "./member-recovery-rpc.ts";
 import { memberActor, merchantVisitOf } from "./visit.ts";
 
 /** The rpcs of the team's page. */
@@ -34,6 +35,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
     },
 
     ...invitationRpcs(parts),
+    ...memberRecoveryRpcs(parts),
 
     async changeMemberRole({ memberId, role: wanted }, context) {
       const { merchantId, visit } = merchantVisitOf(context);

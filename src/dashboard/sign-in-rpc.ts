@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   ChangePasswordResponseSchema,
   GetCurrentSignInResponseSchema,
+  ListAccountEventsResponseSchema,
   ListSignInsResponseSchema,
   ProveSignInResponseSchema,
   RevokeSignInResponseSchema,
@@ -12,31 +13,38 @@ import {
   type SignInService,
   SignOutResponseSchema,
 } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { listOwnAudit } from "../accounts/audit-trail.ts";
 import { changePassword } from "../accounts/members.ts";
-import { proveMember } from "../accounts/prove-member.ts";
-import { endOtherSignIns, endSignIn, listSignIns, noteProof } from "../accounts/sign-ins.ts";
+import { proveAgain, proveMember } from "../accounts/prove-member.ts";
+import { endOtherSignIns, endSignIn, listSignIns } from "../accounts/sign-ins.ts";
+import { pageSizeMax } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
-import { addressOf, enter, hashAccepted, type SignInParts } from "./enter.ts";
+import { auditEntryMessage } from "./audit-rpc.ts";
+import { claimOf, enter, hashAccepted, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
+import { passwordResetRpcs } from "./password-reset-rpc.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
 import { totpRpcs } from "./totp-rpc.ts";
 import { memberActor, visitOf } from "./visit.ts";
 
 /** The rpcs that members sign in and out with. */
 export function createSignInService(parts: SignInParts): ServiceImpl<typeof SignInService> {
-  const { accounts, brand, entropy } = parts;
-  const proving = { accounts, entropy, sealing: parts.signIns.sealing };
+  const { accounts, brand } = parts;
   return {
-    async signIn({ email, password, code }, context) {
-      const claim = { email, password: new Secret(password), code: code ?? "", address: addressOf(parts, context) };
-      const proof = await proveMember(proving, claim);
-      if (proof === "code_needed") return create(SignInResponseSchema, { codeNeeded: true });
-      const subject = encodeId("mbr", proof.member.id);
-      await visitOf(context).audit(accounts, { actor: memberActor(proof.member), subject });
-      return create(SignInResponseSchema, { member: await enter(parts, context, proof.member) });
+    async signIn(request, context) {
+      const visit = visitOf(context);
+      const proof = await proveMember(proofContextOf(parts), claimOf(parts, context, request));
+      if (proof === "code_needed") {
+        visit.leaveNoRow();
+        return create(SignInResponseSchema, { codeNeeded: true });
+      }
+      const member = await accounts.transaction(async (tx) => {
+        await visit.auditMember(tx, proof.member, { actor: memberActor(proof.member) });
+        return enter(tx, parts, context, proof);
+      });
+      return create(SignInResponseSchema, { member });
     },
 
     async getCurrentSignIn(_, context) {
@@ -49,22 +57,23 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       });
     },
 
-    async proveSignIn({ password, code }, context) {
-      const { member, id } = visitOf(context).signIn;
-      const address = addressOf(parts, context);
-      const proof = await proveMember(proving, {
-        email: member.email,
-        password: new Secret(password),
-        code: code ?? "",
-        address,
-      });
-      if (proof !== "code_needed") await noteProof(accounts, id);
+    async proveSignIn(request, context) {
+      const visit = visitOf(context);
+      const { member, id } = visit.signIn;
+      const claim = claimOf(parts, context, { ...request, email: member.email });
+      const proof = await proveAgain(proofContextOf(parts), id, claim);
+      if (proof === "code_needed") visit.leaveNoRow();
+      else await keepProof(parts, context);
       return create(ProveSignInResponseSchema, { codeNeeded: proof === "code_needed" });
     },
 
     async signOut(_, context) {
-      const { member, id } = visitOf(context).signIn;
-      await endSignIn(accounts, member.id, id);
+      const visit = visitOf(context);
+      const { member, id } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        await endSignIn(tx, member.id, id);
+        await visit.auditMember(tx, member);
+      });
       context.responseHeader.append("set-cookie", goneCookie(brand));
       return create(SignOutResponseSchema);
     },
@@ -72,25 +81,34 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     async changePassword({ newPassword }, context) {
       const visit = visitOf(context);
       const { member, id } = visit.signIn;
-      const hash = await hashAccepted(newPassword, member.email, "newPassword");
+      const hash = await hashAccepted(newPassword, { email: member.email, field: "newPassword", hasher: "member" });
       const endedSignIns = await accounts.transaction(async (tx) => {
         await changePassword(tx, member.id, hash);
-        await visit.audit(tx, { subject: encodeId("mbr", member.id) });
-        return endOtherSignIns(tx, member.id, id);
+        const ended = await endOtherSignIns(tx, member.id, id);
+        await visit.auditMember(tx, member, { after: { endedSignIns: ended } });
+        return ended;
       });
       return create(ChangePasswordResponseSchema, { endedSignIns });
     },
 
     ...listRpcs(parts),
     ...totpRpcs(parts),
+    ...passwordResetRpcs(parts),
     getInvitation: getInvitationRpc(parts),
     acceptInvitation: acceptInvitationRpc(parts),
   };
 }
 
 /** Where the member is signed in, and an end to it. */
-function listRpcs({ accounts }: SignInParts): Pick<ServiceImpl<typeof SignInService>, "listSignIns" | "revokeSignIn"> {
+function listRpcs({
+  accounts,
+}: SignInParts): Pick<ServiceImpl<typeof SignInService>, "listSignIns" | "revokeSignIn" | "listAccountEvents"> {
   return {
+    async listAccountEvents(_, context) {
+      const entries = await listOwnAudit(accounts, visitOf(context).signIn.member.id, pageSizeMax);
+      return create(ListAccountEventsResponseSchema, { entries: entries.map(auditEntryMessage) });
+    },
+
     async listSignIns(_, context) {
       const { member, id } = visitOf(context).signIn;
       const rows = await listSignIns(accounts, member.id);
@@ -108,8 +126,13 @@ function listRpcs({ accounts }: SignInParts): Pick<ServiceImpl<typeof SignInServ
 
     async revokeSignIn({ signInId }, context) {
       const id = decodeId("sgn", signInId);
-      const isEnded = id !== undefined && (await endSignIn(accounts, visitOf(context).signIn.member.id, id));
-      if (!isEnded) throw new DomainError("not_found", "You are not signed in there, or not any more.");
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        const isEnded = id !== undefined && (await endSignIn(tx, member.id, id));
+        if (!isEnded) throw new DomainError("not_found", "You are not signed in there, or not any more.");
+        await visit.auditMember(tx, member, { before: { signInId } });
+      });
       return create(RevokeSignInResponseSchema);
     },
   };

@@ -1,6 +1,10 @@
 import { Secret as OtpSecret, TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { changePassword, findMemberByEmail } from "../accounts/members.ts";
+import { hashPassword } from "../accounts/passwords.ts";
+import { endOtherSignIns } from "../accounts/sign-ins.ts";
+import { Secret } from "../platform/secrets.ts";
 import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard-fixture.ts";
 import { codeOf, Pages } from "./testing/pages.ts";
 
@@ -139,7 +143,52 @@ describe("a sign-in", () => {
     await setBack("proved_at", "15 minutes", cookie);
     expect(await codeOf(signIns(cookie).offerTotp({}))).toBe("fresh_sign_in_required");
     expect(await codeOf(signIns(cookie).proveSignIn({ password: "wrong" }))).toBe("invalid_sign_in");
-    await signIns(cookie).proveSignIn({ password: memberPassword });
-    await signIns(cookie).offerTotp({});
+    const fresh = await pages.prove(cookie);
+    await signIns(fresh).offerTotp({});
+    expect(fresh).not.toBe(cookie);
+    // What was under way with the token before is answered, and is not fresh.
+    await signIns(cookie).getCurrentSignIn({});
+    expect(await codeOf(signIns(cookie).offerTotp({}))).toBe("fresh_sign_in_required");
+    await setBack("token_replaced_at", "10 seconds", fresh);
+    expect(await codeOf(signIns(cookie).getCurrentSignIn({}))).toBe("sign_in_required");
+  });
+
+  it("takes the place of the browser's earlier one", async () => {
+    const earlier = await enter("Viv");
+    const next = await pages.enter("Viv", {}, earlier);
+    expect(await codeOf(signIns(earlier).getCurrentSignIn({}))).toBe("sign_in_required");
+    await signIns(next).getCurrentSignIn({});
+  });
+
+  it("is proved again while strangers guess at the account's password, and waits for its own failures alone", async () => {
+    await dashboard.addMember("Ruth", "VIEWER");
+    const [cookie, other] = [await enter("Ruth"), await enter("Ruth")];
+    const guess = () => signIns().signIn({ email: "ruth@example.com", password: "a guess" });
+    for (let tries = 0; tries < 6; tries++) await codeOf(guess());
+    expect(await codeOf(guess())).toBe("rate_limited");
+    const fresh = await pages.prove(cookie);
+    for (let tries = 0; tries < 6; tries++) await codeOf(signIns(fresh).proveSignIn({ password: "a guess" }));
+    expect(await codeOf(signIns(fresh).proveSignIn({ password: memberPassword }))).toBe("rate_limited");
+    await pages.prove(other);
+  });
+
+  it("does not begin by a password that is changed at the same moment", async () => {
+    await dashboard.addMember("Ike", "VIEWER");
+    const cookie = await enter("Ike");
+    const change = dashboard.accounts.transaction(async (tx) => {
+      const { id } = (await findMemberByEmail(tx, "ike@example.com"))!;
+      await changePassword(tx, id, await hashPassword(new Secret("another good horse")));
+      const late = enter("Ike").catch((error: unknown) => codeOf(Promise.reject(error)));
+      // It has proved the old password, and waits for this change.
+      await dashboard.waitForLock("INSERT INTO sign_in");
+      await endOtherSignIns(tx, id);
+      return { late };
+    });
+    expect(await (await change).late).toBe("invalid_sign_in");
+    const open = await dashboard.accountRows(
+      "SELECT 1 FROM sign_in s JOIN member m ON m.id = s.member_id WHERE m.email = 'ike@example.com' AND ended_at IS NULL",
+    );
+    expect(open).toEqual([]);
+    expect(await codeOf(signIns(cookie).getCurrentSignIn({}))).toBe("sign_in_required");
   });
 });

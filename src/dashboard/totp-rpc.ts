@@ -17,23 +17,37 @@ export function totpRpcs(
   parts: SignInParts,
 ): Pick<ServiceImpl<typeof SignInService>, "offerTotp" | "confirmTotp" | "removeTotp"> {
   const { accounts, brand, entropy } = parts;
-  const proving = { accounts, entropy, sealing: parts.signIns.sealing };
+  const proving = { entropy, sealing: parts.signIns.sealing };
   return {
     async offerTotp(_, context) {
-      const { member } = visitOf(context).signIn;
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
       const offer = offerTotp(proving, { memberId: member.id, email: member.email, issuer: brand });
-      await keepTotpOffer(accounts, member.id, offer.sealed);
+      await accounts.transaction(async (tx) => {
+        await keepTotpOffer(tx, member.id, offer.sealed);
+        await visit.auditMember(tx, member);
+      });
       return create(OfferTotpResponseSchema, { uri: offer.uri.expose(), secret: offer.text.expose() });
     },
 
     async confirmTotp({ code }, context) {
-      const isConfirmed = await confirmTotp(proving, { memberId: visitOf(context).signIn.member.id, code });
-      if (!isConfirmed) throw new DomainError("invalid_sign_in", "This is not the app's code at this moment.");
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        const isConfirmed = await confirmTotp({ ...proving, accounts: tx }, { memberId: member.id, code });
+        if (!isConfirmed) throw new DomainError("invalid_sign_in", "This is not the app's code at this moment.");
+        await visit.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after: { hasTotp: true } });
+      });
       return create(ConfirmTotpResponseSchema);
     },
 
     async removeTotp(_, context) {
-      await removeTotp(accounts, visitOf(context).signIn.member.id);
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        await removeTotp(tx, member.id);
+        await visit.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after: { hasTotp: false } });
+      });
       return create(RemoveTotpResponseSchema);
     },
   };

@@ -1,7 +1,7 @@
 /** One call of a dashboard rpc: who makes it, about which merchant in which environment, and its row in the audit trail. */
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
-import { type AuditFact, recordAudit } from "../accounts/audit-trail.ts";
+import { type AuditFact, recordAudit, recordMemberAudit } from "../accounts/audit-trail.ts";
 import type { Member } from "../accounts/members.ts";
 import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
@@ -22,6 +22,8 @@ export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undef
 
 type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & {
   readonly merchantId?: string;
+  /** Whose account it is about too. */
+  readonly memberId?: string;
   /** Whoever a call turned out to be from that nobody was signed in for. */
   readonly actor?: string;
 };
@@ -46,6 +48,10 @@ export class Visit {
     return this.#who.signIn;
   }
 
+  get requestId(): string {
+    return this.#who.requestId;
+  }
+
   /** Who calls, as the audit trail names them. */
   get actor(): string {
     return this.#who.actor;
@@ -60,6 +66,18 @@ export class Visit {
       ...change,
       merchantId: merchantId ?? this.scope?.merchantId,
     });
+  }
+
+  /** Writes this call's row about a member's own account: for them, and for the owners of their merchants. */
+  async auditMember(
+    tx: Tx,
+    member: Member,
+    change: Pick<AuditedChange, "before" | "after" | "actor"> = {},
+  ): Promise<void> {
+    this.#isAudited = true;
+    const { signIn: _, ...who } = this.#who;
+    const about = { memberId: member.id, subject: encodeId("mbr", member.id) };
+    await recordMemberAudit(tx, this.#parts.entropy, { ...who, ...about, ...change });
   }
 
   /** Spares the trail the row of a call that asks again and again, and was told nothing. */

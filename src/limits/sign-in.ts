@@ -18,6 +18,22 @@ export const lastSeenEveryMs = minute;
 export const freeSignInFailures = { account: 5, address: 30 } as const;
 /** The longest wait between two tries: about a hundred guesses a day of one account, and not a long time for its owner. */
 export const signInWaitMs = 15 * minute;
+/** How long failures count after the last of them; then they are removed. */
+export const signInFailuresLifetimeMs = day;
+/** How long calls with the token before a proof are still answered: those that were under way when it was replaced. */
+export const earlierTokenMs = 10_000;
+/** Password hashes at once: half of node's threads, so that files and names are still read; each takes 19 MiB. */
+export const hashesAtOnce = 2;
+/** How many wait, some 30 ms of a core each: half a second of strangers, and members beside them. */
+export const hashesWaitingMax = { member: 16, stranger: 32 } as const;
+/** When to come again after them. */
+export const hashPauseMs = 2_000;
+/** How long a new password can be chosen by an operator's link: it is sent to somebody who waits for it. */
+export const passwordResetLifetimeMs = hour;
+/** How often what has lapsed is removed. */
+export const signInSweepEveryMs = 10 * minute;
+/** Rows that one statement removes: it takes milliseconds, and the next one goes on. */
+export const signInSweepRows = 1_000;
 /** How long an invitation can be accepted: over a week of holidays. */
 export const invitationLifetimeMs = 7 * day;
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/members.proto.
  */
 export const file_dashboard_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlAKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbkoECAIQA1IEbGluayKJAQoZTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSKEAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIxCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCD7pIDMgBAYIBBhgBGAIYAyIaChhDaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIp4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAEKCkludml0YXRpb24SFQoNaW52aXRhdGlvbl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKaW52aXRlZF9ieRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLzBAoNTWVtYmVyU2VydmljZRJbCgtMaXN0TWVtYmVycxIgLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdE1lbWJlcnNSZXNwb25zZSIHkAIBqLsYARJfCgxJbnZpdGVNZW1iZXISIS5kYXNoYm9hcmQudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSIIqLsYA7i7GAESbQoSTWFrZUludml0YXRpb25MaW5rEicuZGFzaGJvYXJkLnYxLk1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2UiBKi7GAQSZwoQUmV2b2tlSW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVzcG9uc2UiBKi7GAMSawoQQ2hhbmdlTWVtYmVyUm9sZRIlLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBomLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiCKi7GAO4uxgBEl8KDFJlbW92ZU1lbWJlchIhLmRhc2hib2FyZC52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlAKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbkoECAIQA1IEbGluayKJAQoZTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSKEAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIxCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCD7pIDMgBAYIBBhgBGAIYAyIaChhDaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiOgoaUmVzZXRNZW1iZXJQYXNzd29yZFJlcXVlc3QSHAoFZW1haWwYASABKAlCDbpICsgBAXIFGP4BYAEiWwobUmVzZXRNZW1iZXJQYXNzd29yZFJlc3BvbnNlEgwKBGxpbmsYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOgoaUmVtb3ZlU2Vjb25kRmFjdG9yc1JlcXVlc3QSHAoFZW1haWwYASABKAlCDbpICsgBAXIFGP4BYAEiYQobUmVtb3ZlU2Vjb25kRmFjdG9yc1Jlc3BvbnNlEhAKCGhhZF90b3RwGAEgASgIEhgKEHJlbW92ZWRfcGFzc2tleXMYAiABKAUSFgoOZW5kZWRfc2lnbl9pbnMYAyABKAUiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIp4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAEKCkludml0YXRpb24SFQoNaW52aXRhdGlvbl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKaW52aXRlZF9ieRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLXBgoNTWVtYmVyU2VydmljZRJbCgtMaXN0TWVtYmVycxIgLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdE1lbWJlcnNSZXNwb25zZSIHkAIBqLsYARJfCgxJbnZpdGVNZW1iZXISIS5kYXNoYm9hcmQudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSIIqLsYA7i7GAESbQoSTWFrZUludml0YXRpb25MaW5rEicuZGFzaGJvYXJkLnYxLk1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2UiBKi7GAQSZwoQUmV2b2tlSW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVzcG9uc2UiBKi7GAMSawoQQ2hhbmdlTWVtYmVyUm9sZRIlLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBomLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiCKi7GAO4uxgBEnAKE1Jlc2V0TWVtYmVyUGFzc3dvcmQSKC5kYXNoYm9hcmQudjEuUmVzZXRNZW1iZXJQYXNzd29yZFJlcXVlc3QaKS5kYXNoYm9hcmQudjEuUmVzZXRNZW1iZXJQYXNzd29yZFJlc3BvbnNlIgSouxgEEnAKE1JlbW92ZVNlY29uZEZhY3RvcnMSKC5kYXNoYm9hcmQudjEuUmVtb3ZlU2Vjb25kRmFjdG9yc1JlcXVlc3QaKS5kYXNoYm9hcmQudjEuUmVtb3ZlU2Vjb25kRmFjdG9yc1Jlc3BvbnNlIgSouxgEEl8KDFJlbW92ZU1lbWJlchIhLmRhc2hib2FyZC52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListMembersRequest
@@ -366,6 +366,148 @@ export const ChangeMemberRoleResponseSchema: GenMessage<ChangeMemberRoleResponse
   messageDesc(file_dashboard_v1_members, 9);
 
 /**
+ * @generated from message dashboard.v1.ResetMemberPasswordRequest
+ */
+export type ResetMemberPasswordRequest = Message<"dashboard.v1.ResetMemberPasswordRequest"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ResetMemberPasswordRequest
+ */
+export type ResetMemberPasswordRequestJson = {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ResetMemberPasswordRequest.
+ * Use `create(ResetMemberPasswordRequestSchema)` to create a new message.
+ */
+export const ResetMemberPasswordRequestSchema: GenMessage<ResetMemberPasswordRequest, {jsonType: ResetMemberPasswordRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 10);
+
+/**
+ * @generated from message dashboard.v1.ResetMemberPasswordResponse
+ */
+export type ResetMemberPasswordResponse = Message<"dashboard.v1.ResetMemberPasswordResponse"> & {
+  /**
+   * Shown this once. Send it to the member, and to nobody else.
+   *
+   * @generated from field: string link = 1;
+   */
+  link: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.ResetMemberPasswordResponse
+ */
+export type ResetMemberPasswordResponseJson = {
+  /**
+   * Shown this once. Send it to the member, and to nobody else.
+   *
+   * @generated from field: string link = 1;
+   */
+  link?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ResetMemberPasswordResponse.
+ * Use `create(ResetMemberPasswordResponseSchema)` to create a new message.
+ */
+export const ResetMemberPasswordResponseSchema: GenMessage<ResetMemberPasswordResponse, {jsonType: ResetMemberPasswordResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 11);
+
+/**
+ * @generated from message dashboard.v1.RemoveSecondFactorsRequest
+ */
+export type RemoveSecondFactorsRequest = Message<"dashboard.v1.RemoveSecondFactorsRequest"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveSecondFactorsRequest
+ */
+export type RemoveSecondFactorsRequestJson = {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveSecondFactorsRequest.
+ * Use `create(RemoveSecondFactorsRequestSchema)` to create a new message.
+ */
+export const RemoveSecondFactorsRequestSchema: GenMessage<RemoveSecondFactorsRequest, {jsonType: RemoveSecondFactorsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 12);
+
+/**
+ * @generated from message dashboard.v1.RemoveSecondFactorsResponse
+ */
+export type RemoveSecondFactorsResponse = Message<"dashboard.v1.RemoveSecondFactorsResponse"> & {
+  /**
+   * @generated from field: bool had_totp = 1;
+   */
+  hadTotp: boolean;
+
+  /**
+   * @generated from field: int32 removed_passkeys = 2;
+   */
+  removedPasskeys: number;
+
+  /**
+   * @generated from field: int32 ended_sign_ins = 3;
+   */
+  endedSignIns: number;
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveSecondFactorsResponse
+ */
+export type RemoveSecondFactorsResponseJson = {
+  /**
+   * @generated from field: bool had_totp = 1;
+   */
+  hadTotp?: boolean;
+
+  /**
+   * @generated from field: int32 removed_passkeys = 2;
+   */
+  removedPasskeys?: number;
+
+  /**
+   * @generated from field: int32 ended_sign_ins = 3;
+   */
+  endedSignIns?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveSecondFactorsResponse.
+ * Use `create(RemoveSecondFactorsResponseSchema)` to create a new message.
+ */
+export const RemoveSecondFactorsResponseSchema: GenMessage<RemoveSecondFactorsResponse, {jsonType: RemoveSecondFactorsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 13);
+
+/**
  * @generated from message dashboard.v1.RemoveMemberRequest
  */
 export type RemoveMemberRequest = Message<"dashboard.v1.RemoveMemberRequest"> & {
@@ -400,7 +542,7 @@ export type RemoveMemberRequestJson = {
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest, {jsonType: RemoveMemberRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 10);
+  messageDesc(file_dashboard_v1_members, 14);
 
 /**
  * @generated from message dashboard.v1.RemoveMemberResponse
@@ -419,7 +561,7 @@ export type RemoveMemberResponseJson = {
  * Use `create(RemoveMemberResponseSchema)` to create a new message.
  */
 export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse, {jsonType: RemoveMemberResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 11);
+  messageDesc(file_dashboard_v1_members, 15);
 
 /**
  * @generated from message dashboard.v1.Member
@@ -496,7 +638,7 @@ export type MemberJson = {
  * Use `create(MemberSchema)` to create a new message.
  */
 export const MemberSchema: GenMessage<Member, {jsonType: MemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 12);
+  messageDesc(file_dashboard_v1_members, 16);
 
 /**
  * @generated from message dashboard.v1.Invitation
@@ -573,7 +715,7 @@ export type InvitationJson = {
  * Use `create(InvitationSchema)` to create a new message.
  */
 export const InvitationSchema: GenMessage<Invitation, {jsonType: InvitationJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 13);
+  messageDesc(file_dashboard_v1_members, 17);
 
 /**
  * A merchant's team: it works in both environments.
@@ -630,6 +772,26 @@ export const MemberService: GenService<{
     methodKind: "unary";
     input: typeof ChangeMemberRoleRequestSchema;
     output: typeof ChangeMemberRoleResponseSchema;
+  },
+  /**
+   * Makes a link by which a member chooses a new password. The password stays as it is until then.
+   *
+   * @generated from rpc dashboard.v1.MemberService.ResetMemberPassword
+   */
+  resetMemberPassword: {
+    methodKind: "unary";
+    input: typeof ResetMemberPasswordRequestSchema;
+    output: typeof ResetMemberPasswordResponseSchema;
+  },
+  /**
+   * Removes a member's lost authenticator app and passkeys, and ends every sign-in of theirs.
+   *
+   * @generated from rpc dashboard.v1.MemberService.RemoveSecondFactors
+   */
+  removeSecondFactors: {
+    methodKind: "unary";
+    input: typeof RemoveSecondFactorsRequestSchema;
+    output: typeof RemoveSecondFactorsResponseSchema;
   },
   /**
    * Takes the merchant away from a member, at once. The last owner stays.

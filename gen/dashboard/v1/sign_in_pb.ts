@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { AuditEntry, AuditEntryJson } from "./audit_pb.ts";
+import { file_dashboard_v1_audit } from "./audit_pb.ts";
 import type { Role, RoleJson } from "./role_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/sign_in.proto.
  */
 export const file_dashboard_v1_sign_in: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIjEKFEdldEludml0YXRpb25SZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkInEKFUdldEludml0YXRpb25SZXNwb25zZRINCgVlbWFpbBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUoECAQQBVIKaGFzX21lbWJlciKfAQoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESHQoIcGFzc3dvcmQYAyABKAlCC7pICMgBAXIDGIABEhoKBGNvZGUYBCABKAlCB7pIBHICGBBIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJdChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIoEBCg5TaWduZWRJbk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghoYXNfdG90cBgEIAEoCBItCgttZW1iZXJzaGlwcxgFIAMoCzIYLmRhc2hib2FyZC52MS5NZW1iZXJzaGlwIloKCk1lbWJlcnNoaXASEwoLbWVyY2hhbnRfaWQYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUy6QgKDVNpZ25JblNlcnZpY2USSQoGU2lnbkluEhsuZGFzaGJvYXJkLnYxLlNpZ25JblJlcXVlc3QaHC5kYXNoYm9hcmQudjEuU2lnbkluUmVzcG9uc2UiBLC7GAESagoQR2V0Q3VycmVudFNpZ25JbhIlLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRDdXJyZW50U2lnbkluUmVzcG9uc2UiB5ACAbC7GAISWAoLUHJvdmVTaWduSW4SIC5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLlByb3ZlU2lnbkluUmVzcG9uc2UiBLC7GAISTAoHU2lnbk91dBIcLmRhc2hib2FyZC52MS5TaWduT3V0UmVxdWVzdBodLmRhc2hib2FyZC52MS5TaWduT3V0UmVzcG9uc2UiBLC7GAISWwoLTGlzdFNpZ25JbnMSIC5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkxpc3RTaWduSW5zUmVzcG9uc2UiB5ACAbC7GAISWwoMUmV2b2tlU2lnbkluEiEuZGFzaGJvYXJkLnYxLlJldm9rZVNpZ25JblJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVzcG9uc2UiBLC7GAISZQoOQ2hhbmdlUGFzc3dvcmQSIy5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiCLC7GAK4uxgBElYKCU9mZmVyVG90cBIeLmRhc2hib2FyZC52MS5PZmZlclRvdHBSZXF1ZXN0Gh8uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlc3BvbnNlIgiwuxgCuLsYARJcCgtDb25maXJtVG90cBIgLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlcXVlc3QaIS5kYXNoYm9hcmQudjEuQ29uZmlybVRvdHBSZXNwb25zZSIIsLsYAri7GAESWQoKUmVtb3ZlVG90cBIfLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVxdWVzdBogLmRhc2hib2FyZC52MS5SZW1vdmVUb3RwUmVzcG9uc2UiCLC7GAK4uxgBEl4KDUdldEludml0YXRpb24SIi5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlcXVlc3QaIy5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlc3BvbnNlIgSwuxgBEmcKEEFjY2VwdEludml0YXRpb24SJS5kYXNoYm9hcmQudjEuQWNjZXB0SW52aXRhdGlvblJlcXVlc3QaJi5kYXNoYm9hcmQudjEuQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlIgSwuxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0Ip4BChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgiWAoSUHJvdmVTaWduSW5SZXF1ZXN0Eh0KCHBhc3N3b3JkGAEgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAIgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiKgoTUHJvdmVTaWduSW5SZXNwb25zZRITCgtjb2RlX25lZWRlZBgBIAEoCCIQCg5TaWduT3V0UmVxdWVzdCIRCg9TaWduT3V0UmVzcG9uc2UiFAoSTGlzdFNpZ25JbnNSZXF1ZXN0IkMKE0xpc3RTaWduSW5zUmVzcG9uc2USLAoIc2lnbl9pbnMYASADKAsyGi5kYXNoYm9hcmQudjEuTGlzdGVkU2lnbkluIr0BCgxMaXN0ZWRTaWduSW4SEgoKc2lnbl9pbl9pZBgBIAEoCRISCgp1c2VyX2FnZW50GAIgASgJEg8KB2FkZHJlc3MYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc19jdXJyZW50GAYgASgIIjEKE1Jldm9rZVNpZ25JblJlcXVlc3QSGgoKc2lnbl9pbl9pZBgBIAEoCUIGukgDyAEBIhYKFFJldm9rZVNpZ25JblJlc3BvbnNlIjoKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIhCgxuZXdfcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABIjAKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USFgoOZW5kZWRfc2lnbl9pbnMYASABKAUiEgoQT2ZmZXJUb3RwUmVxdWVzdCIwChFPZmZlclRvdHBSZXNwb25zZRILCgN1cmkYASABKAkSDgoGc2VjcmV0GAIgASgJIi4KEkNvbmZpcm1Ub3RwUmVxdWVzdBIYCgRjb2RlGAEgASgJQgq6SAfIAQFyAhgQIhUKE0NvbmZpcm1Ub3RwUmVzcG9uc2UiEwoRUmVtb3ZlVG90cFJlcXVlc3QiFAoSUmVtb3ZlVG90cFJlc3BvbnNlIhoKGExpc3RBY2NvdW50RXZlbnRzUmVxdWVzdCJGChlMaXN0QWNjb3VudEV2ZW50c1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeSI0ChdHZXRQYXNzd29yZFJlc2V0UmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZCIpChhHZXRQYXNzd29yZFJlc2V0UmVzcG9uc2USDQoFZW1haWwYASABKAkiVAoUUmVzZXRQYXNzd29yZFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSIQoMbmV3X3Bhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAASIXChVSZXNldFBhc3N3b3JkUmVzcG9uc2UiMQoUR2V0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQicQoVR2V0SW52aXRhdGlvblJlc3BvbnNlEg0KBWVtYWlsGAEgASgJEhUKDW1lcmNoYW50X25hbWUYAiABKAkSIAoEcm9sZRgDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlSgQIBBAFUgpoYXNfbWVtYmVyIp8BChdBY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZBIcCgRuYW1lGAIgASgJQgm6SAZyBBABGGRIAIgBARIdCghwYXNzd29yZBgDIAEoCUILukgIyAEBcgMYgAESGgoEY29kZRgEIAEoCUIHukgEcgIYEEgBiAEBQgcKBV9uYW1lQgcKBV9jb2RlIl0KGEFjY2VwdEludml0YXRpb25SZXNwb25zZRIsCgZtZW1iZXIYASABKAsyHC5kYXNoYm9hcmQudjEuU2lnbmVkSW5NZW1iZXISEwoLY29kZV9uZWVkZWQYAiABKAgigQEKDlNpZ25lZEluTWVtYmVyEhEKCW1lbWJlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGhhc190b3RwGAQgASgIEi0KC21lbWJlcnNoaXBzGAUgAygLMhguZGFzaGJvYXJkLnYxLk1lbWJlcnNoaXAiWgoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZTKnCwoNU2lnbkluU2VydmljZRJJCgZTaWduSW4SGy5kYXNoYm9hcmQudjEuU2lnbkluUmVxdWVzdBocLmRhc2hib2FyZC52MS5TaWduSW5SZXNwb25zZSIEsLsYARJqChBHZXRDdXJyZW50U2lnbkluEiUuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXNwb25zZSIHkAIBsLsYAhJYCgtQcm92ZVNpZ25JbhIgLmRhc2hib2FyZC52MS5Qcm92ZVNpZ25JblJlcXVlc3QaIS5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXNwb25zZSIEsLsYAhJMCgdTaWduT3V0EhwuZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXNwb25zZSIEsLsYAhJbCgtMaXN0U2lnbklucxIgLmRhc2hib2FyZC52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXNwb25zZSIHkAIBsLsYAhJbCgxSZXZva2VTaWduSW4SIS5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVxdWVzdBoiLmRhc2hib2FyZC52MS5SZXZva2VTaWduSW5SZXNwb25zZSIEsLsYAhJlCg5DaGFuZ2VQYXNzd29yZBIjLmRhc2hib2FyZC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJC5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIIsLsYAri7GAESVgoJT2ZmZXJUb3RwEh4uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlcXVlc3QaHy5kYXNoYm9hcmQudjEuT2ZmZXJUb3RwUmVzcG9uc2UiCLC7GAK4uxgBElwKC0NvbmZpcm1Ub3RwEiAuZGFzaGJvYXJkLnYxLkNvbmZpcm1Ub3RwUmVxdWVzdBohLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlc3BvbnNlIgiwuxgCuLsYARJZCgpSZW1vdmVUb3RwEh8uZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXNwb25zZSIIsLsYAri7GAESbQoRTGlzdEFjY291bnRFdmVudHMSJi5kYXNoYm9hcmQudjEuTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2UiB5ACAbC7GAISagoQR2V0UGFzc3dvcmRSZXNldBIlLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVzcG9uc2UiB5ACAbC7GAESXgoNUmVzZXRQYXNzd29yZBIiLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBojLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVzcG9uc2UiBLC7GAESYQoNR2V0SW52aXRhdGlvbhIiLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVxdWVzdBojLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVzcG9uc2UiB5ACAbC7GAESZwoQQWNjZXB0SW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2UiBLC7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SignInRequest
@@ -671,6 +673,166 @@ export const RemoveTotpResponseSchema: GenMessage<RemoveTotpResponse, {jsonType:
   messageDesc(file_dashboard_v1_sign_in, 20);
 
 /**
+ * @generated from message dashboard.v1.ListAccountEventsRequest
+ */
+export type ListAccountEventsRequest = Message<"dashboard.v1.ListAccountEventsRequest"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.ListAccountEventsRequest
+ */
+export type ListAccountEventsRequestJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.ListAccountEventsRequest.
+ * Use `create(ListAccountEventsRequestSchema)` to create a new message.
+ */
+export const ListAccountEventsRequestSchema: GenMessage<ListAccountEventsRequest, {jsonType: ListAccountEventsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 21);
+
+/**
+ * @generated from message dashboard.v1.ListAccountEventsResponse
+ */
+export type ListAccountEventsResponse = Message<"dashboard.v1.ListAccountEventsResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.AuditEntry entries = 1;
+   */
+  entries: AuditEntry[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListAccountEventsResponse
+ */
+export type ListAccountEventsResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.AuditEntry entries = 1;
+   */
+  entries?: AuditEntryJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListAccountEventsResponse.
+ * Use `create(ListAccountEventsResponseSchema)` to create a new message.
+ */
+export const ListAccountEventsResponseSchema: GenMessage<ListAccountEventsResponse, {jsonType: ListAccountEventsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 22);
+
+/**
+ * @generated from message dashboard.v1.GetPasswordResetRequest
+ */
+export type GetPasswordResetRequest = Message<"dashboard.v1.GetPasswordResetRequest"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+};
+
+/**
+ * @generated from message dashboard.v1.GetPasswordResetRequest
+ */
+export type GetPasswordResetRequestJson = {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.GetPasswordResetRequest.
+ * Use `create(GetPasswordResetRequestSchema)` to create a new message.
+ */
+export const GetPasswordResetRequestSchema: GenMessage<GetPasswordResetRequest, {jsonType: GetPasswordResetRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 23);
+
+/**
+ * @generated from message dashboard.v1.GetPasswordResetResponse
+ */
+export type GetPasswordResetResponse = Message<"dashboard.v1.GetPasswordResetResponse"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * @generated from message dashboard.v1.GetPasswordResetResponse
+ */
+export type GetPasswordResetResponseJson = {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.GetPasswordResetResponse.
+ * Use `create(GetPasswordResetResponseSchema)` to create a new message.
+ */
+export const GetPasswordResetResponseSchema: GenMessage<GetPasswordResetResponse, {jsonType: GetPasswordResetResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 24);
+
+/**
+ * @generated from message dashboard.v1.ResetPasswordRequest
+ */
+export type ResetPasswordRequest = Message<"dashboard.v1.ResetPasswordRequest"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * 12 to 128 characters.
+   *
+   * @generated from field: string new_password = 2;
+   */
+  newPassword: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ResetPasswordRequest
+ */
+export type ResetPasswordRequestJson = {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * 12 to 128 characters.
+   *
+   * @generated from field: string new_password = 2;
+   */
+  newPassword?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ResetPasswordRequest.
+ * Use `create(ResetPasswordRequestSchema)` to create a new message.
+ */
+export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest, {jsonType: ResetPasswordRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 25);
+
+/**
+ * @generated from message dashboard.v1.ResetPasswordResponse
+ */
+export type ResetPasswordResponse = Message<"dashboard.v1.ResetPasswordResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.ResetPasswordResponse
+ */
+export type ResetPasswordResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.ResetPasswordResponse.
+ * Use `create(ResetPasswordResponseSchema)` to create a new message.
+ */
+export const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse, {jsonType: ResetPasswordResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 26);
+
+/**
  * @generated from message dashboard.v1.GetInvitationRequest
  */
 export type GetInvitationRequest = Message<"dashboard.v1.GetInvitationRequest"> & {
@@ -695,7 +857,7 @@ export type GetInvitationRequestJson = {
  * Use `create(GetInvitationRequestSchema)` to create a new message.
  */
 export const GetInvitationRequestSchema: GenMessage<GetInvitationRequest, {jsonType: GetInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 21);
+  messageDesc(file_dashboard_v1_sign_in, 27);
 
 /**
  * Whether the address has an account already is not told.
@@ -746,7 +908,7 @@ export type GetInvitationResponseJson = {
  * Use `create(GetInvitationResponseSchema)` to create a new message.
  */
 export const GetInvitationResponseSchema: GenMessage<GetInvitationResponse, {jsonType: GetInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 22);
+  messageDesc(file_dashboard_v1_sign_in, 28);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationRequest
@@ -807,7 +969,7 @@ export type AcceptInvitationRequestJson = {
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest, {jsonType: AcceptInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 23);
+  messageDesc(file_dashboard_v1_sign_in, 29);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationResponse
@@ -844,7 +1006,7 @@ export type AcceptInvitationResponseJson = {
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse, {jsonType: AcceptInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 24);
+  messageDesc(file_dashboard_v1_sign_in, 30);
 
 /**
  * @generated from message dashboard.v1.SignedInMember
@@ -911,7 +1073,7 @@ export type SignedInMemberJson = {
  * Use `create(SignedInMemberSchema)` to create a new message.
  */
 export const SignedInMemberSchema: GenMessage<SignedInMember, {jsonType: SignedInMemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 25);
+  messageDesc(file_dashboard_v1_sign_in, 31);
 
 /**
  * @generated from message dashboard.v1.Membership
@@ -958,7 +1120,7 @@ export type MembershipJson = {
  * Use `create(MembershipSchema)` to create a new message.
  */
 export const MembershipSchema: GenMessage<Membership, {jsonType: MembershipJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 26);
+  messageDesc(file_dashboard_v1_sign_in, 32);
 
 /**
  * How a member enters the dashboard, stays in and leaves. The sign-in itself is a cookie that no script can read.
@@ -1065,6 +1227,36 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof RemoveTotpRequestSchema;
     output: typeof RemoveTotpResponseSchema;
+  },
+  /**
+   * Lists what happened to the member's own account, newest first, a hundred entries at most.
+   *
+   * @generated from rpc dashboard.v1.SignInService.ListAccountEvents
+   */
+  listAccountEvents: {
+    methodKind: "unary";
+    input: typeof ListAccountEventsRequestSchema;
+    output: typeof ListAccountEventsResponseSchema;
+  },
+  /**
+   * What a link for a new password leads to.
+   *
+   * @generated from rpc dashboard.v1.SignInService.GetPasswordReset
+   */
+  getPasswordReset: {
+    methodKind: "unary";
+    input: typeof GetPasswordResetRequestSchema;
+    output: typeof GetPasswordResetResponseSchema;
+  },
+  /**
+   * Sets the password that a link is for, and ends every sign-in of the member.
+   *
+   * @generated from rpc dashboard.v1.SignInService.ResetPassword
+   */
+  resetPassword: {
+    methodKind: "unary";
+    input: typeof ResetPasswordRequestSchema;
+    output: typeof ResetPasswordResponseSchema;
   },
   /**
    * What an invitation's link leads to.

@@ -2,6 +2,7 @@
 import { type DescMethod, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
+import { AuditService } from "../../../gen/dashboard/v1/audit_pb.ts";
 import { MemberService } from "../../../gen/dashboard/v1/members_pb.ts";
 import { SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -31,6 +32,10 @@ export class Pages {
     return createClient(SignInService, this.#transport(cookie));
   }
 
+  audit(cookie?: string): Client<typeof AuditService> {
+    return createClient(AuditService, this.#transport(cookie));
+  }
+
   members(cookie?: string, operator?: Secret): Client<typeof MemberService> {
     return createClient(MemberService, this.#transport(cookie, operator));
   }
@@ -51,13 +56,21 @@ export class Pages {
   }
 
   /** Signs a member of the fixture in, and gives the cookie as a browser sends it back. */
-  async enter(name: string, more: { password?: string; code?: string } = {}): Promise<string> {
+  async enter(name: string, more: { password?: string; code?: string } = {}, before?: string): Promise<string> {
     const cookies: (string | null)[] = [];
     const request = { email: `${name.toLowerCase()}@example.com`, password: memberPassword, ...more };
     const onHeader = (headers: Headers) => cookies.push(headers.get("set-cookie"));
-    const { codeNeeded } = await this.signIns().signIn(request, { onHeader });
+    const { codeNeeded } = await this.signIns(before).signIn(request, { onHeader });
     if (codeNeeded || !cookies[0]) throw new Error(`${name} is not signed in`);
     return cookies[0].split(";")[0]!;
+  }
+
+  /** Proves again who is signed in, and gives the cookie that takes the place of this one. */
+  async prove(cookie: string): Promise<string> {
+    const cookies: (string | null)[] = [];
+    const onHeader = (headers: Headers) => cookies.push(headers.get("set-cookie"));
+    await this.signIns(cookie).proveSignIn({ password: memberPassword }, { onHeader });
+    return cookies[0]!.split(";")[0]!;
   }
 
   /** Makes a sign-in as old as this. */

@@ -38,6 +38,12 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import("./pages/invitation.tsx"), "InvitationPage"),
 });
 
+const newPassword = createRoute({
+  getParentRoute: () => root,
+  path: "/new-password",
+  component: lazyRouteComponent(() => import("./pages/new-password.tsx"), "NewPasswordPage"),
+});
+
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -72,6 +78,18 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
 });
 
+const routing = createRoute({
+  getParentRoute: () => scope,
+  path: "/routing",
+  component: lazyRouteComponent(() => import("./pages/routing.tsx"), "RoutingPage"),
+});
+
+const gateways = createRoute({
+  getParentRoute: () => scope,
+  path: "/gateways",
+  component: lazyRouteComponent(() => import("./pages/gateways.tsx"), "GatewaysPage"),
+});
+
 const team = createRoute({
   getParentRoute: () => scope,
   path: "/team",
@@ -89,7 +107,8 @@ export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     invitation,
-    signedIn.addChildren([start, account, scope.addChildren([keys, team, audit])]),
+    newPassword,
+    signedIn.addChildren([start, account, scope.addChildren([routing, gateways, keys, team, audit])]),
   ]),
   defaultPreload: "intent",
 });

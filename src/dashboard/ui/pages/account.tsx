@@ -9,6 +9,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
+import { AccountEvents } from "./account-events.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { TotpCard } from "./totp-card.tsx";
 
@@ -41,6 +42,7 @@ export function AccountPage() {
       <PasswordForm />
       <TotpCard />
       <SignIns />
+      <AccountEvents />
     </main>
   );
 }

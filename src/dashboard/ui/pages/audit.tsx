@@ -2,6 +2,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
 import { type AuditEntry, AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { inWords } from "../parts/action-words.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -82,10 +83,4 @@ function Facts({ name, facts }: { name: string; facts: JsonObject | undefined })
       </code>
     </div>
   );
-}
-
-/** `RegenerateApiKey` as `Regenerate api key`. */
-function inWords(action: string): string {
-  const words = action.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words;
 }

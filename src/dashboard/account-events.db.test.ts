@@ -1,0 +1,146 @@
+import { Secret as OtpSecret, TOTP } from "otpauth";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
+import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { sha256 } from "../platform/secrets.ts";
+import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard-fixture.ts";
+import { codeOf, Pages } from "./testing/pages.ts";
+
+let dashboard: DashboardFixture;
+let operator: Secret;
+beforeAll(async () => {
+  dashboard = await startDashboardFixture({ members: true });
+  operator = await dashboard.hireOperator("ada");
+  await dashboard.addMember("Olive", "OWNER");
+});
+afterAll(() => dashboard?.close());
+
+const pages = new Pages(() => dashboard);
+const signIns = (cookie?: string) => pages.signIns(cookie);
+const actionsOf = async (cookie: string) =>
+  (await signIns(cookie).listAccountEvents({})).entries.map(({ action }) => action);
+const guess = (name: string) => signIns().signIn({ email: `${name}@example.com`, password: "a guess" });
+
+type Row = { action: string; subject: string; merchant_id: string | null; after: { failures: number } | null };
+const rowsAbout = (memberId: string) =>
+  dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE subject = $1 ORDER BY id", [memberId]);
+
+describe("what happens to a member's account", () => {
+  it("is told to the member, and to the owners of their merchants, and to nobody else", async () => {
+    const { memberId } = await dashboard.addMember("Vera", "VIEWER");
+    await dashboard.addMember("Sam");
+    const [cookie, other] = [await pages.enter("Vera"), await pages.enter("Vera")];
+    const fresh = await pages.prove(cookie);
+    const { secret } = await signIns(fresh).offerTotp({});
+    await signIns(fresh).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
+    await signIns(fresh).removeTotp({});
+    const { signIns: listed } = await signIns(other).listSignIns({});
+    await signIns(fresh).revokeSignIn({ signInId: listed.find(({ isCurrent }) => isCurrent)!.signInId });
+    await signIns(fresh).changePassword({ newPassword: "another good horse" });
+    await signIns(fresh).signOut({});
+    const expected = ["SignOut", "ChangePassword", "RevokeSignIn", "RemoveTotp", "ConfirmTotp", "OfferTotp"];
+    expected.push("ProveSignIn", "SignIn", "SignIn");
+    const again = await pages.enter("Vera", { password: "another good horse" });
+    expect(await actionsOf(again)).toEqual(["SignIn", ...expected]);
+    const scope = { merchantId: dashboard.merchantId, environment: Environment.TEST };
+    const owned = await pages.audit(await pages.enter("Olive")).listAuditEntries({ ...scope, pageSize: 100 });
+    const about = owned.entries.filter(({ subject }) => subject === memberId);
+    expect(about.map(({ action }) => action)).toEqual(["SignIn", ...expected]);
+    expect(about[0]?.actor).toBe(`vera@example.com (${memberId})`);
+    expect(await actionsOf(await pages.enter("Sam"))).toEqual(["SignIn"]);
+  });
+
+  it("has a row for the first failed sign-in and for each that made somebody wait, and none of who is unknown", async () => {
+    const { memberId } = await dashboard.addMember("Gus", "VIEWER");
+    for (let tries = 0; tries < 9; tries++) {
+      await codeOf(guess("gus"));
+      await codeOf(guess("nobody"));
+    }
+    await dashboard.accountRows("UPDATE sign_in_failures SET last_at = last_at - interval '15 minutes'");
+    await codeOf(guess("gus"));
+    const rows = (await rowsAbout(memberId)).filter(({ merchant_id }) => merchant_id === null);
+    expect(rows.map(({ action, after }) => [action, after?.failures])).toEqual([
+      ["SignInRefused", 1],
+      ["SignInRefused", 5],
+      ["SignInRefused", 6],
+    ]);
+    const unknown = await dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE actor LIKE '%nobody@%'");
+    expect(unknown).toEqual([]);
+  });
+
+  it("is no row about the installation", async () => {
+    const rows = await dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE subject = 'installation'");
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("counted failures", () => {
+  it("are kept by a hash that nobody makes without the key", async () => {
+    await codeOf(guess("hal"));
+    const known = ["account hal@example.com", "address 127.0.0.1"].map((text) => sha256(text));
+    expect(await dashboard.accountRows("SELECT 1 FROM sign_in_failures WHERE subject = ANY ($1)", [known])).toEqual([]);
+    expect(await dashboard.accountRows("SELECT 1 FROM sign_in_failures")).not.toEqual([]);
+  });
+
+  it("are removed a day after the last", async () => {
+    await codeOf(guess("ida"));
+    await codeOf(guess("joe"));
+    const count = async () => (await dashboard.accountRows("SELECT 1 FROM sign_in_failures")).length;
+    const before = await count();
+    await dashboard.accountRows(
+      "UPDATE sign_in_failures SET last_at = last_at - interval '1 day' WHERE subject = (SELECT min(subject) FROM sign_in_failures)",
+    );
+    expect(await sweepSignInsOnce(dashboard.accounts)).toBe(false);
+    expect(await count()).toBe(before - 1);
+  });
+});
+
+describe("an operator", () => {
+  it("makes a link for a new password, which works once, ends every sign-in, and lets in through the waits", async () => {
+    await dashboard.addMember("Finn", "VIEWER");
+    const cookie = await pages.enter("Finn");
+    for (let tries = 0; tries < 6; tries++) await codeOf(guess("finn"));
+    const make = () => pages.members(undefined, operator).resetMemberPassword({ email: "Finn@example.com" });
+    const [replaced, made] = [await make(), await make()];
+    const tokenOf = ({ link }: { link: string }) => link.split("https://dashboard.example.com/new-password#")[1]!;
+    expect(await codeOf(signIns().getPasswordReset({ token: tokenOf(replaced) }))).toBe("not_found");
+    const token = tokenOf(made);
+    expect((await signIns().getPasswordReset({ token })).email).toBe("finn@example.com");
+    await signIns(cookie).getCurrentSignIn({});
+    expect(await codeOf(signIns().resetPassword({ token, newPassword: "short" }))).toBe("invalid_field");
+    const newPassword = "another good horse";
+    const used = await Promise.allSettled([1, 2].map(() => signIns().resetPassword({ token, newPassword })));
+    expect(used.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await codeOf(signIns(cookie).getCurrentSignIn({}))).toBe("sign_in_required");
+    const again = await pages.enter("Finn", { password: newPassword });
+    expect((await actionsOf(again)).slice(0, 4)).toEqual([
+      "SignIn",
+      "ResetPassword",
+      "ResetMemberPassword",
+      "ResetMemberPassword",
+    ]);
+    const late = tokenOf(await make());
+    await dashboard.accountRows("UPDATE password_reset SET expires_at = created_at");
+    expect(await codeOf(signIns().resetPassword({ token: late, newPassword }))).toBe("not_found");
+    expect(JSON.stringify(await dashboard.accountRows("TABLE audit_entry"))).not.toContain(token);
+  });
+
+  it("removes a lost app, and ends the sign-ins", async () => {
+    await dashboard.addMember("Tess", "VIEWER");
+    const cookie = await pages.enter("Tess");
+    const { secret } = await signIns(cookie).offerTotp({});
+    await signIns(cookie).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
+    const request = { email: "tess@example.com" };
+    expect(await signIns().signIn({ ...request, password: memberPassword })).toMatchObject({ codeNeeded: true });
+    const removed = await pages.members(undefined, operator).removeSecondFactors(request);
+    expect(removed).toMatchObject({ hadTotp: true, endedSignIns: 1 });
+    expect(await codeOf(signIns(cookie).getCurrentSignIn({}))).toBe("sign_in_required");
+    await pages.enter("Tess");
+    const owner = pages.members(await pages.enter("Olive"));
+    expect(await codeOf(owner.removeSecondFactors(request))).toBe("role_not_allowed");
+    const { members } = await owner.listMembers({ merchantId: dashboard.merchantId });
+    expect(members.find(({ email }) => email === request.email)).toMatchObject({ role: Role.VIEWER, hasTotp: false });
+  });
+});

@@ -1,0 +1,50 @@
+/** A new password by an operator's link: proto ↔ accounts. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  GetPasswordResetResponseSchema,
+  ResetPasswordResponseSchema,
+  type SignInService,
+} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { changePassword } from "../accounts/members.ts";
+import { findPasswordReset, usePasswordReset } from "../accounts/password-resets.ts";
+import { forgetTries, throttledAccount } from "../accounts/sign-in-throttle.ts";
+import { endOtherSignIns } from "../accounts/sign-ins.ts";
+import { DomainError } from "../platform/errors.ts";
+import { Secret } from "../platform/secrets.ts";
+import { hashAccepted, type SignInParts } from "./enter.ts";
+import { memberActor, visitOf } from "./visit.ts";
+
+/** What the link leads to, and what is chosen there. Nobody is signed in by it: an authenticator app is asked for all the same. */
+export function passwordResetRpcs(
+  parts: SignInParts,
+): Pick<ServiceImpl<typeof SignInService>, "getPasswordReset" | "resetPassword"> {
+  const { accounts } = parts;
+  return {
+    async getPasswordReset({ token }) {
+      const member = await findPasswordReset(accounts, new Secret(token));
+      if (member === undefined) throw gone();
+      return create(GetPasswordResetResponseSchema, { email: member.email });
+    },
+
+    async resetPassword({ token, newPassword }, context) {
+      const visit = visitOf(context);
+      const member = await findPasswordReset(accounts, new Secret(token));
+      if (member === undefined) throw gone();
+      const { email } = member;
+      const hash = await hashAccepted(newPassword, { email, field: "newPassword", hasher: "stranger" });
+      await accounts.transaction(async (tx) => {
+        if (!(await usePasswordReset(tx, new Secret(token)))) throw gone();
+        await changePassword(tx, member.id, hash);
+        const endedSignIns = await endOtherSignIns(tx, member.id);
+        await forgetTries({ accounts: tx, sealing: parts.signIns.sealing }, throttledAccount(email));
+        await visit.auditMember(tx, member, { actor: memberActor(member), after: { endedSignIns } });
+      });
+      return create(ResetPasswordResponseSchema);
+    },
+  };
+}
+
+function gone(): DomainError {
+  return new DomainError("not_found", "This link is over or was used. Ask your operator for a new one.");
+}

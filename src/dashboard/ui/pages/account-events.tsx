@@ -1,0 +1,35 @@
+/** What happened to a member's own account, so that they see what was not theirs. */
+import { useQuery } from "@connectrpc/connect-query";
+import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { inWords } from "../parts/action-words.ts";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+
+/** The list, newest first. */
+export function AccountEvents() {
+  const { data, error, refetch } = useQuery(SignInService.method.listAccountEvents, {});
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="What happened here" />;
+  return (
+    <section className="card" aria-labelledby="events">
+      <div>
+        <h2 id="events">What happened to this account</h2>
+        <p className="soft">The newest hundred. Owners of your merchants see them too.</p>
+      </div>
+      <ul className="form">
+        {data.entries.map(({ auditEntryId, action, actor, createdAt, after }) => (
+          <li className="page-head" key={auditEntryId}>
+            <div>
+              {inWords(action)}
+              <div className="soft small">
+                <bdi>{actor}</bdi>
+                {typeof after?.address === "string" && ` · from ${after.address}`}
+              </div>
+            </div>
+            <Moment at={createdAt} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
