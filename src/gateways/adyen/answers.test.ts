@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import type { GatewayReply } from "../gateway-http.ts";
+import { withShared } from "../testing/gateway-spec.ts";
+import { isKeptError, isUnroutable, readAuthorize, readCapture, readVoid } from "./answers.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const attempt = { attemptReference: "att_1", amountMinor: 2000, currency: "EUR" };
+const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
+  type: "answer",
+  status,
+  headers,
+  body: Buffer.from(JSON.stringify(body)),
+});
+const ours = { merchantReference: "att_1", amount: { currency: "EUR", value: 2000 } };
+
+describe("readAuthorize()", () => {
+  const outcome = (body: object) => readAuthorize(reply({ pspReference: "PSP", ...ours, ...body }), attempt);
+
+  it("takes Authorised alone for a hold", () => {
+    expect(outcome({ resultCode: "Authorised" })).toEqual({ type: "held", gatewayReference: "PSP" });
+    expect(outcome({ resultCode: "Authorised", pspReference: undefined })).toMatchObject({ type: "unknown" });
+    expect(outcome({ resultCode: "Authorised", merchantReference: undefined })).toMatchObject({ type: "unknown" });
+  });
+
+  it.each([
+    "Received",
+    "Pending",
+    "PartiallyAuthorised",
+    "PresentToShopper",
+    "AuthenticationFinished",
+    "AuthenticationNotRequired",
+    "Success",
+    "authorised",
+    undefined,
+    7,
+  ])("takes %s for unknown, and keeps the payment's name, by which it is given back", (resultCode) => {
+    expect(outcome({ resultCode })).toMatchObject({ type: "unknown", gatewayReference: "PSP" });
+  });
+
+  it.each(["RedirectShopper", "IdentifyShopper", "ChallengeShopper"])("takes %s for a decline that stops", (code) => {
+    const declined = { type: "declined", stop: "authentication_required", gatewayCode: code };
+    expect(outcome({ resultCode: code })).toMatchObject(declined);
+    expect(readAuthorize(reply({ resultCode: code }), attempt)).toMatchObject(declined);
+    expect(outcome({ resultCode: code, merchantReference: "att_2" })).toMatchObject({ type: "unknown" });
+  });
+
+  it.each([
+    [
+      { resultCode: "Refused", refusalReasonCode: "12" },
+      { gatewayCode: "12", declineCode: "insufficient_funds" },
+    ],
+    [
+      { resultCode: "Refused", refusalReason: "FRAUD" },
+      { gatewayCode: "20", stop: "fraud" },
+    ],
+    [{ resultCode: "Refused" }, { stop: "unclassified" }],
+    [{ resultCode: "Refused", refusalReasonCode: "" }, { stop: "unclassified" }],
+    [
+      { resultCode: "Error", refusalReasonCode: "4" },
+      { kind: "SOFT_DECLINE", stop: "none" },
+    ],
+    [{ resultCode: "Error" }, { stop: "unclassified" }],
+    [{ resultCode: "Cancelled" }, { kind: "HARD_DECLINE", gatewayCode: "15" }],
+    [
+      {
+        resultCode: "Refused",
+        refusalReasonCode: "2",
+        paymentMethod: { brand: "mc", type: "scheme" },
+        additionalData: { merchantAdviceCode: "03 : Do not try again" },
+      },
+      { gatewayCode: "2", stop: "scheme_rule" },
+    ],
+  ])("takes %j for a decline", (body, expected) => {
+    expect(outcome(body)).toMatchObject({ type: "declined", ...expected });
+    expect(outcome({ ...body, merchantReference: undefined })).toMatchObject({ type: "unknown" });
+  });
+
+  const error = (status: number, change: object = {}, headers = {}) =>
+    readAuthorize(reply({ status, errorCode: "905", errorType: "configuration", ...change }, status, headers), attempt);
+
+  it("takes what Adyen calls transient for nothing done, but not while the same key is worked on", () => {
+    const transient = { "transient-error": "true" };
+    expect(error(500, {}, transient)).toMatchObject({ type: "notProcessed", cause: "connection_refused" });
+    expect(error(500)).toMatchObject({ type: "unknown" });
+    expect(error(422, { errorCode: "704", errorType: "validation" }, transient)).toMatchObject({ type: "unknown" });
+    expect(error(422, { errorCode: "704", errorType: "validation" })).toMatchObject({ type: "unknown" });
+  });
+
+  it("believes no refusal that Adyen calls internal, nor one under another status", () => {
+    expect(error(422, { errorType: "validation" })).toMatchObject({ type: "notProcessed", cause: "request_refused" });
+    expect(error(422, { errorType: "internal" })).toMatchObject({ type: "unknown" });
+    expect(error(422, { status: 400 })).toMatchObject({ type: "unknown" });
+    expect(error(429, { errorType: "validation" })).toMatchObject({ type: "unknown" });
+  });
+});
+
+withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen", ({ components }) => {
+  const example = (name: string, change: object = {}) => ({ ...components.examples[name]!.value, ...change });
+
+  describe("Adyen's own examples, as answers", () => {
+    it("are a hold and what needs the customer", () => {
+      const held = example("post-payments-card-direct-200", { merchantReference: "att_1" });
+      expect(readAuthorize(reply(held), attempt)).toEqual({ type: "held", gatewayReference: held.pspReference });
+      expect(readAuthorize(reply(example("post-payments-card-direct-200")), attempt)).toMatchObject({
+        type: "unknown",
+      });
+      for (const name of ["post-payments-card-3d-secure-redirect-200", "post-payments-card-3d-secure-2-web-200"]) {
+        expect(readAuthorize(reply(example(name)), attempt)).toMatchObject({ stop: "authentication_required" });
+      }
+    });
+
+    it.each([
+      [400, { type: "notProcessed", cause: "request_refused" }],
+      [401, { type: "notProcessed", cause: "credentials_refused" }],
+      [403, { type: "notProcessed", cause: "credentials_refused" }],
+      [422, { type: "notProcessed", cause: "request_refused" }],
+      [500, { type: "unknown", kind: "GATEWAY_ERROR" }],
+    ])("are errors under %d", (status, expected) => {
+      const answer = reply(example(`generic-${status}`), status);
+      expect(readAuthorize(answer, attempt)).toMatchObject(expected);
+      expect(isKeptError(answer)).toBe(true);
+      expect(isUnroutable(answer)).toBe(status === 500);
+      const settling = status === 500 ? { type: "unknown" } : { type: "refused", definitive: false };
+      expect(readVoid(answer, attempt)).toMatchObject(settling);
+    });
+
+    const named = { ...attempt, gatewayReference: "993617894903480A" };
+    const reference = "att_1";
+
+    it("are a capture that was taken on, of exactly our payment and money", () => {
+      const captured = example("post-payments-paymentPspReference-captures-capture-201", { reference });
+      const read = (change: object, status = 201) => readCapture(reply({ ...captured, ...change }, status), named);
+      expect(read({})).toEqual({ type: "accepted" });
+      for (const change of [
+        { reference: "att_2" },
+        { paymentPspReference: "other" },
+        { status: "done" },
+        { amount: { value: 1999, currency: "EUR" } },
+        { amount: undefined },
+      ]) {
+        expect(read(change)).toMatchObject({ type: "unknown" });
+      }
+      expect(read({}, 200)).toMatchObject({ type: "unknown" });
+    });
+
+    it("are a cancellation that was taken on, by either name", () => {
+      const byName = example("post-payments-paymentPspReference-cancels-cancel-with-psp-reference-201", { reference });
+      expect(readVoid(reply(byName, 201), named)).toEqual({ type: "accepted" });
+      expect(readVoid(reply(byName, 201), attempt)).toMatchObject({ type: "unknown" });
+      const ours = { reference, paymentReference: reference };
+      const byReference = example("post-cancels-cancel-with-own-reference-201", ours);
+      expect(readVoid(reply(byReference, 201), attempt)).toEqual({ type: "accepted" });
+      expect(readVoid(reply({ ...byReference, paymentReference: "att_2" }, 201), attempt)).toMatchObject({
+        type: "unknown",
+      });
+    });
+
+    it("call a payment absent only when it was asked for by our own reference", () => {
+      const missing = reply(example("generic-422", { errorCode: "167" }), 422);
+      expect(readVoid(missing, attempt)).toEqual({ type: "absent" });
+      expect(readVoid(missing, named)).toMatchObject({ type: "refused", definitive: false });
+      expect(readCapture(missing, named)).toMatchObject({ type: "refused", definitive: false });
+    });
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { judgeRefusal } from "./judge-decline.ts";
+
+const judge = (code: string, additionalData = {}, network?: string) => judgeRefusal({ code, network, additionalData });
+
+describe("judgeRefusal()", () => {
+  it("takes a code and its name for the same", () => {
+    expect(judge("12")).toEqual(judge("NOT_ENOUGH_BALANCE"));
+    expect(judge("Blocked Card")).toMatchObject({ gatewayCode: "5", stop: "scheme_rule" });
+  });
+
+  it.each([
+    ["visa", { refusalReasonRaw: "14 : Invalid account number" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: "R1" }, "scheme_rule"],
+    ["visadebit", { refusalReasonRaw: "43 : Stolen card" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: "05 : Do not honor" }, "none"],
+    ["visa", { refusalReasonRaw: "DECLINED" }, "none"],
+    ["visa", { refusalReasonRaw: "143 : no such code" }, "none"],
+    ["mc", { refusalReasonRaw: "14 : Invalid account number" }, "none"],
+    ["mc", { merchantAdviceCode: "03 : Do not try again" }, "scheme_rule"],
+    ["mc", { merchantAdviceCode: "21" }, "scheme_rule"],
+    ["mc", { merchantAdviceCode: "02 : Try again later" }, "none"],
+    ["visa", { merchantAdviceCode: "03 : Do not try again" }, "none"],
+    [undefined, { paymentMethod: "mc", merchantAdviceCode: "03 : Do not try again" }, "scheme_rule"],
+    [undefined, { refusalReasonRaw: "14 : Invalid account number" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: 14 }, "none"],
+  ])("adds what network %s says in %j to a plain refusal", (network, additionalData, stop) => {
+    expect(judge("2", additionalData, network)).toMatchObject({ gatewayCode: "2", stop });
+  });
+
+  it("takes no stop away", () => {
+    expect(judge("20", { refusalReasonRaw: "14 : Invalid account number" }, "visa")).toMatchObject({ stop: "fraud" });
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../platform/secrets.ts";
+import { type SignedFields, signNotice } from "./notice-signature.ts";
+import { readNotification } from "./read-notification.ts";
+
+// The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
+const hmacKey = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
+const sample: SignedFields = {
+  pspReference: "7914073381342284",
+  originalReference: "",
+  merchantAccountCode: "TestMerchant",
+  merchantReference: "TestPayment-1407325143704",
+  value: 1130,
+  currency: "EUR",
+  eventCode: "AUTHORISATION",
+  success: "true",
+};
+const published = "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=";
+const credentials = { merchantAccount: new Secret("TestMerchant"), hmacKey: new Secret(hmacKey) };
+
+/** An item as Adyen writes it: an empty originalReference is left out. */
+function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNotice(hmacKey, fields)) {
+  const { value, currency, originalReference, ...named } = fields;
+  const original = originalReference === "" ? {} : { originalReference };
+  const { additionalData = {}, ...more } = rest as { additionalData?: object };
+  const signed = { ...additionalData, hmacSignature };
+  return {
+    NotificationRequestItem: { ...named, ...original, amount: { value, currency }, ...more, additionalData: signed },
+  };
+}
+const bodyOf = (...notificationItems: unknown[]) => JSON.stringify({ live: "false", notificationItems });
+const read = (body: string, environment: "test" | "live" = "test", asked: typeof credentials = credentials) =>
+  readNotification(asked, { headers: {}, body: Buffer.from(body) }, environment);
+const noticesIn = (body: string) => {
+  const reading = read(body);
+  if (reading.type === "refused") throw new Error(reading.reason);
+  return reading.notices;
+};
+
+describe("readNotification()", () => {
+  it("believes what is signed as Adyen signs", () => {
+    expect(noticesIn(bodyOf(itemOf(sample, {}, published)))).toEqual([
+      {
+        noticeId: "AUTHORISATION:7914073381342284:true",
+        kind: "held",
+        attemptReference: "TestPayment-1407325143704",
+        gatewayReference: "7914073381342284",
+        amount: { amountMinor: 1130, currency: "EUR" },
+      },
+    ]);
+  });
+
+  it.each([
+    ["pspReference", "7914073381342285"],
+    ["originalReference", "7914073381342284"],
+    ["merchantAccountCode", "OtherMerchant"],
+    ["merchantReference", "TestPayment-2"],
+    ["value", 1],
+    ["currency", "USD"],
+    ["eventCode", "CAPTURE"],
+    ["success", "false"],
+  ])("refuses an item whose %s was changed", (field, value) => {
+    expect(read(bodyOf(itemOf({ ...sample, [field]: value }, {}, published)))).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses all items when one is not signed, is signed with another key, or lacks its signature", () => {
+    const others = [
+      itemOf(sample, {}, "coqCmt"),
+      itemOf(sample, {}, signNotice("AB".repeat(32), sample)),
+      { NotificationRequestItem: { ...itemOf(sample).NotificationRequestItem, additionalData: {} } },
+    ];
+    for (const other of others) expect(read(bodyOf(itemOf(sample), other))).toMatchObject({ type: "refused" });
+  });
+
+  it("refuses the other environment's, and everything while the connection has no key", () => {
+    expect(read(bodyOf(itemOf(sample)), "live")).toMatchObject({ type: "refused" });
+    const without = { ...credentials, hmacKey: new Secret("") };
+    expect(read(bodyOf(itemOf(sample, {}, signNotice("", sample))), "test", without)).toMatchObject({
+      type: "refused",
+    });
+  });
+
+  it.each(["", "{", "[]", "{}", bodyOf(), bodyOf(1), bodyOf({}), bodyOf(...Array(7).fill(itemOf(sample)))])(
+    "refuses %j, which is no notification",
+    (body) => {
+      expect(read(body)).toMatchObject({ type: "refused" });
+    },
+  );
+
+  it("reads a batch, and passes over another merchant account's items in it, so that Adyen goes on", () => {
+    const capture = { ...sample, eventCode: "CAPTURE", pspReference: "C", originalReference: sample.pspReference };
+    const other = { ...sample, merchantAccountCode: "OtherMerchant" };
+    const notices = noticesIn(bodyOf(itemOf(sample), itemOf(other), itemOf(capture)));
+    expect(notices.map(({ kind }) => kind)).toEqual(["held", "captured"]);
+    expect(read(bodyOf(itemOf(other)))).toEqual({ type: "authentic", notices: [] });
+  });
+
+  it("passes over an item that could be signed for other fields too", () => {
+    const shifted = { ...sample, merchantReference: "TestPayment:1130:EUR", value: 1 };
+    expect(noticesIn(bodyOf(itemOf(shifted)))).toEqual([]);
+  });
+
+  const original = "8313547924770610";
+  const change = { originalReference: original, pspReference: "8515208516304269" };
+  it.each<[string, string, string, Partial<SignedFields>, object]>([
+    ["AUTHORISATION", "true", "held", {}, {}],
+    ["AUTHORISATION", "false", "declined", {}, { reason: "Refused" }],
+    ["CAPTURE", "true", "captured", change, {}],
+    ["CAPTURE", "false", "capture_failed", change, { reason: "Insufficient balance on payment" }],
+    ["CAPTURE_FAILED", "true", "capture_failed", change, { reason: "Capture Failed" }],
+    ["CANCELLATION", "true", "voided", change, {}],
+    ["CANCELLATION", "false", "void_refused", change, { reason: "already_captured" }],
+    ["TECHNICAL_CANCEL", "true", "voided", change, {}],
+    ["TECHNICAL_CANCEL", "false", "void_refused", change, {}],
+    ["TECHNICAL_CANCEL", "false", "absent", { pspReference: "8515208516304269" }, {}],
+    ["CANCEL_OR_REFUND", "true", "voided", change, { additionalData: { "modification.action": "cancel" } }],
+    ["CANCEL_OR_REFUND", "true", "other", change, { additionalData: { "modification.action": "refund" } }],
+    ["CANCEL_OR_REFUND", "true", "other", change, {}],
+    ["CANCEL_OR_REFUND", "false", "other", change, { additionalData: { "modification.action": "cancel" } }],
+    ["REPORT_AVAILABLE", "true", "other", {}, {}],
+    ["AUTHORISATION", "true", "test", { merchantReference: "verify_1" }, {}],
+    ["AUTHORISATION", "true", "test", { pspReference: "test_AUTHORISATION_1" }, {}],
+    ["CAPTURE", "true", "test", { pspReference: "test_CAPTURE_1", originalReference: "test_AUTHORISATION_1" }, {}],
+  ])("takes %s with success %s for %s", (eventCode, success, kind, fields, rest) => {
+    const signed = { ...sample, eventCode, success, ...fields };
+    const [notice] = noticesIn(bodyOf(itemOf(signed, rest)));
+    expect(notice).toMatchObject({ kind, noticeId: `${eventCode}:${signed.pspReference}:${success}` });
+    if (fields === change) expect(notice).toMatchObject({ gatewayReference: original });
+  });
+
+  it.each([
+    [{ reason: "Not enough balance" }, { declineCode: "insufficient_funds", gatewayCode: "12", stop: "none" }],
+    [{ reason: "FRAUD-CANCELLED" }, { kind: "FRAUD", gatewayCode: "22" }],
+    [{ reason: "ISSUER_SUSPECTED_FRAUD" }, { kind: "FRAUD", gatewayCode: "31" }],
+    [{ reason: "3D Not Authenticated" }, { stop: "authentication_required" }],
+    [{ reason: "something new" }, { stop: "unclassified", gatewayCode: "something new" }],
+    [{ reason: "x".repeat(5_000) }, { stop: "unclassified", gatewayCode: "x".repeat(64) }],
+    [{}, { stop: "unclassified" }],
+    [
+      { reason: "Refused", paymentMethod: "visa", additionalData: { refusalReasonRaw: "04 : Pick up card" } },
+      { gatewayCode: "2", stop: "scheme_rule" },
+    ],
+  ])("judges the refusal of %j as its answer would be", (rest, declined) => {
+    const [notice] = noticesIn(bodyOf(itemOf({ ...sample, success: "false" }, rest)));
+    expect(notice).toMatchObject({ kind: "declined", declined });
+  });
+
+  it("gives amounts in our minor units, and none where the currency makes no sense to us", () => {
+    const amountOf = (currency: string) => noticesIn(bodyOf(itemOf({ ...sample, currency, value: 4900 })))[0]?.amount;
+    expect(amountOf("EUR")).toEqual({ amountMinor: 4900, currency: "EUR" });
+    expect(amountOf("ISK")).toEqual({ amountMinor: 49, currency: "ISK" });
+    expect(amountOf("IDR")).toEqual({ amountMinor: 490000, currency: "IDR" });
+    expect(amountOf("XXX")).toBeUndefined();
+  });
+});
