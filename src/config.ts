@@ -148,6 +148,13 @@ function openOrigins(origins: readonly string[]): URL[] {
   return urls.filter(({ hostname }) => !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname));
 }
 
+/** The variables of the contract tests, by name; which there are, their gateways' fields say. */
+export function readContractVariables(
+  variables: NodeJS.ProcessEnv = process.env,
+): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("SWITCHYARD_CONTRACT_")));
+}
+
 /** What the command line takes from the environment, so that no secret stands in a process list. */
 export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.env): {
   readonly brand: string;

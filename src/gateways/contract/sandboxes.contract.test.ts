@@ -1,0 +1,19 @@
+/** `npm run test:contract`: the contract checks at the sandboxes of the gateways whose accounts the variables name. */
+import { describe } from "vitest";
+import { readContractVariables } from "../../config.ts";
+import { describeContract } from "./contract-checks.ts";
+import { readContractSetting } from "./settings.ts";
+import { contractSubjects } from "./subjects.ts";
+
+const variables = readContractVariables();
+
+for (const subject of contractSubjects) {
+  const setting = readContractSetting(subject, variables);
+  if (setting.type === "none") console.log(`Left out: ${subject.gateway}, which has no account: ${setting.because}.`);
+  describe.runIf(setting.type === "account")("the contract", () => {
+    describeContract(subject, () => {
+      if (setting.type === "none") throw new Error("only run where there is an account");
+      return setting;
+    });
+  });
+}
