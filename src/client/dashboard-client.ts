@@ -13,6 +13,7 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
+import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
@@ -104,6 +105,7 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
+    home: clientOf(HomeService),
     workList: clientOf(WorkListService),
     reconciliation: clientOf(ReconciliationService),
     close: () => {

@@ -1,6 +1,7 @@
 /** Which payments a list shows, as SQL: what an index can walk along, and what is asked of each row on the way. */
 import { clockSkewMs } from "../limits/dashboard.ts";
 import type { SessionStatus } from "./entities.ts";
+import { firstIdAt } from "./past-payments.ts";
 
 /** What a list may be narrowed to; each undefined for any. */
 export type PaymentFilter = {
@@ -74,18 +75,12 @@ export function askedOfEach(filter: PaymentFilter, parameters: Parameters): stri
   return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }
 
-/** The least UUIDv7 of a moment: sessions' ids are made when they are created, so that an index by id is one by time. */
-export function leastIdOf(at: Date): string {
-  const hex = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
-
 /** Below it no session was created after `createdAfter`. */
 export function lowestId({ createdAfter }: PaymentFilter): string | undefined {
-  return createdAfter && leastIdOf(new Date(createdAfter.getTime() - clockSkewMs));
+  return createdAfter && firstIdAt(new Date(createdAfter.getTime() - clockSkewMs));
 }
 
 /** Above it no session was created before `createdBefore`, where ids and times agree. */
 export function highestId({ createdBefore }: PaymentFilter): string | undefined {
-  return createdBefore && leastIdOf(new Date(createdBefore.getTime() + clockSkewMs));
+  return createdBefore && firstIdAt(new Date(createdBefore.getTime() + clockSkewMs));
 }

@@ -2,7 +2,7 @@
 import { clockSkewMs, searchRows, settledWithinMs } from "../limits/dashboard.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
-import { leastIdOf } from "./payment-filter.ts";
+import { firstIdAt } from "./past-payments.ts";
 import { findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
 
 /** By what a payment was found. */
@@ -91,7 +91,7 @@ function findById(text: string, run: (finder: Finder, ...values: unknown[]) => P
   if (requestId === undefined) return [];
   const { from, to } = around(timeOf(requestId));
   const settledBy = new Date(to.getTime() + settledWithinMs);
-  return [run(byCreation, requestId, leastIdOf(from), leastIdOf(to)), run(bySubmission, requestId, from, settledBy)];
+  return [run(byCreation, requestId, firstIdAt(from), firstIdAt(to)), run(bySubmission, requestId, from, settledBy)];
 }
 
 /** When a UUIDv7 was made: its first 48 bits are milliseconds. */

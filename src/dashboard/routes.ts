@@ -6,6 +6,7 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
+import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
@@ -24,6 +25,7 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
+import { createHomeService } from "./home-rpc.ts";
 import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
 import { createPaymentService } from "./payments-rpc.ts";
@@ -50,6 +52,7 @@ export const dashboardServices: readonly DescService[] = [
   SettingsService,
   AuditService,
   PaymentService,
+  HomeService,
   WorkListService,
   ReconciliationService,
   MemberService,
@@ -74,6 +77,7 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
+    router.service(HomeService, createHomeService(parts), guarded);
     router.service(WorkListService, createWorkListService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);
     router.service(MemberService, createMemberService(parts), guarded);

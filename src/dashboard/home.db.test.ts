@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { decodeId } from "../platform/ids.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { type MadePayment, makePayment, openTables } from "./testing/payment-rows.ts";
+
+let dashboard: DashboardFixture;
+let client: DashboardClient;
+beforeAll(async () => {
+  dashboard = await startDashboardFixture();
+  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
+  await openTables(dashboard);
+});
+afterAll(async () => {
+  client?.close();
+  await dashboard?.close();
+});
+
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+const home = async (dayStart?: Date) => {
+  const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const };
+  return client.home.getHome({ ...scope, ...(dayStart && { dayStart: dayStart.toISOString() }) });
+};
+const kinds = async () => ((await home()).attention ?? []).map(({ kind }) => kind);
+const make = (payment: MadePayment) => makePayment(dashboard, payment);
+
+describe("the home page's answer", () => {
+  it("is empty where nothing happened", async () => {
+    const { attention, today } = await home();
+    expect(attention).toEqual([]);
+    expect(today).toMatchObject({ created: 0, succeeded: 0, volume: [], newestOnly: false });
+  });
+
+  it("adds up the caller's day and no more, by currency", async () => {
+    const failedOver: MadePayment["attempts"] = [
+      { gateway: "SANDBOX_A", became: "DECLINED" },
+      { gateway: "SANDBOX_B", became: "CAPTURED" },
+    ];
+    await make({ orderRef: "yesterday", createdAt: minutesAgo(20) });
+    await make({ orderRef: "a", createdAt: minutesAgo(8), attempts: failedOver });
+    await make({ orderRef: "b", createdAt: minutesAgo(7) });
+    await make({ orderRef: "c", createdAt: minutesAgo(6), currency: "JPY", amountMinor: 500 });
+    await make({ orderRef: "d", createdAt: minutesAgo(5), status: "DECLINED" });
+    await make({ orderRef: "e", createdAt: minutesAgo(4), status: "CREATED" });
+    const { today } = await home(minutesAgo(10));
+    expect(today).toMatchObject({ created: 5, succeeded: 3, declined: 1, degraded: 0, savedByFailover: 1 });
+    expect(today?.volume).toEqual([
+      { amountMinor: "9800", currency: "EUR", exponent: 2 },
+      { amountMinor: "500", currency: "JPY", exponent: 0 },
+    ]);
+    expect((await home(minutesAgo(10 * 1440))).today?.created).toBe(6);
+  });
+
+  it("names what needs somebody, once and with where it leads, and lets go of it when it is over", async () => {
+    expect(await kinds()).toEqual([]);
+    await make({ orderRef: "d" });
+    expect(await kinds()).toEqual([]);
+    await make({ orderRef: "b" });
+    const { workItemId, sessionId } = await dashboard.openItem("SANDBOX_A has not given the hold back.");
+    await openEndpoints();
+    for (let count = 0; count < 5; count++) {
+      const attempts: MadePayment["attempts"] = [{ gateway: "SANDBOX_A", became: "VOIDED" }];
+      const { sessionUuid } = await make({ orderRef: `degraded-${count}`, status: "DEGRADED", attempts });
+      await dashboard.rows("UPDATE attempt SET connection_id = $2 WHERE session_id = $1", [
+        sessionUuid,
+        connectionUuid,
+      ]);
+    }
+    const { attention = [] } = await home();
+    expect(attention).toMatchObject([
+      { kind: "PAID_TWICE", orderRef: "b" },
+      { kind: "PAYMENT_ALARM", sessionId, text: "SANDBOX_A has not given the hold back." },
+      { kind: "ENDPOINT_DISABLED", text: expect.stringMatching(/^https:\/\/lost\.example\.com failed for too long/) },
+      { kind: "GATEWAY_UNHEALTHY", text: " gave no usable answer to 5 of 5 attempts of the last hour." },
+      { kind: "PAYMENTS_DEGRADED", text: "5 payments of the last hour ended without any gateway's answer." },
+    ]);
+    await client.workList.closeWorkItem({ environment: "ENVIRONMENT_TEST", workItemId, note: "done" });
+    expect(await kinds()).not.toContain("PAYMENT_ALARM");
+  });
+});
+
+const connectionUuid = systemEntropy.uuid();
+
+/** One that its owner has disabled, and one that was lost. */
+async function openEndpoints(): Promise<void> {
+  const text = `INSERT INTO endpoint (id, merchant_id, url, status, secret_sealed, disabled_at, disabled_because, verified_at)
+    VALUES ($1, $2, $3, 'DISABLED', 'x', now(), $4, now())`;
+  for (const [url, because] of [
+    ["https://lost.example.com", "FAILING"],
+    ["https://left.example.com", "OWNER"],
+  ]) {
+    await dashboard.rows(text, [systemEntropy.uuid(), decodeId("mer", dashboard.merchantId), url, because]);
+  }
+}
