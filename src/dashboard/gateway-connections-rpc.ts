@@ -30,8 +30,16 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { type ScopedVisit, scopedVisitOf } from "./visit.ts";
 
-/** The rpcs that connect a merchant's gateway accounts and verify their credentials. */
-export function createGatewayConnectionService(parts: DashboardParts): ServiceImpl<typeof GatewayConnectionService> {
+type Methods = ServiceImpl<typeof GatewayConnectionService>;
+
+/** The rpcs that connect a merchant's gateway accounts, verify and rotate their credentials, pause them and list what they gave. */
+export function createGatewayConnectionService(parts: DashboardParts): Methods {
+  return { ...credentialMethods(parts), ...accountMethods };
+}
+
+type WithCredentials = "addGatewayConnection" | "verifyGatewayConnection" | "rotateGatewayCredentials";
+
+function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials> {
   return {
     async addGatewayConnection(request, context) {
       const { merchantId, environment, visit, change } = scopedVisitOf(context);
@@ -83,30 +91,32 @@ export function createGatewayConnectionService(parts: DashboardParts): ServiceIm
         checks: rows.map(checkMessage),
       });
     },
-
-    async pauseGatewayConnection({ connectionId }, context) {
-      const connection = await setPaused(scopedVisitOf(context), connectionId, true);
-      return create(PauseGatewayConnectionResponseSchema, { connection });
-    },
-
-    async resumeGatewayConnection({ connectionId }, context) {
-      const connection = await setPaused(scopedVisitOf(context), connectionId, false);
-      return create(ResumeGatewayConnectionResponseSchema, { connection });
-    },
-
-    async listUnclassifiedCodes(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
-      const codes = await listUnclassifiedCodes(environment.database, merchantId);
-      return create(ListUnclassifiedCodesResponseSchema, { codes: codes.map(codeMessage) });
-    },
-
-    async listGatewayConnections(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
-      const connections = await listConnections(environment.database, merchantId);
-      return create(ListGatewayConnectionsResponseSchema, { connections: connections.map(toMessage) });
-    },
   };
 }
+
+const accountMethods: Omit<Methods, WithCredentials> = {
+  async pauseGatewayConnection({ connectionId }, context) {
+    const connection = await setPaused(scopedVisitOf(context), connectionId, true);
+    return create(PauseGatewayConnectionResponseSchema, { connection });
+  },
+
+  async resumeGatewayConnection({ connectionId }, context) {
+    const connection = await setPaused(scopedVisitOf(context), connectionId, false);
+    return create(ResumeGatewayConnectionResponseSchema, { connection });
+  },
+
+  async listUnclassifiedCodes(_request, context) {
+    const { merchantId, environment } = scopedVisitOf(context);
+    const codes = await listUnclassifiedCodes(environment.database, merchantId);
+    return create(ListUnclassifiedCodesResponseSchema, { codes: codes.map(codeMessage) });
+  },
+
+  async listGatewayConnections(_request, context) {
+    const { merchantId, environment } = scopedVisitOf(context);
+    const connections = await listConnections(environment.database, merchantId);
+    return create(ListGatewayConnectionsResponseSchema, { connections: connections.map(toMessage) });
+  },
+};
 
 function requireConnector({ core, name }: DashboardEnvironment, gateway: string) {
   const connector = core.connectorOf(gateway);

@@ -1,7 +1,7 @@
 /** `npm run test:contract`: the contract checks at the sandboxes of the gateways whose accounts the variables name. */
 import { describe } from "vitest";
 import { readContractVariables } from "../../config.ts";
-import { describeContract } from "./contract-checks.ts";
+import { describeContract } from "./contract.conformance.ts";
 import { readContractSetting } from "./settings.ts";
 import { contractSubjects } from "./subjects.ts";
 

@@ -1,4 +1,4 @@
-/** Which sandbox accounts the contract tests may use, as variables name them. Takes test credentials alone. PURE. */
+/** Which sandbox accounts the contract tests may use, as variables name them. Takes test credentials alone. */
 import { Secret } from "../../platform/secrets.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
 import type { CredentialField, Credentials } from "../connector.ts";

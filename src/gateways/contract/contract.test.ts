@@ -2,7 +2,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { Secret } from "../../platform/secrets.ts";
 import { type Sandbox, startSandbox } from "../sandbox/main.ts";
-import { describeContract } from "./contract-checks.ts";
+import { describeContract } from "./contract.conformance.ts";
 import { contractSubjects } from "./subjects.ts";
 
 let sandbox: Sandbox;
