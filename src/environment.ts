@@ -23,6 +23,8 @@ import { createBinder } from "./gateways/connections.ts";
 import type { Connector } from "./gateways/connector.ts";
 import { GatewayHttp } from "./gateways/gateway-http.ts";
 import { standInHosts } from "./gateways/gateway-origins.ts";
+import { paypalOrigins } from "./gateways/paypal/api.ts";
+import { PayPalConnector } from "./gateways/paypal/connector.ts";
 import { SaasVault } from "./gateways/saas-vault/saas-vault.ts";
 import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
@@ -171,6 +173,7 @@ function buildConnectors(
       : [
           new StripeConnector(at(standIns.STRIPE ?? stripeOrigin)),
           new AdyenConnector(at(standIns.ADYEN ?? adyenTestOrigin)),
+          new PayPalConnector(at(standIns.PAYPAL ?? paypalOrigins[config.name])),
         ];
   return new Map([...pretend, ...real].map((connector) => [connector.gateway, connector]));
 }

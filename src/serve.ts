@@ -2,6 +2,7 @@
 import { openInstallation, type Running, startEdge, startWorker } from "./app.ts";
 import { type Config, type Role, readConfig, type VaultRoleConfig } from "./config.ts";
 import { openDatabase } from "./environment.ts";
+import { paypalTestNumbers } from "./gateways/paypal/stand-in-cards.ts";
 import { startSandbox } from "./gateways/sandbox/main.ts";
 import { testCards } from "./gateways/sandbox/test-cards.ts";
 import { stripeTestNumbers } from "./gateways/stripe/stand-in-cards.ts";
@@ -34,7 +35,11 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
 }
 
 /** Our own test cards, and those of the gateways that can be connected with test credentials. */
-const testNumbers: ReadonlySet<string> = new Set([...testCards.map((card) => card.number), ...stripeTestNumbers]);
+const testNumbers: ReadonlySet<string> = new Set([
+  ...testCards.map((card) => card.number),
+  ...stripeTestNumbers,
+  ...paypalTestNumbers,
+]);
 
 async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Logger): Promise<Running> {
   const { orm, database } = await openDatabase(vault.databaseUrl, []);

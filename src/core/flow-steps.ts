@@ -213,7 +213,7 @@ async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, an
 
 /** Asks for the hold back; an attempt leaves VOIDING only by the gateway's word. */
 export async function giveBack({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
-  const answer = await gateway.giveBack(core, attempt);
+  const answer = await gateway.giveBack(core, trail.session, attempt);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     await recordGivenBack(tx, { core, lease, trail: { ...trail, session } }, { attempt, answer, now });

@@ -84,7 +84,11 @@ export async function capture(core: Core, session: PaymentSession, attempt: Atte
 }
 
 /** Asks the gateway to give the hold back. A new key each time: a gateway may repeat its first answer to a known one. */
-export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer> {
+export async function giveBack(
+  core: Core,
+  { orderRef }: Pick<PaymentSession, "orderRef">,
+  attempt: Attempt,
+): Promise<VoidAnswer> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -93,7 +97,8 @@ export async function giveBack(core: Core, attempt: Attempt): Promise<VoidAnswer
   if (known?.type === "captured") return { type: "alreadyCaptured" };
   if (known?.type === "absent") return { type: "absent" };
   const key = `${encodeId("att", attempt.id)}_void${attempt.tries + 1}`;
-  return connector.void({ credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key }, atGateway(attempt));
+  const call = { credentials, timeoutMs: settlingTimeoutMs, idempotencyKey: key };
+  return connector.void(call, { ...atGateway(attempt), orderRef });
 }
 
 /**

@@ -48,7 +48,9 @@ export function roleVariables(
     SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
     SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
     SWITCHYARD_SANDBOX_ORIGIN: addresses.sandboxOrigin,
-    SWITCHYARD_TEST_GATEWAY_ORIGINS: `STRIPE=${addresses.sandboxOrigin},ADYEN=${addresses.sandboxOrigin}`,
+    SWITCHYARD_TEST_GATEWAY_ORIGINS: (["STRIPE", "ADYEN", "PAYPAL"] as const)
+      .map((gateway) => `${gateway}=${addresses.sandboxOrigin}`)
+      .join(),
     SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
     SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
   };

@@ -50,6 +50,8 @@ export type AuthorizeRequest = Amount & {
 export type AttemptAtGateway = Amount & {
   readonly attemptReference: string;
   readonly gatewayReference?: string | undefined;
+  /** Given with a void: what the payment was called, for a gateway that has to be asked for it again word for word. */
+  readonly orderRef?: string | undefined;
 };
 
 /** An attempt that is known to hold money, and what its payment is about, where a gateway takes that with the capture. */

@@ -2,6 +2,7 @@
 
 import { declines as adyenDeclines } from "./adyen/declines.ts";
 import type { DeclineKind, DeclineStop, DeclineTable } from "./declines.ts";
+import { declines as paypalDeclines } from "./paypal/declines.ts";
 import { declines as sandboxADeclines } from "./sandbox/a/declines.ts";
 import { declines as sandboxBDeclines } from "./sandbox/b/declines.ts";
 import { declines as stripeDeclines } from "./stripe/declines.ts";
@@ -23,6 +24,13 @@ A payment that needs the customer's action, such as 3-D Secure, is declined as \
     beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. A stop is added where \`refusalReasonRaw\` or \`merchantAdviceCode\` holds a network's code that forbids another try; the account has to ask Adyen for both.
 
 Payments are made without 3-D Secure: where it is required, they are declined as \`authentication_required\`.`,
+  },
+  {
+    gateway: "PAYPAL",
+    table: paypalDeclines,
+    beside: `The code is \`processor_response.response_code\` of a denied authorization, or the issue of an error (HTTP 422) where there is no authorization. A denied authorization without the processor's code was refused by PayPal itself, for a reason that it keeps: it stops as unclassified, with \`DENIED\` as its code. A stop is added where \`payment_advice_code\` is 03 or 21 (scheme_rule) or 01 (same_card_fails), and where \`cvv_code\` says that the security code did not match (same_card_fails). \`avs_code\` adds none: PayPal is sent no address.
+
+A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`. PayPal names its codes and explains few of them, so most rows are judged by the name; of two readings the stricter is taken.`,
   },
   {
     gateway: "SANDBOX_A",

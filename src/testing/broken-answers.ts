@@ -80,8 +80,14 @@ export const brokenAnswers: Readonly<Record<string, Spoil>> = {
 
 /** Answers that are about other money. */
 export const otherMoney: Readonly<Record<string, Spoil>> = {
-  "another amount": ({ status, body }) => ({ status, body: body.replaceAll("4900", "4901") }),
-  "the amount as text": ({ status, body }) => ({ status, body: body.replaceAll(":4900", ':"4900"') }),
+  "another amount": ({ status, body }) => ({
+    status,
+    body: body.replaceAll("4900", "4901").replaceAll('"49.00"', '"49.01"'),
+  }),
+  "a number as text and text as a number": ({ status, body }) => ({
+    status,
+    body: body.replaceAll(":4900", ':"4900"').replaceAll(':"49.00"', ":49.00"),
+  }),
   "another currency": ({ status, body }) => ({
     status,
     body: body.replaceAll('"EUR"', '"USD"').replaceAll('"eur"', '"usd"'),

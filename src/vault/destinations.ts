@@ -82,6 +82,20 @@ export const destinations: readonly Destination[] = [
     },
   },
   {
+    connector: "PAYPAL",
+    operation: "authorize",
+    method: "POST",
+    hosts: { test: /^api-m\.sandbox\.paypal\.com$/, live: /^api-m\.paypal\.com$/ },
+    path: "/v2/checkout/orders/{id}/authorize",
+    contentType: "application/json",
+    fields: {
+      "/payment_source/card/number": "{{card.number}}",
+      "/payment_source/card/expiry": "{{card.expYear}}-{{card.expMonth}}",
+      "/payment_source/card/security_code": "{{card.cvc}}",
+      "/payment_source/card/name": "{{card.holder}}",
+    },
+  },
+  {
     connector: "ADYEN",
     operation: "payment",
     method: "POST",

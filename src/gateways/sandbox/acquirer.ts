@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { adyenRoutes } from "../adyen/stand-in.ts";
 import { GatewayHttp } from "../gateway-http.ts";
+import { paypalRoutes } from "../paypal/stand-in.ts";
 import { stripeRoutes } from "../stripe/stand-in.ts";
 import { sandboxARoutes } from "./a/acquirer.ts";
 import { Accounts } from "./accounts.ts";
@@ -45,6 +46,7 @@ export function createAcquirer(delays: Delays): Acquirer {
     ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notices, pauses, faults }),
     ...adyenRoutes({ accounts, ledger, issuer, notices, pauses, faults }),
     ...stripeRoutes({ accounts, ledger, issuer, pauses, searchLagMs: delays.searchLagMs }),
+    ...paypalRoutes({ accounts, ledger, issuer }),
     ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests }),
   ];
   const server = createServer((request, response) => {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CaptureBehaviour } from "./card-behaviour.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the stand-ins of real gateways. */
-export const acquirerNames = ["A", "B", "STRIPE", "ADYEN"] as const;
+export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
 
 /** Which of the pretend acquirers. */
 export type AcquirerName = (typeof acquirerNames)[number];

@@ -1,5 +1,5 @@
 /** How long an idempotency key of Stripe's names what was done with it. */
-import { decodeId } from "../../platform/ids.ts";
+import { ageOfAttemptMs } from "../attempt-age.ts";
 
 // Keys are removed once they are at least 24 h old (https://docs.stripe.com/api/idempotent_requests, 2026); an hour short
 // of that, so that clocks which differ and a slow request make no difference.
@@ -7,9 +7,5 @@ const keyLifeMs = 23 * 60 * 60 * 1_000;
 
 /** Whether the keys of an attempt may be forgotten, by the time in its id; an id that has none is taken for a new one. */
 export function mayBeForgotten(attemptReference: string, nowMs: number): boolean {
-  const uuid = decodeId("att", attemptReference);
-  if (uuid === undefined) return false;
-  // The first 48 bits of a UUIDv7 are milliseconds since 1970: RFC 9562, section 5.7.
-  const madeAtMs = Number.parseInt(uuid.replace("-", "").slice(0, 12), 16);
-  return nowMs - madeAtMs > keyLifeMs;
+  return ageOfAttemptMs(attemptReference, nowMs) > keyLifeMs;
 }

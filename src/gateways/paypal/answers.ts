@@ -1,0 +1,129 @@
+/** What PayPal's answers to create, authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+import type { AttemptAtGateway, CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../connector.ts";
+import { classifyDecline } from "../declines.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { isSameMoney } from "./currencies.ts";
+import { declines } from "./declines.ts";
+import { isFor, readOrder, stateOfOrder } from "./order.ts";
+import { issueOf, type Json, refusedOrUnknown, refusedOrUntrusted } from "./refusals.ts";
+
+/** An order that can be authorized, or why there will be no authorization. */
+export type NewOrder =
+  | { readonly type: "ready"; readonly id: string }
+  | Exclude<GatewayOutcome, { readonly type: "held" }>;
+
+/** The order without money; 200 is PayPal's word that its key had made it before. */
+export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): NewOrder {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  if (!isDone(reply)) return refusedOrUntrusted(reply);
+  const order = readOrder(readJsonObject(reply), attempt);
+  return order !== undefined && isSameMoney(order.amount, attempt)
+    ? { type: "ready", id: order.id }
+    : untrusted(reply.status);
+}
+
+/** What the authorization of an order came to. Whatever is not documented or not about this attempt is unknown. */
+export function readAuthorized(reply: GatewayReply, attempt: AttemptAtGateway, orderId: string): GatewayOutcome {
+  if (reply.type !== "answer") return unansweredAuthorize(reply);
+  if (!isDone(reply)) return readRefusal(reply);
+  const order = readOrder(readJsonObject(reply), attempt);
+  if (order?.id !== orderId) return untrusted(reply.status);
+  const [authorization, ...others] = order.authorizations;
+  if (authorization === undefined && order.status !== "PAYER_ACTION_REQUIRED") return untrusted(reply.status);
+  if (others.length > 0 || !isSameMoney(authorization?.amount ?? order.amount, attempt)) return untrusted(reply.status);
+  const state = stateOfOrder(order, attempt);
+  if (state.type === "held" || state.type === "declined") return state;
+  if (authorization?.status !== "PENDING") return untrusted(reply.status);
+  const reason = "the gateway is still reviewing the payment";
+  return { type: "unknown", kind: "GATEWAY_ERROR", reason, gatewayReference: authorization.id };
+}
+
+/** An issue that our table names is a decline; one about an earlier authorization says that something may be held. */
+function readRefusal(reply: GatewayReply & { type: "answer" }): GatewayOutcome {
+  const issue = issueOf(reply);
+  return issue !== undefined && Object.hasOwn(declines, issue)
+    ? classifyDecline(declines, issue)
+    : refusedOrUntrusted(reply);
+}
+
+/** An answer to a capture or void that only the record can judge: PayPal says that the end was reached before, or says too little. */
+export type Undecided = { readonly type: "undecided" };
+
+/** What a capture came to; unknown unless the answer is about this attempt. */
+export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer | Undecided {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  if (!isDone(reply)) return overBefore.has(issueOf(reply) ?? "") ? { type: "undecided" } : refusedOrUnknown(reply);
+  const json = readJsonObject(reply);
+  if (!isFor(json, attempt) || !isSameMoney(json.amount, attempt)) return { type: "undecided" };
+  switch (json.status) {
+    case "COMPLETED":
+      return { type: "done" };
+    case "PENDING":
+      // Taken on, and under review; nobody reports its end, so it stays unconfirmed (docs/gateways.md).
+      return { type: "accepted" };
+    case "DECLINED":
+    case "FAILED":
+      // Final states in which no money was taken; the same key would bring nothing else.
+      return { type: "refused", definitive: true, gatewayCode: codeOf(json) };
+    default:
+      return untrusted(reply.status);
+  }
+}
+
+/** What the record says about a capture whose own answer did not decide. */
+export function captureByRecord(record: LookUpAnswer, authorizationStatus: unknown): CaptureAnswer {
+  if (record.type === "captured") return { type: "done" };
+  const isOver = record.type === "voided" || record.type === "declined";
+  if (isOver) return { type: "refused", definitive: true, gatewayCode: String(authorizationStatus) };
+  return {
+    type: "unknown",
+    kind: "GATEWAY_ERROR",
+    reason: "neither the capture's answer nor the record tells its end",
+  };
+}
+
+/** What a void came to, whatever amount it names; unknown unless the answer is about this attempt. */
+export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer | Undecided {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  if (reply.status === 204 || overBefore.has(issueOf(reply) ?? "")) return { type: "undecided" };
+  if (reply.status !== 200) return refusedOrUnknown(reply);
+  const json = readJsonObject(reply);
+  return isFor(json, attempt) && json.status === "VOIDED" ? { type: "done" } : untrusted(reply.status);
+}
+
+/** What the record says about a void whose own answer did not decide. Nothing is held by what was denied or ran out. */
+export function voidByRecord(authorizationStatus: unknown): VoidAnswer {
+  switch (authorizationStatus) {
+    case "VOIDED":
+      return { type: "done" };
+    case "CAPTURED":
+      return { type: "alreadyCaptured" };
+    case "DENIED":
+    case "EXPIRED":
+      return { type: "absent" };
+    default:
+      return { type: "refused", definitive: false, gatewayCode: String(authorizationStatus) };
+  }
+}
+
+// https://developer.paypal.com/docs/api/payments/v2/ (2026), issues of status 422 of capture and void.
+const overBefore = new Set([
+  "AUTHORIZATION_ALREADY_CAPTURED",
+  "AUTHORIZATION_DENIED",
+  "AUTHORIZATION_EXPIRED",
+  "AUTHORIZATION_VOIDED",
+  "DUPLICATE_INVOICE_ID",
+  "MAX_CAPTURE_COUNT_EXCEEDED",
+  "PREVIOUSLY_CAPTURED",
+  "PREVIOUSLY_VOIDED",
+]);
+
+function isDone({ status }: GatewayReply & { type: "answer" }): boolean {
+  return status === 200 || status === 201;
+}
+
+function codeOf({ processor_response: said, status }: Json): string {
+  const code = isObject(said) ? said.response_code : undefined;
+  return typeof code === "string" ? code : String(status);
+}

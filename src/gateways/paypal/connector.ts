@@ -1,0 +1,210 @@
+/**
+ * PayPal: the requests of a card payment. What its answers mean is in answers.ts and order.ts.
+ *
+ * An order is created without money first, so that it has a name before anything can be held, and then authorized with the
+ * card. Whoever lost the name asks for the same creation again: for six hours its key names one order.
+ */
+import type { Amount } from "../amounts.ts";
+import { withoutPlaceholders } from "../card-forwarder.ts";
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CaptureAnswer,
+  ChangingCall,
+  Connector,
+  GatewayCall,
+  Hold,
+  LookUpAnswer,
+  VerifyRow,
+  VoidAnswer,
+} from "../connector.ts";
+import { type GatewayReply, readJsonObject } from "../gateway-http.ts";
+import { unansweredChange, untrusted } from "../unanswered.ts";
+import { captureByRecord, readAuthorized, readCapture, readNewOrder, readVoid, voidByRecord } from "./answers.ts";
+import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
+import { toMoney, whyNotPayable } from "./currencies.ts";
+import { mayBeForgotten } from "./key-life.ts";
+import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
+import { refusedOrUnknown } from "./refusals.ts";
+import { credentialFields, verifyAccount } from "./verify.ts";
+
+/** The connector for PayPal's orders, with cards that the vault fills in. */
+export class PayPalConnector implements Connector {
+  readonly gateway = "PAYPAL";
+  readonly canRead = true;
+  /** An order cannot be cancelled: until it runs out, an authorization that is late still holds money. */
+  readonly refusesVoidedReference = false;
+  /** PayPal documents no limit. Card networks let a bank take about half a minute; this is three times that. */
+  readonly executionLimitMs = 90_000;
+  readonly failsOnRequest = false;
+  readonly credentialFields = credentialFields;
+  /** The expiry is one value, `2031-04`. */
+  readonly forwardFeatures = ["composed_value"] as const;
+  readonly #api: PayPalApi;
+
+  constructor(parts: PayPalParts) {
+    this.#api = new PayPalApi(parts);
+  }
+
+  whyNotPayable(amount: Amount): string | undefined {
+    return whyNotPayable(amount);
+  }
+
+  async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    const because = whyNotPayable(request);
+    if (because !== undefined) {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: because } };
+    }
+    const left = this.#api.sharedDeadline(call);
+    const order = readNewOrder(await this.#create(call, request), request);
+    if (order.type !== "ready") return { outcome: order };
+    const gatewayReference = nameOfOrder(order.id);
+    if (left().timeoutMs < call.timeoutMs * leastLeft) return { outcome: { ...tooLate, gatewayReference } };
+    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody };
+    const { reply, card } = await this.#api.postCard(left(), request, change);
+    const outcome = readAuthorized(reply, request, order.id);
+    return { outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome, card };
+  }
+
+  async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    const left = this.#api.sharedDeadline(call);
+    const path = authorizationPath(hold.gatewayReference, "capture");
+    const body = { amount: toMoney(hold), final_capture: true, soft_descriptor: descriptorOf(hold) };
+    const reply = await this.#api.post(call, path, { key: call.idempotencyKey, body });
+    const answer = readCapture(reply, hold);
+    if (answer.type !== "undecided") return answer;
+    const record = await this.#api.get(left(), authorizationPath(hold.gatewayReference));
+    return captureByRecord(readAuthorizationRecord(record, hold), statusIn(record));
+  }
+
+  async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const left = this.#api.sharedDeadline(call);
+    const { gatewayReference } = attempt;
+    if (gatewayReference === undefined) return this.#voidUnnamed(left, attempt);
+    const name = parseName(gatewayReference);
+    return "order" in name
+      ? this.#voidOrder(left, attempt, name.order)
+      : this.#voidAuthorization(left, attempt, name.authorization);
+  }
+
+  async lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
+    const { gatewayReference } = attempt;
+    if (gatewayReference === undefined) return unfindable;
+    const name = parseName(gatewayReference);
+    return "order" in name
+      ? readOrderRecord(await this.#api.get(call, orderPath(name.order)), attempt)
+      : readAuthorizationRecord(await this.#api.get(call, authorizationPath(name.authorization)), attempt);
+  }
+
+  verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
+    return verifyAccount(this.#api, call);
+  }
+
+  /** Holds nothing yet. Made of what an attempt never changes, so that it can be asked for again at any time. */
+  #create(call: GatewayCall, { orderRef, ...attempt }: AttemptAtGateway): Promise<GatewayReply> {
+    return this.#api.post(call, "/v2/checkout/orders", {
+      key: `${attempt.attemptReference}_new`,
+      body: {
+        intent: "AUTHORIZE",
+        purchase_units: [
+          {
+            reference_id: attempt.attemptReference,
+            invoice_id: attempt.attemptReference,
+            custom_id: orderRef === undefined ? undefined : customId(orderRef),
+            amount: toMoney(attempt),
+          },
+        ],
+      },
+    });
+  }
+
+  /** Creating the order again under the same key gives the name that any authorization must have used. */
+  async #voidUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    if (mayBeForgotten(attempt.attemptReference, this.#api.nowMs())) return unnameable;
+    const reply = await this.#create(left(), attempt);
+    const order = readNewOrder(reply, attempt);
+    if (order.type === "ready") return this.#voidOrder(left, attempt, order.id);
+    return reply.type === "answer" ? refusedOrUnknown(reply) : unansweredChange(reply);
+  }
+
+  /** Gives back whatever the order has authorized. */
+  async #voidOrder(left: () => ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
+    const reply = await this.#api.get(left(), orderPath(id));
+    if (reply.type !== "answer") return unansweredChange(reply);
+    if (reply.status !== 200) return refusedOrUnknown(reply);
+    const order = readOrder(readJsonObject(reply), attempt);
+    if (order?.id !== id) return untrusted(reply.status);
+    const answers: VoidAnswer[] = [];
+    for (const authorization of order.authorizations) {
+      const known = voidByRecord(authorization.status);
+      const isOpen = known.type === "refused";
+      answers.push(isOpen ? await this.#voidAuthorization(left, attempt, authorization.id) : known);
+    }
+    // What is still open comes first, then money that was taken; one that was given back ends the matter.
+    const rank = ["unknown", "refused", "alreadyCaptured", "accepted", "done", "absent"];
+    const [worst] = answers.toSorted((one, other) => rank.indexOf(one.type) - rank.indexOf(other.type));
+    return worst ?? { type: "absent" };
+  }
+
+  /** Without a key: PayPal takes none here, and refuses a second void with its word for "voided before". */
+  async #voidAuthorization(left: () => ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
+    const answer = readVoid(await this.#api.post(left(), authorizationPath(id, "void"), {}), attempt);
+    if (answer.type !== "undecided") return answer;
+    const record = await this.#api.get(left(), authorizationPath(id));
+    if (record.type !== "answer") return unansweredChange(record);
+    const json = record.status === 200 ? readJsonObject(record) : undefined;
+    return isFor(json, attempt) ? voidByRecord(json.status) : untrusted(record.status);
+  }
+}
+
+// Sent in the last tenth of its time, an authorization would mostly leave a hold to be given back (1 s of the usual 10 s).
+const leastLeft = 0.1;
+
+const tooLate = {
+  type: "unknown",
+  kind: "TIMEOUT",
+  reason: "preparing the payment left no time to authorize it",
+} as const;
+
+const unfindable = {
+  type: "cannotTell",
+  reason: "the gateway finds an order by its own name alone, and that never reached us",
+} as const;
+
+const unnameable = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "the order is too old to be named by its key",
+} as const;
+
+const cardBody = {
+  payment_source: {
+    card: {
+      number: "{{card.number}}",
+      expiry: "{{card.expYear}}-{{card.expMonth}}",
+      security_code: "{{card.cvc}}",
+      name: "{{card.holder}}",
+    },
+  },
+} as const;
+
+// https://developer.paypal.com/docs/api/orders/v2/#definition-purchase_unit_request (2026).
+const customIdCharactersMax = 127;
+
+function customId(orderRef: string): string {
+  return [...withoutPlaceholders(orderRef)].slice(0, customIdCharactersMax).join("");
+}
+
+/** At most 22 characters, as PayPal shows them: https://developer.paypal.com/docs/api/payments/v2/#authorizations_capture (2026). */
+function descriptorOf({ statementDescriptor = "" }: Hold): string | undefined {
+  const plain = statementDescriptor
+    .replace(/[^\x20-\x7e]/g, "")
+    .slice(0, 22)
+    .trim();
+  return plain === "" ? undefined : plain;
+}
+
+function statusIn(reply: GatewayReply): unknown {
+  return reply.type === "answer" ? readJsonObject(reply)?.status : undefined;
+}
