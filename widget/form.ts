@@ -49,16 +49,7 @@ export type Form = {
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
 export function createForm({ container, locale, submitButton, onPay, onRetry, ...asked }: FormOptions): Form {
   const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
-  const host = document.createElement("div");
-  host.lang = locale;
-  host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
-  applyAppearance(host, appearance);
-  const root = host.attachShadow({ mode: "open" });
-  // An adopted sheet needs no 'unsafe-inline' in the page's content security policy.
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(formStyle);
-  root.adoptedStyleSheets = [sheet];
-
+  const host = createHost(locale, appearance);
   const summary = element("p", "summary");
   const merchant = element("bdi", "merchant");
   const amount = element("strong", "amount");
@@ -74,15 +65,10 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   status.setAttribute("role", "status");
   const error = element("p", "error");
   error.setAttribute("role", "alert");
-  let retried = false;
-  const again = pressable("again", () => {
-    retried = true;
-    onRetry();
-  });
-  again.hidden = true;
+  const again = createAgain(onRetry);
   const hideCard = (hidden: boolean) => cardContainer.toggleAttribute("inert", hidden);
   hideCard(true);
-  root.append(summary, cardContainer, button, status, error, again);
+  host.shadowRoot!.append(summary, cardContainer, button, status, error, again.button);
   container.append(host);
 
   const say = (message: Message | undefined) => {
@@ -94,15 +80,10 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   return {
     cardContainer,
     appearance,
-    offerRetry(label) {
-      setText(again, label);
-      again.hidden = false;
-      // Whoever pressed it has the keyboard nowhere since it went.
-      if (retried && document.activeElement === document.body) again.focus();
-    },
+    offerRetry: again.offer,
     withdrawRetry() {
-      if (!again.hidden) say(undefined);
-      again.hidden = true;
+      if (!again.button.hidden) say(undefined);
+      again.button.hidden = true;
     },
     showCard: () => void hideCard(false),
     setSummary(shown) {
@@ -126,10 +107,39 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
       cardContainer.replaceChildren();
       hideCard(true);
       say(undefined);
-      again.hidden = true;
+      again.button.hidden = true;
     },
     remove: () => host.remove(),
   };
+}
+
+function createHost(locale: string, appearance: Appearance): HTMLElement {
+  const host = document.createElement("div");
+  host.lang = locale;
+  host.dir = isRightToLeft(locale) ? "rtl" : "ltr";
+  applyAppearance(host, appearance);
+  // An adopted sheet needs no 'unsafe-inline' in the page's content security policy.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(formStyle);
+  host.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
+  return host;
+}
+
+/** The button for another try, hidden until it is offered. */
+function createAgain(onRetry: () => void) {
+  let pressed = false;
+  const button = pressable("again", () => {
+    pressed = true;
+    onRetry();
+  });
+  button.hidden = true;
+  const offer = (label: string) => {
+    setText(button, label);
+    button.hidden = false;
+    // Whoever pressed it has the keyboard nowhere since it went.
+    if (pressed && document.activeElement === document.body) button.focus();
+  };
+  return { button, offer };
 }
 
 /**

@@ -78,21 +78,13 @@ const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
 export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const vaultOrigin = new URL(options.sdkUrl).origin;
   const iframe = createIframe(options, vaultOrigin);
-  const ready = Promise.withResolvers<void>();
   const line = new FrameLine();
+  const ready = awaitFrame(line);
   const calls = new TokenizeCalls(line);
   const focus = () => {
     iframe.focus();
     line.say({ type: "focus" });
   };
-
-  const giveUp = () => {
-    ready.reject(unavailable());
-    line.end();
-  };
-  let timer = setTimeout(giveUp, readyTimeoutMs);
-  // Who never asks for `ready` must not get an unhandled rejection for it.
-  ready.promise.catch(() => {}).finally(() => clearTimeout(timer));
 
   const hear = ({ data, target }: MessageEvent<unknown>) => {
     const message = parseFromFrame(data);
@@ -125,10 +117,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const greetUntilReady = () => {
     // A frame that the page moves loads again, and what was typed and under way in it is gone.
     if (loads++ > 0) calls.fail(unavailable());
-    else {
-      clearTimeout(timer);
-      timer = setTimeout(giveUp, answersAfterLoadMs);
-    }
+    ready.within(answersAfterLoadMs);
     line.close();
     repeatUntil(line.opened, greet);
   };
@@ -149,6 +138,30 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
       iframe.remove();
     },
   };
+}
+
+/** The frame's readiness, which is given up after its time; `within` sets another, which counts until it is ready. */
+function awaitFrame(line: FrameLine) {
+  const ready = Promise.withResolvers<void>();
+  let timer: ReturnType<typeof setTimeout>;
+  let isOpen = true;
+  const within = (timeoutMs: number) => {
+    clearTimeout(timer);
+    if (!isOpen) return;
+    timer = setTimeout(() => {
+      ready.reject(unavailable());
+      line.end();
+    }, timeoutMs);
+  };
+  within(readyTimeoutMs);
+  // Who never asks for `ready` must not get an unhandled rejection for it.
+  ready.promise
+    .catch(() => {})
+    .finally(() => {
+      isOpen = false;
+      clearTimeout(timer);
+    });
+  return { ...ready, within };
 }
 
 /** At once, and again after twice the time each, until the promise settles. */
