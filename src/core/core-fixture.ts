@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
+import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
 import { GatewayHttp } from "../gateways/gateway-http.ts";
@@ -164,6 +165,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
   const connectors = new Map<string, Connector>([
     ["SANDBOX_A", new SandboxAConnector(parts)],
     ["SANDBOX_B", new SandboxBConnector(parts)],
+    ["ADYEN", new AdyenConnector(parts)],
   ]);
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const sealing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
