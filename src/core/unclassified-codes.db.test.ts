@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { countUnclassified, listUnclassifiedCodes } from "./unclassified-codes.ts";
@@ -64,29 +63,5 @@ describe("unclassified codes", () => {
     expect(rows).toContainEqual({ gateway_code: "code 2", attempts: 2 });
     expect(rows).toContainEqual({ gateway_code: "x".repeat(unclassifiedCodeCharactersMax), attempts: 1 });
     expect(await list()).toHaveLength(unclassifiedCodesMax);
-  });
-});
-
-describe("credentials that are swapped in mid-payment", () => {
-  it("are not used by the payment under way, which ends with those that it began with", async () => {
-    const [connectionId = ""] = fixture.connectionIds;
-    const { database, sealing } = fixture.core;
-    const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
-    // Another account's key, which knows nothing of this payment: with it the capture would fail.
-    const credentials = { apiKey: "sandbox_test_another" };
-    const credentialVersion = await database.transaction((tx) =>
-      stageCredentials(tx, sealing, { connectionId, credentials }),
-    );
-    await database.transaction((tx) => recordVerified(tx, { connectionId, credentialVersion }));
-    await fixture.sandbox.release({ operation: "a.authorize" });
-    expect(await paying).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
-    const next = await pay(cards.approved);
-    const [first] = (await fixture.trail(session)).attempts;
-    const [second] = (await fixture.trail(next)).attempts;
-    expect([first!.credentialVersion, second!.credentialVersion]).toEqual([1, credentialVersion]);
-    expect(next).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
   });
 });

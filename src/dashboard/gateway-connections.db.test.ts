@@ -128,14 +128,6 @@ describe("a rotation", () => {
     expect(JSON.stringify(refusal)).not.toContain("hunter2");
     expect(await versionsOf("elsewhere")).toMatchObject([{ version: 1, in_use: true }, { dropped: true }]);
   });
-
-  it("ends with the later credentials where two run at once", async () => {
-    const connectionId = await connect("twice-at-once");
-    await Promise.all(["one", "two", "three"].map((name) => rotate(connectionId, keyOf(`twice-at-once-${name}`))));
-    const versions = await versionsOf("twice-at-once");
-    expect(versions).toHaveLength(4);
-    expect(versions.findIndex(({ in_use }) => in_use)).toBe(3);
-  });
 });
 
 describe("unclassified codes", () => {

@@ -73,9 +73,8 @@ export async function recordVerified(
 const dropRefused: Statement = {
   name: "drop_refused_credential",
   text: `
-    UPDATE connection_credential d SET sealed = '', dropped_at = app.clock() FROM connection c
-    WHERE d.connection_id = $1 AND d.version = $2 AND c.id = d.connection_id AND d.verified_at IS NULL
-      AND c.credential_version IS DISTINCT FROM d.version`,
+    UPDATE connection_credential SET sealed = '', dropped_at = app.clock()
+    WHERE connection_id = $1 AND version = $2 AND verified_at IS NULL`,
 };
 
 /** Forgets credentials that were never in use, what was sealed included. */
