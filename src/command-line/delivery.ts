@@ -1,9 +1,10 @@
 /** `switchyard delivery`: what became of a merchant's events, and sending them again. */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { DashboardClient, TryView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
+import { parseTime } from "./times.ts";
 
 type DeliveryOptions = AttachOptions & ScopeOptions;
 
@@ -151,10 +152,4 @@ function describeTry({ startedAt, durationMs, statusCode, noAnswer, answerExcerp
   const answer = noAnswer ? `no answer: ${noAnswer}` : String(statusCode);
   const excerpt = answerExcerpt ? `  ${JSON.stringify(answerExcerpt)}` : "";
   return `  ${startedAt}  ${answer} after ${durationMs} ms${excerpt}`;
-}
-
-function parseTime(text: string): string {
-  const time = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}(T|$)/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
-  throw new InvalidArgumentError("It must be a time such as 2026-11-01T08:00:00Z.");
 }

@@ -15,6 +15,7 @@ import { migrateCommand } from "./migrate.ts";
 import { noticeCommand } from "./notice.ts";
 import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
+import { paymentCommand } from "./payment.ts";
 import { reconciliationCommand } from "./reconciliation.ts";
 import { routingCommand } from "./routing.ts";
 import { serveCommand } from "./serve.ts";
@@ -50,6 +51,7 @@ export function createProgram(): Command {
     workListCommand(),
     reconciliationCommand(),
     sessionCommand(),
+    paymentCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   return program;

@@ -1,0 +1,9 @@
+/** Times as people type them. */
+import { InvalidArgumentError } from "commander";
+
+/** A date, which means its beginning by UTC, or a time of ISO 8601. */
+export function parseTime(text: string): string {
+  const time = new Date(text);
+  if (/^\d{4}-\d{2}-\d{2}(T|$)/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
+  throw new InvalidArgumentError("It must be a time such as 2026-11-01T08:00:00Z.");
+}
