@@ -207,6 +207,7 @@ export async function openDatabase(
       query_timeout: databaseSilenceMs,
       connectionTimeoutMillis: connectionWaitMs,
       keepAlive: true,
+      pipeline: true,
     },
   });
   return { orm, database: new Database(await orm.driver.getConnection().getNativeClient()) };

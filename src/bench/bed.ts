@@ -119,7 +119,7 @@ async function withClient<Result>(url: string, work: (client: Client) => Promise
 }
 
 async function withPool(url: string, work: (database: Database) => Promise<void>): Promise<void> {
-  const pool = new Pool({ connectionString: url, max: 1 });
+  const pool = new Pool({ connectionString: url, max: 1, pipeline: true });
   try {
     await work(new Database(pool));
   } finally {

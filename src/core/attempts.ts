@@ -94,12 +94,14 @@ export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReferenc
 
 /** The gateway holds the amount: the attempt becomes the session's winner, and every unknown one is given back. */
 export async function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<void> {
-  await move(tx, attempt, attempt.status, {
-    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
-    ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
-  });
-  await nameWinner(tx, attempt);
-  await voidUnknown(tx, attempt.sessionId);
+  await Promise.all([
+    move(tx, attempt, attempt.status, {
+      set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
+      ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
+    }),
+    nameWinner(tx, attempt),
+    voidUnknown(tx, attempt.sessionId),
+  ]);
 }
 
 const setVoiding: Statement = {

@@ -59,7 +59,7 @@ const partsAt = (origin: string, forwarder: CardForwarder = new TestForwarder(ht
 async function pay(core: Core) {
   const session = await fixture.newSession();
   const { signal } = new AbortController();
-  return submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal });
+  return submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal });
 }
 
 async function payOften(core: Core): Promise<void> {

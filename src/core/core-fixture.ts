@@ -116,10 +116,11 @@ export class CoreFixture {
   }
 
   /** Submits with a card and resolves when the submit call answers. */
-  submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
+  async submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
-    return submitPayment(core, { sessionId: session.id, vaultToken, signal: new AbortController().signal });
+    const { session: read } = await this.trail(session);
+    return submitPayment(core, { session: read, vaultToken, signal: new AbortController().signal });
   }
 
   /** As if the worker that holds the session had died longer ago than its lease lasts. */
@@ -196,7 +197,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
 }
 
 function openPool(connectionString: string, max: number): Pool {
-  const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000" });
+  const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000", pipeline: true });
   // Dropping the database cuts connections that are just being closed.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));

@@ -61,7 +61,7 @@ export type Core = {
   readonly describeSession: (trail: SessionWithTrail) => object;
   readonly timing: Timing;
   /** Submissions that this process works on; an orderly stop waits for them. */
-  readonly inFlight: Set<Promise<void>>;
+  readonly inFlight: Set<Promise<unknown>>;
   /** Resolves after so many milliseconds, or when the signal fires. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 };

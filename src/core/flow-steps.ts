@@ -25,10 +25,13 @@ import { findCaptureReports, tellCaptureFailed } from "./late-captures.ts";
 import { type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
-import type { SessionWithTrail } from "./session-trail.ts";
+import { loadSession, type SessionWithTrail } from "./session-trail.ts";
 import { settleSession, tellMerchant } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
+
+/** Where a step has left a session: its rows as they are committed, and the attempt that is now the caller's to go on with. */
+export type Reached = { readonly trail: SessionWithTrail; readonly opened?: string | undefined };
 
 /** A claimed session in one worker's hands. */
 export type Work = { readonly core: Core; readonly lease: Lease; readonly trail: SessionWithTrail };
@@ -38,25 +41,37 @@ const setCard: Statement = {
   text: "UPDATE payment_session SET card_brand = $2, card_last4 = $3 WHERE id = $1",
 };
 
+/** Reads a locked session in one round trip with the last change to it, `opening` an attempt or not. */
+export async function reach(
+  tx: Tx,
+  { id }: Pick<PaymentSession, "id">,
+  opening?: Promise<string | undefined>,
+): Promise<Reached> {
+  const [opened, trail] = await Promise.all([opening, loadSession(tx, id)]);
+  return { trail, opened };
+}
+
 /**
  * Asks a gateway for the hold and records what it said. When the rule fails over, the next attempt is opened in the same
- * transaction; its id is returned, and it is the caller's to go on with.
+ * transaction.
  */
-export async function tryGateway(work: Work, attempt: Attempt): Promise<string | undefined> {
+export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached> {
   const { core, lease, trail } = work;
   const { outcome, card } = await gateway.authorize(core, trail.session, attempt);
   return core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
-    if (card !== undefined) await tx.query(setCard, [session.id, card.brand, card.last4]);
+    if (card !== undefined) tx.send(setCard, [session.id, card.brand, card.last4]);
     if (outcome.type === "held") {
-      await recordHeld(tx, attempt, outcome.gatewayReference);
-      await recordCaptureOrdered(tx, attempt);
-      return undefined;
+      return reach(tx, session, orderCapture(tx, attempt, outcome.gatewayReference));
     }
     const next = await decide(tx, { session, attempts: trail.attempts, readAt: now }, attempt, failureOf(outcome));
     await recordFailure(tx, attempt, outcome, next);
-    return next.action === "failover" ? openNext(tx, core, session, next) : undefined;
+    return reach(tx, session, next.action === "failover" ? openNext(tx, core, session, next) : undefined);
   });
+}
+
+async function orderCapture(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<undefined> {
+  await Promise.all([recordHeld(tx, attempt, gatewayReference), recordCaptureOrdered(tx, attempt)]);
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" }>;
@@ -113,7 +128,7 @@ async function decide(
 export async function openNext(
   tx: Tx,
   core: Core,
-  session: PaymentSession,
+  session: Pick<PaymentSession, "id" | "amountMinor" | "currency">,
   next: { to: PlannedConnection; because: string },
 ): Promise<string> {
   // One that was taken away since the plan was made is sent nothing, which the attempt then says.
@@ -179,11 +194,12 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
 }
 
 /** Sends the ordered capture and settles on its acknowledgement; without one it is repeated, for as long as it takes. */
-export async function captureWinner({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
+export async function captureWinner({ core, lease, trail }: Work, attempt: Attempt): Promise<Reached> {
   const answer = await gateway.capture(core, trail.session, attempt);
-  await core.database.transaction(async (tx) => {
+  return core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     await recordCapture(tx, { core, lease, trail: { ...trail, session, readAt: now } }, attempt, answer);
+    return reach(tx, session);
   });
 }
 
@@ -191,9 +207,8 @@ async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, an
   switch (answer.type) {
     case "done":
     case "accepted": {
-      await recordCaptured(tx, attempt);
       // The notice may be faster than the answer.
-      const reports = await findCaptureReports(tx, attempt);
+      const [reports] = await Promise.all([findCaptureReports(tx, attempt), recordCaptured(tx, attempt)]);
       const captureConfirmed = answer.type === "done" || reports.captured;
       await settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
       if (reports.failed) await tellCaptureFailed(tx, core, trail.session, attempt.id);

@@ -16,7 +16,7 @@ afterAll(() => fixture.close());
 async function submitOn(core: Core) {
   const session = await fixture.newSession();
   fixture.useCard(cards.approved);
-  await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
   await Promise.all(core.inFlight);
   return session;
 }

@@ -32,9 +32,11 @@ export async function settleSession(tx: Tx, core: Core, session: PaymentSession,
     ending.status === "SUCCEEDED"
       ? [ending.winner.gateway, ending.captureConfirmed, ending.winner.sequence > 1, null]
       : [null, null, false, ending.declineCode];
-  const rows = await tx.query(settleStatement, [session.id, ending.status, ...values]);
+  const [rows] = await Promise.all([
+    tx.query(settleStatement, [session.id, ending.status, ...values]),
+    tellMerchant(tx, core, session, eventOf[ending.status]),
+  ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
-  await tellMerchant(tx, core, session, eventOf[ending.status]);
   tx.afterCommit(() => core.vault.forget(session.id));
 }
 
@@ -52,14 +54,17 @@ export async function tellMerchant(
   type: EventType,
   attemptId?: string,
 ): Promise<void> {
-  const data = core.describeSession(await loadSession(tx, session.id));
+  const reading = loadSession(tx, session.id);
   const attempt = attemptId !== undefined && { attemptId: encodeId("att", attemptId) };
-  await recordEvent(tx, core.outbox, {
+  const recording = recordEvent(tx, core.outbox, {
     sessionId: session.id,
     merchantId: session.merchantId,
     type,
-    body: (envelope, sequence) => writeEventBody(envelope, { sequence, ...attempt, ...data }),
+    async body(envelope, sequence) {
+      return writeEventBody(envelope, { sequence, ...attempt, ...core.describeSession(await reading) });
+    },
   });
+  await Promise.all([reading, recording]);
 }
 
 const pendingTold: Statement = {

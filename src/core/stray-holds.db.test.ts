@@ -80,7 +80,7 @@ describe("a stray hold at a gateway that can be read", () => {
     await fixture.setRule([], [fixture.connectionIds[0]!]);
     const session = await fixture.newSession();
     fixture.useCard(cards.approved);
-    const submission = { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() };
+    const submission = { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() };
     await submitPayment(refusing, submission);
     await Promise.all(refusing.inFlight);
     const payment = { session, attempt: (await fixture.trail(session)).attempts[0]! };
@@ -288,7 +288,7 @@ async function givenBack(): Promise<Paid> {
   });
   const session = await fixture.newSession();
   fixture.useCard(cards.approved);
-  await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
   await Promise.all(core.inFlight);
   return { session, attempt: (await fixture.trail(session)).attempts[0]! };
 }

@@ -23,7 +23,7 @@ async function submitOn(core: Core): Promise<PaymentSession> {
   const session = await fixture.newSession();
   fixture.useCard(cards.approved);
   const signal = AbortSignal.abort();
-  await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal });
+  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal });
   await Promise.all(core.inFlight);
   return session;
 }
@@ -131,7 +131,7 @@ describe("a session whose connector or credentials are gone", () => {
       ...withoutConnectors(fixture.core),
       connectorOf: (gateway) => (asked++ === 0 ? connectorOf(gateway) : undefined),
     };
-    await submitPayment(core, { sessionId: session.id, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
     await Promise.all(core.inFlight);
     expect(await firstOf(session)).toMatchObject({ status: "FAILED" });
     expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });

@@ -6,7 +6,17 @@ import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
-import { adoptIfHeld, captureWinner, giveBack, giveUpWaiting, openNext, tryGateway, type Work } from "./flow-steps.ts";
+import {
+  adoptIfHeld,
+  captureWinner,
+  giveBack,
+  giveUpWaiting,
+  openNext,
+  type Reached,
+  reach,
+  tryGateway,
+  type Work,
+} from "./flow-steps.ts";
 import { claimSession, type Lease, LeaseLost, lockSession, parkSession } from "./lease.ts";
 import { loadRoute } from "./load-route.ts";
 import { becauseFirst, nextStep } from "./next-step.ts";
@@ -14,8 +24,12 @@ import { planRoute } from "./routing.ts";
 import { loadSession } from "./session-trail.ts";
 import { closeSession, settleSession, tellPending } from "./settle.ts";
 
-/** A customer's card for a session, and how long its page is there to hear of it. */
-export type Submission = { readonly sessionId: string; readonly vaultToken: Secret; readonly signal: AbortSignal };
+/** A customer's card for a session, as it was read a moment ago, and how long its page is there to hear of it. */
+export type Submission = {
+  readonly session: Pick<PaymentSession, "id" | "merchantId" | "phase" | "amountMinor" | "currency">;
+  readonly vaultToken: Secret;
+  readonly signal: AbortSignal;
+};
 
 /**
  * Submits a payment and waits up to 20 s for its end; the payment goes on whether or not anybody waits. A repeat with
@@ -23,20 +37,20 @@ export type Submission = { readonly sessionId: string; readonly vaultToken: Secr
  * `session_expired` and `session_ended` when it is too late.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
-  const { session } = await loadSession(core.database, submission.sessionId);
-  const claimed = session.phase === "IDLE" ? await claim(core, session, submission.vaultToken) : undefined;
-  const run = claimed && startProcessing(core, claimed.lease, claimed.inHand);
-  const { session: submitted } = await loadSession(core.database, submission.sessionId);
-  requireSameToken(submitted, submission.vaultToken);
-  return waitForEnd(core, submitted, submission.signal, run);
+  const { session, vaultToken, signal } = submission;
+  const claimed = session.phase === "IDLE" ? await claim(core, session, vaultToken) : undefined;
+  const run = claimed && startProcessing(core, claimed.lease, claimed.reached);
+  const { session: submitted } = claimed?.reached.trail ?? (await loadSession(core.database, session.id));
+  requireSameToken(submitted, vaultToken);
+  return waitForEnd(core, submitted, signal, run);
 }
 
 /** Claims the session and opens its first attempt, in one transaction; undefined when somebody else was first. */
 async function claim(
   core: Core,
-  session: PaymentSession,
+  session: Submission["session"],
   vaultToken: Secret,
-): Promise<{ lease: Lease; inHand: string | undefined } | undefined> {
+): Promise<{ lease: Lease; reached: Reached } | undefined> {
   const route = await loadRoute(core, session);
   const plan = planRoute(route);
   return core.database.transaction(async (tx) => {
@@ -51,7 +65,7 @@ async function claim(
     if (lease === undefined) return undefined;
     const [to] = plan.plan;
     const because = becauseFirst({ ruleVersion: route.version });
-    return { lease, inHand: to && (await openNext(tx, core, session, { to, because })) };
+    return { lease, reached: await reach(tx, session, to && openNext(tx, core, session, { to, because })) };
   });
 }
 
@@ -70,24 +84,25 @@ async function waitForEnd(
   core: Core,
   submitted: PaymentSession,
   signal: AbortSignal,
-  run?: Promise<void>,
+  run?: Promise<PaymentSession | undefined>,
 ): Promise<PaymentSession> {
   let session = submitted;
   for (let waitedMs = 0; session.status === "CREATED" && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
     if (signal.aborted) break;
     const ownRun = run && core.inFlight.has(run) ? [run] : [];
-    await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
-    ({ session } = await loadSession(core.database, session.id));
+    const ended = await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
+    session = ended ?? (await loadSession(core.database, session.id)).session;
   }
   return session;
 }
 
-/** Works on a session in the background. An error leaves it to recovery, once the lease has lapsed. */
-export function startProcessing(core: Core, lease: Lease, inHand?: string): Promise<void> {
-  const run = processSession(core, lease, inHand)
+/** Works on a session in the background, as `processSession`. An error leaves it to recovery, once the lease has lapsed. */
+export function startProcessing(core: Core, lease: Lease, from?: Reached): Promise<PaymentSession | undefined> {
+  const run = processSession(core, lease, from)
     .catch((error: unknown) => {
-      if (error instanceof LeaseLost) return;
+      if (error instanceof LeaseLost) return undefined;
       core.log.error({ err: error, sessionId: lease.sessionId }, "processing stopped; recovery will take it up");
+      return undefined;
     })
     .finally(() => core.inFlight.delete(run));
   core.inFlight.add(run);
@@ -102,26 +117,27 @@ function inTransaction(
 }
 
 /**
- * Takes a session from wherever its rows say it is to its end, or to a moment at which it has to wait; then the lease is
- * left to lapse at that moment. `inHand` is an attempt that the caller opened under this lease and nobody has called for.
+ * Takes a session from wherever its rows say it is to its end, which is returned, or to a moment at which it has to wait;
+ * then the lease is left to lapse at that moment. `from` is where the caller has brought it under this lease.
  */
-export async function processSession(core: Core, lease: Lease, inHand?: string): Promise<void> {
-  let opened = inHand;
+export async function processSession(core: Core, lease: Lease, from?: Reached): Promise<PaymentSession | undefined> {
+  let reached = from;
   for (;;) {
-    const trail = await loadSession(core.database, lease.sessionId);
-    if (trail.session.leaseEpoch !== lease.epoch || trail.session.phase === "DONE") return;
+    const { trail, opened }: Reached = reached ?? { trail: await loadSession(core.database, lease.sessionId) };
+    if (trail.session.leaseEpoch !== lease.epoch) return undefined;
+    if (trail.session.phase === "DONE") return trail.session;
     const work: Work = { core, lease, trail };
     const step = nextStep(trail, opened);
-    opened = undefined;
+    reached = undefined;
     switch (step.type) {
       case "open":
-        opened = await core.database.transaction(async (tx) => {
+        reached = await core.database.transaction(async (tx) => {
           const { session } = await lockSession(tx, lease);
-          return openNext(tx, core, session, step);
+          return reach(tx, session, openNext(tx, core, session, step));
         });
         break;
       case "authorize":
-        opened = await tryGateway(work, step.attempt);
+        reached = await tryGateway(work, step.attempt);
         break;
       case "giveUpWaiting":
         await giveUpWaiting(work, step.attempt);
@@ -133,7 +149,7 @@ export async function processSession(core: Core, lease: Lease, inHand?: string):
         await inTransaction(work, (tx) => recordCaptureOrdered(tx, step.attempt));
         break;
       case "capture":
-        await captureWinner(work, step.attempt);
+        reached = await captureWinner(work, step.attempt);
         break;
       case "void":
         await giveBack(work, step.attempt);
@@ -148,9 +164,11 @@ export async function processSession(core: Core, lease: Lease, inHand?: string):
         });
         break;
       case "wait":
-        return inTransaction(work, (tx) => parkSession(tx, lease, step.until));
+        await inTransaction(work, (tx) => parkSession(tx, lease, step.until));
+        return undefined;
       case "close":
-        return inTransaction(work, (tx, session) => closeSession(tx, session.id));
+        await inTransaction(work, (tx, session) => closeSession(tx, session.id));
+        return undefined;
     }
   }
 }

@@ -38,7 +38,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
     async submitPayment(request, context) {
       const { environment, session } = await open(context, request.sessionId);
       const ended = await submitPayment(environment.core, {
-        sessionId: session.id,
+        session,
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
       });

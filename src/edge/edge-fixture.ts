@@ -26,7 +26,7 @@ export type EdgeKeys = { readonly secret: string; readonly publishable: string }
 export async function startEdgeFixture(): Promise<EdgeFixture> {
   const core = await startCoreFixture();
   const accounts = await createTestDatabase("accounts");
-  const pool = new Pool({ connectionString: accounts.url, max: 2 });
+  const pool = new Pool({ connectionString: accounts.url, max: 2, pipeline: true });
   pool.on("error", () => {});
   const environment: EdgeEnvironment = {
     name: "test",
@@ -84,7 +84,7 @@ export class EdgeFixture {
   async startAnother(): Promise<EdgeFixture> {
     const { core } = this.core;
     const { max, options, connectionString } = core.database.pool.options;
-    const database = new Database(new Pool({ max, options, connectionString }));
+    const database = new Database(new Pool({ max, options, connectionString, pipeline: true }));
     const creations = new CreationsInProgress();
     const environment = { ...this.parts.environments.test!, database, core: { ...core, database, creations } };
     const environments = { test: environment };

@@ -44,7 +44,7 @@ export type NewEvent = {
   readonly sessionId: string;
   readonly merchantId: string;
   readonly type: EventType;
-  readonly body: (envelope: EventEnvelope, sequence: number) => string;
+  readonly body: (envelope: EventEnvelope, sequence: number) => string | Promise<string>;
 };
 
 /** A body in the public shape: the envelope, then the sequence number and the session under `data`. */
@@ -82,9 +82,9 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
     timestamp: now.toISOString(),
     environment: context.environmentName,
   };
-  const body = Buffer.from(event.body(envelope, sequence));
+  const body = Buffer.from(await event.body(envelope, sequence));
   const { sessionId, type, merchantId } = event;
-  await tx.query(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
+  tx.send(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
   tx.afterCommit(context.hintRelay);
   return { eventId };
 }

@@ -1,4 +1,8 @@
-/** One PostgreSQL database as the payment path uses it: named prepared statements and short transactions on a `pg` pool. */
+/**
+ * One PostgreSQL database as the payment path uses it: named prepared statements and short transactions on a `pg` pool
+ * whose connections pipeline. Statements that are sent before one of them is awaited share a round trip; they run in the
+ * order in which they were sent, and in a transaction none runs behind one that failed.
+ */
 import { type CustomTypesConfig, type Pool, type PoolClient, types } from "pg";
 
 // bigint: our amounts and counters stay far below 2^53 (limits.ts), and a number is what the domain counts with.
@@ -31,14 +35,23 @@ export type Queryable = {
 export class Tx implements Queryable {
   readonly #client: PoolClient;
   readonly #afterCommit: (() => void)[];
+  readonly #sent: Promise<unknown>[];
 
-  constructor(client: PoolClient, afterCommit: (() => void)[]) {
+  /** `sent` is what has to succeed beside what `query` was awaited for. */
+  constructor(client: PoolClient, afterCommit: (() => void)[], sent: Promise<unknown>[]) {
     this.#client = client;
     this.#afterCommit = afterCommit;
+    this.#sent = sent;
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return (await this.#client.query<Row>({ ...statement, values: [...values], types: readings })).rows;
+  }
+
+  /** Sends a change whose result nobody needs, in one round trip with what comes next; where it fails, so does the transaction. */
+  send(statement: Statement, values: readonly unknown[]): void {
+    this.#sent.push(this.query(statement, values));
+    this.#sent.at(-1)?.catch(() => {});
   }
 
   /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
@@ -52,7 +65,7 @@ const repeatable = new Set(["40P01", "40001"]);
 // A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
 const transactionTries = 3;
 
-/** A pool of connections to one database under one role. */
+/** A pool of connections to one database under one role; made with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
 
@@ -83,16 +96,22 @@ export class Database implements Queryable {
     const client = await this.pool.connect();
     const afterCommit: (() => void)[] = [];
     let broken: Error | undefined;
+    // Shares the first statement's round trip.
+    const begun = client.query("BEGIN");
+    begun.catch(() => {});
+    const sent: Promise<unknown>[] = [begun];
     try {
-      await client.query("BEGIN");
-      const result = await work(new Tx(client, afterCommit));
-      await client.query("COMMIT");
+      const result = await work(new Tx(client, afterCommit, sent));
+      // Behind a statement that failed, a commit rolls back.
+      await Promise.all([...sent, client.query("COMMIT")]);
       for (const hint of afterCommit) hint();
       return result;
     } catch (error) {
       await client.query("ROLLBACK").catch((failure: Error) => {
         broken = failure;
       });
+      // Whatever was sent behind the one that failed says no more than that.
+      await Promise.all(sent);
       throw error;
     } finally {
       // A connection that could not even roll back is closed, not reused.

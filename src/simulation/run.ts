@@ -46,6 +46,7 @@ const stragglersMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
 const submitTriesMax = 5;
+const price = { amountMinor: 4_900, currency: "EUR" };
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
 export async function playSeed(
@@ -176,7 +177,7 @@ class Run implements GatewayWorld {
     const direct = new Database({ query: server.observe.bind(server) } as never);
     const { sessionLifetimeMs } = this.#schedule;
     const owner = { merchantId, sessionLifetimeMs, checkoutOrigins: [], publishableKey: "switchyard_test_pk_1" };
-    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order of seed ${this.#seed}` };
+    const order = { ...price, orderRef: `order of seed ${this.#seed}` };
     const { session } = await createSession({ ...this.#members[0]!.core, database: direct }, owner, order);
     this.#sessionId = session.id;
     await this.#look();
@@ -194,7 +195,8 @@ class Run implements GatewayWorld {
     timeline.after(submission.patienceMs, () => gone.abort());
     process.note(() => `is asked to submit ${submission.token}`);
     const vaultToken = new Secret(submission.token);
-    submitPayment(core, { sessionId: this.#sessionId, vaultToken, signal: gone.signal }).then(
+    const session = { id: this.#sessionId, merchantId: this.#database.merchantId, phase: "IDLE" as const, ...price };
+    submitPayment(core, { session, vaultToken, signal: gone.signal }).then(
       ({ status }) => process.note(() => `answers the page: ${status}`),
       (error: Error) => process.note(() => `answers the page: ${error.message}`),
     );

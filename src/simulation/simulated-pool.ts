@@ -62,6 +62,7 @@ class SimulatedClient extends EventEmitter {
   #backend: Backend | undefined;
   #statements = 0;
   #isWaiting = false;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts, backend: Backend, onRelease: () => void) {
     super();
@@ -70,7 +71,14 @@ class SimulatedClient extends EventEmitter {
     this.#onRelease = onRelease;
   }
 
+  /** One after the other in the order of the calls, as a connection that pipelines runs them. */
   query(query: Query): Promise<QueryResult> {
+    const result = this.#last.then(() => this.#step(query));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  #step(query: Query): Promise<QueryResult> {
     this.#statements++;
     const name = typeof query === "string" ? query : (query.name ?? textOf(query));
     return this.#parts.process.step(name, () => this.#send(query));

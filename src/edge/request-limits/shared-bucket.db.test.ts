@@ -17,7 +17,7 @@ let database: Database;
 let asOwner: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase("environment");
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 8 }));
+  database = new Database(new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true }));
   asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
 });
 afterAll(async () => {

@@ -30,7 +30,7 @@ export async function startLimitedEdge(
   const opened: Database[] = [];
   const counting = (environment: EdgeEnvironment): EdgeEnvironment => {
     const { max, options, connectionString } = environment.database.pool.options;
-    const database = new WatchedDatabase(new Pool({ max, options, connectionString }), statements);
+    const database = new WatchedDatabase(new Pool({ max, options, connectionString, pipeline: true }), statements);
     opened.push(database);
     const requestLimits = new RequestLimits({
       limit,

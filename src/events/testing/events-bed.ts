@@ -46,7 +46,7 @@ function newEvent({ sessionId, merchantId, type }: Pick<NewEvent, "sessionId" | 
 /** Opens a bed; close it when the file's tests are done. */
 export async function openEventsBed() {
   const testDatabase = await createTestDatabase("environment");
-  const pool = new Pool({ connectionString: testDatabase.url, max: 8 });
+  const pool = new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true });
   // A connection that is still closing when the database is dropped is cut, and says so.
   pool.on("connect", (client) => client.on("error", () => {}));
   const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });

@@ -38,11 +38,11 @@ export const turnRules: readonly Rule[] = [
     code: [
       {
         file: "src/core/settle.ts",
-        find: "  await tellMerchant(tx, core, session, eventOf[ending.status]);",
-        replace: `  tx.afterCommit(() => {
-    const tell = (later: Tx) => tellMerchant(later, core, session, eventOf[ending.status]);
-    core.database.transaction(tell).catch(() => {});
-  });`,
+        find: "    tellMerchant(tx, core, session, eventOf[ending.status]),",
+        replace: `    tx.afterCommit(() => {
+      const tell = (later: Tx) => tellMerchant(later, core, session, eventOf[ending.status]);
+      core.database.transaction(tell).catch(() => {});
+    }),`,
       },
     ],
     database: [],
@@ -59,7 +59,7 @@ export const turnRules: readonly Rule[] = [
       },
       {
         file: files.submitPayment,
-        find: "trail.session.leaseEpoch !== lease.epoch || ",
+        find: "    if (trail.session.leaseEpoch !== lease.epoch) return undefined;\n",
         replace: "",
       },
     ],
