@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { isSameMoney, toMoney, whyNotPayable } from "./currencies.ts";
+
+describe("toMoney()", () => {
+  it.each([
+    [4900, "EUR", "49.00"],
+    [5, "USD", "0.05"],
+    [999_999_999_999, "GBP", "9999999999.99"],
+    [4900, "JPY", "4900"],
+    [490_000, "HUF", "4900"],
+    [100, "TWD", "1"],
+  ])("writes %d minor units of %s as %s", (amountMinor, currency, value) => {
+    expect(toMoney({ amountMinor, currency })).toEqual({ currency_code: currency, value });
+    expect(isSameMoney({ currency_code: currency, value }, { amountMinor, currency })).toBe(true);
+  });
+});
+
+describe("isSameMoney()", () => {
+  it("takes nothing for our amount that is written in another way", () => {
+    const amount = { amountMinor: 4900, currency: "EUR" };
+    for (const money of [
+      { currency_code: "EUR", value: "49.0" },
+      { currency_code: "EUR", value: "49" },
+      { currency_code: "EUR", value: 49 },
+      { currency_code: "eur", value: "49.00" },
+      { currency_code: "USD", value: "49.00" },
+      { value: "49.00" },
+      "49.00",
+      null,
+    ]) {
+      expect(isSameMoney(money, amount), JSON.stringify(money)).toBe(false);
+    }
+  });
+});
+
+describe("whyNotPayable()", () => {
+  it("takes no amount that PayPal cannot count exactly", () => {
+    expect(whyNotPayable({ amountMinor: 4900, currency: "EUR" })).toBeUndefined();
+    expect(whyNotPayable({ amountMinor: 4950, currency: "HUF" })).toContain("exactly");
+    expect(whyNotPayable({ amountMinor: 4950, currency: "TWD" })).toContain("exactly");
+    expect(whyNotPayable({ amountMinor: 100, currency: "INR" })).toContain("does not take");
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { classifyDecline } from "../declines.ts";
+import { withShared } from "../testing/gateway-spec.ts";
+import { declines } from "./declines.ts";
+
+type Row = { code: string; match: string; class: string; never_retry?: boolean; same_data_fails?: boolean };
+type Enumeration = {
+  components: { schemas: { processor_response: { properties: { response_code: { enum: string[] } } } } };
+};
+
+// An address check is PayPal's or its processor's own, so another gateway may approve the same card (docs/declines.md).
+const judgedOtherwise = new Set(["5170", "PPAD", "PPAV"]);
+
+// What the processor says of a payment that it approved, in full, in part or without its capture.
+const approvals = ["0000", "1000", "7600"];
+
+describe("PayPal's decline table", () => {
+  withShared<Enumeration>("paypal-orders", ({ components }) => {
+    it("has a row for every code that PayPal documents, and for none of its approvals", () => {
+      const documented = components.schemas.processor_response.properties.response_code.enum;
+      expect(documented.filter((code) => !Object.hasOwn(declines, code))).toEqual(approvals);
+    });
+  });
+
+  withShared<{ gateways: { paypal: { codes: readonly Row[] } } }>("declines", ({ gateways }) => {
+    const rows = gateways.paypal.codes.filter(
+      (row) => row.match === "processor_response.response_code" && row.class !== "approved",
+    );
+
+    it.each(rows)("judges $code no more lightly than it was judged before", (row) => {
+      const judged = classifyDecline(declines, row.code);
+      expect(judged.declineCode).not.toBe("unclassified");
+      expect(judged.kind === "FRAUD").toBe(row.class === "fraud");
+      if (row.never_retry) expect(judged.stop).not.toBe("none");
+      if (row.same_data_fails && !judgedOtherwise.has(row.code)) expect(judged.stop).toBe("same_card_fails");
+      if (row.class === "authentication_required") expect(judged.stop).toBe("authentication_required");
+    });
+  });
+});
