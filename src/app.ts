@@ -7,6 +7,7 @@ import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
 import { publishWidget } from "../widget/publish.ts";
 import type { Config, ServiceConfig } from "./config.ts";
+import { countSettledOnce } from "./core/analytics/count-settled.ts";
 import { auditOnce } from "./core/audit-sessions.ts";
 import { compareOnce } from "./core/compare.ts";
 import { expireIdempotencyOnce } from "./core/expire-idempotency.ts";
@@ -216,6 +217,7 @@ async function startLoops(
     ),
     loop("reconcile", everySecondMs, async () => (await reconcileOnce(core)) > 0),
     loop("expire", everySecondMs, () => expireOnce(core)),
+    loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
     loop("strays", everySecondMs, (closing) => voidStraysOnce(core, closing)),
