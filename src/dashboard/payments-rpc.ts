@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   ExportPaymentsResponseSchema,
   GetPaymentResponseSchema,
+  ListCurrenciesResponseSchema,
   ListPaymentsResponseSchema,
   PaymentMatch_By,
   type PaymentService,
@@ -19,7 +20,7 @@ import { exportRows } from "../limits/dashboard.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { isoExponent } from "../platform/money.ts";
+import { isoCurrencies, isoExponent } from "../platform/money.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
@@ -76,6 +77,11 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
       const payment = await loadPayment(environment.database, { merchantId, sessionId });
       if (payment === undefined) throw new DomainError("not_found", "There is no such payment.");
       return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
+    },
+
+    listCurrencies() {
+      const currencies = isoCurrencies.toSorted().map((code) => ({ code, exponent: isoExponent(code) }));
+      return create(ListCurrenciesResponseSchema, { currencies });
     },
 
     async exportPayments({ filter, pageToken }, context) {

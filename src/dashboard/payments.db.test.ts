@@ -133,6 +133,16 @@ describe("the list of payments", () => {
     expect(payments?.map(({ orderRef }) => orderRef)).toEqual(["day-5"]);
   });
 
+  it("knows the decimals of every currency that it may be asked about", async () => {
+    const { currencies } = await client.payments.listCurrencies(scope());
+    for (const [code, exponent] of [
+      ["EUR", 2],
+      ["JPY", 0],
+      ["IQD", 3],
+    ])
+      expect(currencies).toContainEqual({ code, exponent });
+  });
+
   it("refuses ranges that nothing can lie in", async () => {
     const nothing = list({ amountFrom: "2", amountTo: "1" });
     await expect(nothing).rejects.toMatchObject({ code: "invalid_parameter" });

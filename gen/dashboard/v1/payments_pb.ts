@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/payments.proto.
  */
 export const file_dashboard_v1_payments: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCKyAQoVRXhwb3J0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEhIKCnBhZ2VfdG9rZW4YBCABKAkiUAoWRXhwb3J0UGF5bWVudHNSZXNwb25zZRILCgNjc3YYASABKAkSEAoIcGF5bWVudHMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJIkkKDVBheW1lbnRBbW91bnQSFAoMYW1vdW50X21pbm9yGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJEhAKCGV4cG9uZW50GAMgASgFIoQDCg5QYXltZW50U3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIrCgZhbW91bnQYAyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIyCgZzdGF0dXMYBCABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgFIAEoCBIQCghnYXRld2F5cxgGIAMoCRIUCgxjYXB0dXJlZF92aWEYByABKAkSEAoIZmFpbG92ZXIYCCABKAgSFAoMZGVjbGluZV9jb2RlGAkgASgJEhIKCmNhcmRfYnJhbmQYCiABKAkSEgoKY2FyZF9sYXN0NBgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKHBAoHUGF5bWVudBItCgdzdW1tYXJ5GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EhYKDmN1c3RvbWVyX2VtYWlsGAIgASgJEh4KEWNhcHR1cmVfY29uZmlybWVkGAMgASgISACIAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgxydWxlX3ZlcnNpb24YBiABKAVIAYgBARIZChFjcmVhdGVfcmVxdWVzdF9pZBgHIAEoCRIZChFzdWJtaXRfcmVxdWVzdF9pZBgIIAEoCRIuCghhdHRlbXB0cxgJIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50QXR0ZW1wdBIqCgZldmVudHMYCiADKAsyGi5kYXNoYm9hcmQudjEuUGF5bWVudEV2ZW50EjEKCmRlbGl2ZXJpZXMYCyADKAsyHS5kYXNoYm9hcmQudjEuUGF5bWVudERlbGl2ZXJ5EiwKCHRpbWVsaW5lGAwgAygLMhouZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcEIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX3J1bGVfdmVyc2lvbiLEAwoOUGF5bWVudEF0dGVtcHQSEgoKYXR0ZW1wdF9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoBRIPCgdnYXRld2F5GAMgASgJEhUKDWNvbm5lY3Rpb25faWQYBCABKAkSKwoGc3RhdHVzGAUgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSNgoMZmFpbHVyZV9raW5kGAYgASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZBIUCgxkZWNsaW5lX2NvZGUYByABKAkSFAoMZ2F0ZXdheV9jb2RlGAggASgJEhkKEWdhdGV3YXlfcmVmZXJlbmNlGAkgASgJEg8KB2JlY2F1c2UYCiABKAkSFAoMbmV4dF9iZWNhdXNlGAsgASgJEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Fuc3dlcmVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInAKDFBheW1lbnRFdmVudBIQCghldmVudF9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEhAKCHNlcXVlbmNlGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlgKD1BheW1lbnREZWxpdmVyeRIvCghkZWxpdmVyeRgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFAoMZW5kcG9pbnRfdXJsGAIgASgJIpkCCgxUaW1lbGluZVN0ZXASJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAIgASgJEgwKBHN0ZXAYAyABKAkSCwoDd2h5GAQgASgJEi0KBHRvbmUYBSABKA4yHy5kYXNoYm9hcmQudjEuVGltZWxpbmVTdGVwLlRvbmUSEgoKYXR0ZW1wdF9pZBgGIAEoCRIQCghldmVudF9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJIjkKBFRvbmUSFAoQVE9ORV9VTlNQRUNJRklFRBAAEggKBEdPT0QQARIICgRXQVJOEAISBwoDQkFEEAMykwMKDlBheW1lbnRTZXJ2aWNlEl4KDExpc3RQYXltZW50cxIhLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkxpc3RQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBEmQKDlNlYXJjaFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLlNlYXJjaFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1Jlc3BvbnNlIgeQAgGouxgBElgKCkdldFBheW1lbnQSHy5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlcXVlc3QaIC5kYXNoYm9hcmQudjEuR2V0UGF5bWVudFJlc3BvbnNlIgeQAgGouxgBEmEKDkV4cG9ydFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLkV4cG9ydFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1Jlc3BvbnNlIgSouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCKyAQoVRXhwb3J0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEhIKCnBhZ2VfdG9rZW4YBCABKAkiUAoWRXhwb3J0UGF5bWVudHNSZXNwb25zZRILCgNjc3YYASABKAkSEAoIcGF5bWVudHMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJInEKFUxpc3RDdXJyZW5jaWVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJEChZMaXN0Q3VycmVuY2llc1Jlc3BvbnNlEioKCmN1cnJlbmNpZXMYASADKAsyFi5kYXNoYm9hcmQudjEuQ3VycmVuY3kiKgoIQ3VycmVuY3kSDAoEY29kZRgBIAEoCRIQCghleHBvbmVudBgCIAEoBSJJCg1QYXltZW50QW1vdW50EhQKDGFtb3VudF9taW5vchgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCRIQCghleHBvbmVudBgDIAEoBSKEAwoOUGF5bWVudFN1bW1hcnkSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCglvcmRlcl9yZWYYAiABKAkSKwoGYW1vdW50GAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSMgoGc3RhdHVzGAQgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBSABKAgSEAoIZ2F0ZXdheXMYBiADKAkSFAoMY2FwdHVyZWRfdmlhGAcgASgJEhAKCGZhaWxvdmVyGAggASgIEhQKDGRlY2xpbmVfY29kZRgJIAEoCRISCgpjYXJkX2JyYW5kGAogASgJEhIKCmNhcmRfbGFzdDQYCyABKAkSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihwQKB1BheW1lbnQSLQoHc3VtbWFyeRgBIAEoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIWCg5jdXN0b21lcl9lbWFpbBgCIAEoCRIeChFjYXB0dXJlX2NvbmZpcm1lZBgDIAEoCEgAiAEBEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1Ym1pdHRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMcnVsZV92ZXJzaW9uGAYgASgFSAGIAQESGQoRY3JlYXRlX3JlcXVlc3RfaWQYByABKAkSGQoRc3VibWl0X3JlcXVlc3RfaWQYCCABKAkSLgoIYXR0ZW1wdHMYCSADKAsyHC5kYXNoYm9hcmQudjEuUGF5bWVudEF0dGVtcHQSKgoGZXZlbnRzGAogAygLMhouZGFzaGJvYXJkLnYxLlBheW1lbnRFdmVudBIxCgpkZWxpdmVyaWVzGAsgAygLMh0uZGFzaGJvYXJkLnYxLlBheW1lbnREZWxpdmVyeRIsCgh0aW1lbGluZRgMIAMoCzIaLmRhc2hib2FyZC52MS5UaW1lbGluZVN0ZXBCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9ydWxlX3ZlcnNpb24ixAMKDlBheW1lbnRBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEisKBnN0YXR1cxgFIAEoDjIbLnBheW1lbnRzLnYxLkF0dGVtcHQuU3RhdHVzEjYKDGZhaWx1cmVfa2luZBgGIAEoDjIgLnBheW1lbnRzLnYxLkF0dGVtcHQuRmFpbHVyZUtpbmQSFAoMZGVjbGluZV9jb2RlGAcgASgJEhQKDGdhdGV3YXlfY29kZRgIIAEoCRIZChFnYXRld2F5X3JlZmVyZW5jZRgJIAEoCRIPCgdiZWNhdXNlGAogASgJEhQKDG5leHRfYmVjYXVzZRgLIAEoCRIuCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthbnN3ZXJlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJwCgxQYXltZW50RXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRIQCghzZXF1ZW5jZRgDIAEoBRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCg9QYXltZW50RGVsaXZlcnkSLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EhQKDGVuZHBvaW50X3VybBgCIAEoCSKZAgoMVGltZWxpbmVTdGVwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIMCgRzdGVwGAMgASgJEgsKA3doeRgEIAEoCRItCgR0b25lGAUgASgOMh8uZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcC5Ub25lEhIKCmF0dGVtcHRfaWQYBiABKAkSEAoIZXZlbnRfaWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSI5CgRUb25lEhQKEFRPTkVfVU5TUEVDSUZJRUQQABIICgRHT09EEAESCAoEV0FSThACEgcKA0JBRBADMvkDCg5QYXltZW50U2VydmljZRJeCgxMaXN0UGF5bWVudHMSIS5kYXNoYm9hcmQudjEuTGlzdFBheW1lbnRzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJkCg5TZWFyY2hQYXltZW50cxIjLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2VhcmNoUGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJYCgpHZXRQYXltZW50Eh8uZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXNwb25zZSIHkAIBqLsYARJhCg5FeHBvcnRQYXltZW50cxIjLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuRXhwb3J0UGF5bWVudHNSZXNwb25zZSIEqLsYARJkCg5MaXN0Q3VycmVuY2llcxIjLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuTGlzdEN1cnJlbmNpZXNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * What a list is narrowed to; what is absent lets every payment through.
@@ -686,6 +686,111 @@ export const ExportPaymentsResponseSchema: GenMessage<ExportPaymentsResponse, {j
   messageDesc(file_dashboard_v1_payments, 9);
 
 /**
+ * @generated from message dashboard.v1.ListCurrenciesRequest
+ */
+export type ListCurrenciesRequest = Message<"dashboard.v1.ListCurrenciesRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+};
+
+/**
+ * @generated from message dashboard.v1.ListCurrenciesRequest
+ */
+export type ListCurrenciesRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ListCurrenciesRequest.
+ * Use `create(ListCurrenciesRequestSchema)` to create a new message.
+ */
+export const ListCurrenciesRequestSchema: GenMessage<ListCurrenciesRequest, {jsonType: ListCurrenciesRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 10);
+
+/**
+ * @generated from message dashboard.v1.ListCurrenciesResponse
+ */
+export type ListCurrenciesResponse = Message<"dashboard.v1.ListCurrenciesResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.Currency currencies = 1;
+   */
+  currencies: Currency[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListCurrenciesResponse
+ */
+export type ListCurrenciesResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.Currency currencies = 1;
+   */
+  currencies?: CurrencyJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListCurrenciesResponse.
+ * Use `create(ListCurrenciesResponseSchema)` to create a new message.
+ */
+export const ListCurrenciesResponseSchema: GenMessage<ListCurrenciesResponse, {jsonType: ListCurrenciesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 11);
+
+/**
+ * @generated from message dashboard.v1.Currency
+ */
+export type Currency = Message<"dashboard.v1.Currency"> & {
+  /**
+   * ISO 4217, such as EUR.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * @generated from field: int32 exponent = 2;
+   */
+  exponent: number;
+};
+
+/**
+ * @generated from message dashboard.v1.Currency
+ */
+export type CurrencyJson = {
+  /**
+   * ISO 4217, such as EUR.
+   *
+   * @generated from field: string code = 1;
+   */
+  code?: string;
+
+  /**
+   * @generated from field: int32 exponent = 2;
+   */
+  exponent?: number;
+};
+
+/**
+ * Describes the message dashboard.v1.Currency.
+ * Use `create(CurrencySchema)` to create a new message.
+ */
+export const CurrencySchema: GenMessage<Currency, {jsonType: CurrencyJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 12);
+
+/**
  * @generated from message dashboard.v1.PaymentAmount
  */
 export type PaymentAmount = Message<"dashboard.v1.PaymentAmount"> & {
@@ -734,7 +839,7 @@ export type PaymentAmountJson = {
  * Use `create(PaymentAmountSchema)` to create a new message.
  */
 export const PaymentAmountSchema: GenMessage<PaymentAmount, {jsonType: PaymentAmountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 10);
+  messageDesc(file_dashboard_v1_payments, 13);
 
 /**
  * @generated from message dashboard.v1.PaymentSummary
@@ -885,7 +990,7 @@ export type PaymentSummaryJson = {
  * Use `create(PaymentSummarySchema)` to create a new message.
  */
 export const PaymentSummarySchema: GenMessage<PaymentSummary, {jsonType: PaymentSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 11);
+  messageDesc(file_dashboard_v1_payments, 14);
 
 /**
  * @generated from message dashboard.v1.Payment
@@ -1038,7 +1143,7 @@ export type PaymentJson = {
  * Use `create(PaymentSchema)` to create a new message.
  */
 export const PaymentSchema: GenMessage<Payment, {jsonType: PaymentJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 12);
+  messageDesc(file_dashboard_v1_payments, 15);
 
 /**
  * @generated from message dashboard.v1.PaymentAttempt
@@ -1207,7 +1312,7 @@ export type PaymentAttemptJson = {
  * Use `create(PaymentAttemptSchema)` to create a new message.
  */
 export const PaymentAttemptSchema: GenMessage<PaymentAttempt, {jsonType: PaymentAttemptJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 13);
+  messageDesc(file_dashboard_v1_payments, 16);
 
 /**
  * @generated from message dashboard.v1.PaymentEvent
@@ -1264,7 +1369,7 @@ export type PaymentEventJson = {
  * Use `create(PaymentEventSchema)` to create a new message.
  */
 export const PaymentEventSchema: GenMessage<PaymentEvent, {jsonType: PaymentEventJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 14);
+  messageDesc(file_dashboard_v1_payments, 17);
 
 /**
  * @generated from message dashboard.v1.PaymentDelivery
@@ -1301,7 +1406,7 @@ export type PaymentDeliveryJson = {
  * Use `create(PaymentDeliverySchema)` to create a new message.
  */
 export const PaymentDeliverySchema: GenMessage<PaymentDelivery, {jsonType: PaymentDeliveryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 15);
+  messageDesc(file_dashboard_v1_payments, 18);
 
 /**
  * One thing that happened: when, who did it, what it was, and why.
@@ -1416,7 +1521,7 @@ export type TimelineStepJson = {
  * Use `create(TimelineStepSchema)` to create a new message.
  */
 export const TimelineStepSchema: GenMessage<TimelineStep, {jsonType: TimelineStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 16);
+  messageDesc(file_dashboard_v1_payments, 19);
 
 /**
  * @generated from enum dashboard.v1.TimelineStep.Tone
@@ -1457,7 +1562,7 @@ export type TimelineStep_ToneJson = "TONE_UNSPECIFIED" | "GOOD" | "WARN" | "BAD"
  * Describes the enum dashboard.v1.TimelineStep.Tone.
  */
 export const TimelineStep_ToneSchema: GenEnum<TimelineStep_Tone, TimelineStep_ToneJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 16, 0);
+  enumDesc(file_dashboard_v1_payments, 19, 0);
 
 /**
  * A merchant's payments, for the people who answer questions about them.
@@ -1507,6 +1612,16 @@ export const PaymentService: GenService<{
     methodKind: "unary";
     input: typeof ExportPaymentsRequestSchema;
     output: typeof ExportPaymentsResponseSchema;
+  },
+  /**
+   * Every currency that can be paid in, with its decimals: what somebody types as 49.00 is filtered by as minor units.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.ListCurrencies
+   */
+  listCurrencies: {
+    methodKind: "unary";
+    input: typeof ListCurrenciesRequestSchema;
+    output: typeof ListCurrenciesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_payments, 0);

@@ -135,6 +135,7 @@ async function paymentRequests({ dashboard, scope }: RequestParts): Promise<Answ
     SearchPayments: () => ({ ...scope, text: sessionId }),
     GetPayment: () => ({ ...scope, sessionId }),
     ExportPayments: () => scope,
+    ListCurrencies: () => scope,
     GetHome: () => scope,
   };
 }
