@@ -1,0 +1,82 @@
+/** Many payments at PayPal's stand-in while requests and answers get lost, late or doubled: what is asked for often enough comes out right. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Secret } from "../../platform/secrets.ts";
+import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
+import type { AttemptAtGateway, GatewayOutcome } from "../connector.ts";
+import type { PayPalParts } from "./api.ts";
+import { PayPalConnector } from "./connector.ts";
+
+let bench: GatewayBench;
+beforeAll(async () => {
+  bench = await startGatewayBench({
+    connect: (parts: PayPalParts) => new PayPalConnector(parts),
+    credentials: {
+      clientId: new Secret("ClientUnderFaults_test_underfaults"),
+      clientSecret: new Secret("SecretUnderFaults000"),
+    },
+  });
+});
+afterAll(() => bench.close());
+
+// Late is later than a call waits, so that what is late arrives when nobody listens any more.
+const callMs = 500;
+const lateMsMax = 1_000;
+const triesMax = 60;
+
+async function until<Answer extends { type: string }>(types: readonly string[], ask: (nth: number) => Promise<Answer>) {
+  for (let nth = 1; nth <= triesMax; nth++) {
+    const answer = await ask(nth);
+    if (types.includes(answer.type)) return answer;
+  }
+  throw new Error(`no answer among ${types.join(", ")} after ${triesMax} tries`);
+}
+
+type Asked = { readonly attempt: AttemptAtGateway; readonly outcome: GatewayOutcome };
+
+async function authorize(): Promise<Asked> {
+  const payment = bench.newPayment();
+  const { attemptReference, amountMinor, currency, orderRef } = payment;
+  const { outcome } = await bench.connector.authorize(bench.call(attemptReference, callMs), payment);
+  return { attempt: { attemptReference, amountMinor, currency, orderRef }, outcome };
+}
+
+/** Ends a payment as the flow would: captured where it was held, given back where nobody can tell. */
+async function end({ attempt, outcome }: Asked, knowsName: boolean): Promise<void> {
+  const { attemptReference } = attempt;
+  if (outcome.type === "held") {
+    const hold = { ...attempt, gatewayReference: outcome.gatewayReference };
+    await until(["done"], () => bench.connector.capture(bench.call(`${attemptReference}_cap`, callMs), hold));
+  } else if (outcome.type === "unknown") {
+    const gatewayReference = knowsName ? outcome.gatewayReference : undefined;
+    const named = { ...attempt, gatewayReference };
+    await until(["done", "absent"], (nth) =>
+      bench.connector.void(bench.call(`${attemptReference}_void${nth}`, callMs), named),
+    );
+  }
+}
+
+describe("PayPalConnector under faults", () => {
+  it.each([
+    [
+      "that are lost, doubled or late",
+      { request_lost: 0.1, answer_lost: 0.1, executed_twice: 0.1, executed_late: 0.1, answered_late: 0.1 },
+    ],
+    ["that end in errors", { error_after: 0.3, executed_twice: 0.2 }],
+  ])("captures once or leaves nothing held, with requests %s", async (title, rates) => {
+    await bench.sandbox.setFaults({ seed: `paypal ${title}`, rates, lateMsMax });
+    const asked = await Promise.all(Array.from({ length: 24 }, authorize));
+    // An order refuses nothing that is late: the flow calls a void final only when nothing can be late any more.
+    await bench.sandbox.setFaults();
+    await bench.sandbox.setFaults({ seed: `paypal ends ${title}`, rates, lateMsMax });
+    await Promise.all(asked.map((one, nth) => end(one, nth % 2 === 0)));
+    const faults = await bench.sandbox.faults();
+    await bench.sandbox.setFaults();
+    for (const kind of Object.keys(rates)) expect(faults).toHaveProperty(kind);
+    for (const { attempt, outcome } of asked) {
+      const states = (await bench.sandbox.authorizations(attempt.attemptReference)).map(({ status }) => status);
+      if (outcome.type === "held") expect(states).toEqual(["captured"]);
+      else expect(states.filter((state) => state === "held" || state === "captured")).toEqual([]);
+    }
+    expect(asked.map(({ outcome }) => outcome.type)).toContain("unknown");
+  });
+});
