@@ -2,6 +2,7 @@
 import { openInstallation, type Running, startEdge, startWorker } from "./app.ts";
 import { type Config, type Role, readConfig, type VaultRoleConfig } from "./config.ts";
 import { openDatabase } from "./environment.ts";
+import { adyenTestNumbers } from "./gateways/adyen/stand-in-cards.ts";
 import { paypalTestNumbers } from "./gateways/paypal/stand-in-cards.ts";
 import { startSandbox } from "./gateways/sandbox/main.ts";
 import { testCards } from "./gateways/sandbox/test-cards.ts";
@@ -38,6 +39,7 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
 const testNumbers: ReadonlySet<string> = new Set([
   ...testCards.map((card) => card.number),
   ...stripeTestNumbers,
+  ...adyenTestNumbers,
   ...paypalTestNumbers,
 ]);
 

@@ -8,6 +8,9 @@ const ownNumbers: Readonly<Record<string, CardBehaviour>> = {
   "4212345678901237": { act: "decline", code: "38" },
 };
 
+/** Adyen's own test numbers. */
+export const adyenTestNumbers: readonly string[] = Object.keys(ownNumbers);
+
 /** What one of Adyen's own numbers does; undefined for any other. */
 export function adyenCardBehaviour(number: string): CardBehaviour | undefined {
   return Object.hasOwn(ownNumbers, number) ? ownNumbers[number] : undefined;
