@@ -44,7 +44,8 @@ async function authorize(): Promise<Asked> {
 async function end({ attempt, outcome }: Asked, knowsName: boolean): Promise<void> {
   const { attemptReference } = attempt;
   if (outcome.type === "held") {
-    const hold = { ...attempt, gatewayReference: outcome.gatewayReference };
+    const { amountMinor, currency } = attempt;
+    const hold = { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
     await until(["done"], () => bench.connector.capture(bench.call(`${attemptReference}_cap`, callMs), hold));
   } else if (outcome.type === "unknown") {
     const gatewayReference = knowsName ? outcome.gatewayReference : undefined;
