@@ -201,6 +201,22 @@ describe("a frame policy", () => {
   });
 });
 
+describe("a grant", () => {
+  it("of another page's session gets no card, though a policy lets this page embed the form", async () => {
+    await page.goto(shop.origin);
+    await openShop(fixture.policy([shop.origin]));
+    await ready();
+    await cardFrame().locator("#number").fill(testCard.number);
+    await cardFrame().locator("#expiry").fill("04/31");
+    await cardFrame().locator("#cvc").fill("123");
+    const tokenize = (grant: string) =>
+      page.evaluate(`frame.tokenize(${JSON.stringify(grant)}).then(() => "token", ({ code }) => code)`);
+    const [stolen, own] = [[attacker.origin], [attacker.origin, shop.origin]];
+    expect(await tokenize(fixture.grant("ps_1", { origins: stolen }))).toBe("origin_not_allowed");
+    expect(await tokenize(fixture.grant("ps_1", { origins: own }))).toBe("token");
+  });
+});
+
 describe("the vault's script", () => {
   it("greets nobody but the vault: a frame that came to be another origin's hears nothing", async () => {
     const elsewhere: Server = createServer((_, response) => {

@@ -22,8 +22,11 @@ export type EdgeParts = {
     readonly services: readonly DescService[];
     readonly route: (router: ConnectRouter) => void;
   };
-  /** The widget's files by path. */
-  readonly widgetFiles: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
+  /** The widget's files by path. Without `keep` the path says how long a browser may have one. */
+  readonly widgetFiles: ReadonlyMap<
+    string,
+    { readonly contentType: string; readonly bytes: Uint8Array; readonly keep?: "forever" | "never" }
+  >;
   /** Whether this process wants traffic; for /readyz and grpc.health.v1. */
   readonly isReady: () => Promise<boolean>;
   /** Aborts when balancers are to look elsewhere; calls are still served. */

@@ -8,10 +8,11 @@ import { serveWidget } from "./widget-files.ts";
 const script = Buffer.from("export const answer = 42;\n".repeat(100));
 const file = { contentType: "text/javascript; charset=utf-8", bytes: script };
 const serve = serveWidget(
-  new Map([
+  new Map<string, typeof file & { keep?: "forever" | "never" }>([
     ["/widget/v1/widget.js", file],
     ["/widget/v1/api-ABCD1234.mjs", file],
-    ["/widget/v1.2.3/widget.js", file],
+    ["/widget/v1.2.3/widget.js", { ...file, keep: "forever" }],
+    ["/widget/v1.2.4/api-ABCD1234.mjs", { ...file, keep: "never" }],
   ]),
 );
 
@@ -42,7 +43,8 @@ describe("serveWidget()", () => {
     }
   });
 
-  it("lets a browser keep hashed names and whole versions for a year, and the moving path for minutes", async () => {
+  it("lets a browser keep hashed names and released versions for a year, the moving path for minutes, and what is not released not at all", async () => {
+    expect((await get("/widget/v1.2.4/api-ABCD1234.mjs")).headers["cache-control"]).toBe("no-store");
     expect((await get("/widget/v1.2.3/widget.js")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/api-ABCD1234.mjs")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/widget.js")).headers["cache-control"]).toBe("public, max-age=300");

@@ -5,21 +5,29 @@ import type { EdgeParts } from "./edge-parts.ts";
 
 // The moving path may change at any release; five minutes keep a busy shop off our port and a fix near.
 const movingSeconds = 300;
-// A chunk's name holds a hash of its content, and a whole version stays as it was published: neither ever changes.
-const unchanging = /-[0-9A-Z]{8}\.mjs$|^\/widget\/v\d+\.\d+\.\d+\//;
+// A chunk's name holds a hash of its content.
+const namedByContent = /-[0-9A-Z]{8}\.mjs$/;
+const lifetimes = {
+  forever: "public, max-age=31536000, immutable",
+  moving: `public, max-age=${movingSeconds}`,
+  // The files of a version that is not released: its address must not hold on to them.
+  never: "no-store",
+} as const;
 
 /** Answers GET and HEAD for the files of the map; any page may load them. */
 export function serveWidget(files: EdgeParts["widgetFiles"]) {
   return serveFiles(new Map([...files].map(([path, file]) => [path, describe(path, file)])));
 }
 
-function describe(path: string, { contentType, bytes }: { contentType: string; bytes: Uint8Array }): StaticFile {
-  const lifetime = unchanging.test(path) ? "max-age=31536000, immutable" : `max-age=${movingSeconds}`;
+type WidgetFile = EdgeParts["widgetFiles"] extends ReadonlyMap<string, infer File> ? File : never;
+
+function describe(path: string, { contentType, bytes, keep }: WidgetFile): StaticFile {
+  const lifetime = keep ?? (namedByContent.test(path) ? "forever" : "moving");
   return {
     bytes,
     headers: {
       "content-type": contentType,
-      "cache-control": `public, ${lifetime}`,
+      "cache-control": lifetimes[lifetime],
       "access-control-allow-origin": "*",
       "cross-origin-resource-policy": "cross-origin",
     },

@@ -2,7 +2,7 @@
 
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
-import { page, priceText } from "./page.ts";
+import { page } from "./page.ts";
 import { product } from "./product-page.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
@@ -21,7 +21,7 @@ export function checkoutPage(
 <div class="columns">
 <section class="panel" aria-labelledby="pay">
 <h2 id="pay">Pay by card</h2>
-<p class="summary"><span>${product.name}</span><strong>${priceText(order)}</strong></p>
+<p class="summary">${product.name}</p>
 <div id="card"></div>
 <div id="declined" hidden>
 <button type="button" id="again" class="button quiet">Try another card</button>

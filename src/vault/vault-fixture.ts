@@ -24,7 +24,10 @@ export type VaultFixture = {
   readonly config: VaultConfig;
   readonly database: Database;
   readonly signing: Readonly<Record<EnvironmentName, SigningKey>>;
-  grant(session: string, change?: { environment?: EnvironmentName; profile?: string; expiresAt?: Date }): string;
+  grant(
+    session: string,
+    change?: { environment?: EnvironmentName; profile?: string; origins?: readonly string[]; expiresAt?: Date },
+  ): string;
   policy(origins: readonly string[], change?: { environment?: EnvironmentName; expiresAt?: Date }): string;
   serviceToken(environment?: EnvironmentName): string;
   /** POST /tokens with the session's grant. */
@@ -57,8 +60,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
   const soon = () => new Date(Date.now() + 60_000);
   const grant: VaultFixture["grant"] = (
     session,
-    { environment = "test", profile = "mer_1", expiresAt = soon() } = {},
-  ) => signSessionGrant(signing[environment], { session, profile, origins: [], expiresAt });
+    { environment = "test", profile = "mer_1", origins = [], expiresAt = soon() } = {},
+  ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt });
   return {
     vault,
     config,

@@ -27,7 +27,7 @@ function listenForPage(): void {
     const port = event.ports[0];
     if (event.source !== window.parent || !isEmbedder(event.origin) || init === undefined || port === undefined) return;
     window.removeEventListener("message", accept);
-    serve(port, init);
+    serve(port, init, event.origin);
   };
   window.addEventListener("message", accept);
 }
@@ -38,7 +38,7 @@ function isEmbedder(origin: string): boolean {
   return embedders === "*" || embedders.split(" ").includes(origin);
 }
 
-function serve(port: MessagePort, init: InitMessage): void {
+function serve(port: MessagePort, init: InitMessage, page: string): void {
   const say: Say = (message) => port.postMessage(message);
   const form = new CardForm({
     onChange: (state) => say({ type: "change", ...state }),
@@ -49,7 +49,8 @@ function serve(port: MessagePort, init: InitMessage): void {
     const message = parseToFrame(data);
     switch (message?.type) {
       case "tokenize":
-        return void tokenize(form, message, say);
+        if (isGrantedTo(page, message.sdkAuthorization)) return void tokenize(form, message, say);
+        return say({ ...notGranted, request: message.request });
       case "focus":
         return form.focus();
       case "setDisabled":
@@ -60,6 +61,26 @@ function serve(port: MessagePort, init: InitMessage): void {
   };
   new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
   say({ type: "ready", title: document.title });
+}
+
+const notGranted = {
+  type: "failed",
+  code: "origin_not_allowed",
+  detail: "This session is not for a page of this origin.",
+} as const;
+
+/**
+ * The frame policy says who may embed the frame, the grant whose session it is: a page that a policy of its own lets in
+ * gets no card into another merchant's session. What is no grant is left to the vault, which checks every signature.
+ */
+function isGrantedTo(page: string, sdkAuthorization: string): boolean {
+  try {
+    const claims = sdkAuthorization.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");
+    const { origins }: { origins: readonly string[] } = JSON.parse(atob(claims));
+    return origins.length === 0 || origins.includes(page);
+  } catch {
+    return true;
+  }
 }
 
 async function tokenize(form: CardForm, { request, sdkAuthorization }: ToFrame & { type: "tokenize" }, say: Say) {
