@@ -1,7 +1,7 @@
 /** Builds the dashboard's page from this folder. Runs in Node and is no part of what it builds. */
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 /** A file of the page, with what its answer says of it. */
 export type PageFile = {
@@ -34,6 +34,7 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     define: { "process.env.NODE_ENV": '"production"' },
     tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true, jsx: "react-jsx" } },
     write: false,
+    plugins: [englishOnly],
   });
   const assets = outputFiles.map(({ path, contents }): [string, PageFile] => [
     `/assets/${basename(path)}`,
@@ -49,6 +50,16 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
   const page = html(named(/\/main-\w+\.js$/), named(/\/style-\w+\.css$/));
   return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
 }
+
+// The page is in English, and so is what React Aria says in it: its 33 other languages would be a sixth of all that is sent.
+const englishOnly: Plugin = {
+  name: "english-only",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]react-aria.*[\\/]intl[\\/]\w+[\\/][a-z]{2}-[A-Z]{2}\.m?js$/ }, ({ path }) =>
+      path.includes("en-US") ? undefined : { contents: "export default undefined;" },
+    );
+  },
+};
 
 const pageHeaders = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" };
 

@@ -6,6 +6,8 @@ import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
 const pages = [
+  ["/$environment/$merchantId/routing", "Routing"],
+  ["/$environment/$merchantId/gateways", "Gateways"],
   ["/$environment/$merchantId/keys", "API keys"],
   ["/$environment/$merchantId/team", "Team"],
   ["/$environment/$merchantId/audit", "Audit trail"],

@@ -1,0 +1,140 @@
+/** One account at a gateway: its state, its last hour, and what can be done with it. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  type GatewayConnection,
+  GatewayConnectionService,
+} from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import type { GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { CopyLine } from "../parts/copy-line.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useScope } from "../scope.ts";
+import { ConnectionHealth } from "./connection-health.tsx";
+import { RotateCredentials } from "./rotate-credentials.tsx";
+import { VerificationRows } from "./verification-rows.tsx";
+
+type CardProps = {
+  connection: GatewayConnection;
+  offered: ListGatewaysResponse;
+  health: GatewayHealth | undefined;
+  isHealthKnown: boolean;
+  onChange: () => unknown;
+};
+
+/** A card. */
+export function ConnectionCard({ connection, offered, health, isHealthKnown, onChange }: CardProps) {
+  const { merchantId, environment, role } = useScope();
+  const { connectionId, gateway: name, account, verified, paused } = connection;
+  const gateway = offered.gateways.find((each) => each.gateway === name);
+  const client = createClient(GatewayConnectionService, useTransport());
+  const { run, dialog } = useProof();
+  const [isRotating, setRotating] = useState(false);
+  const of = { merchantId, environment, connectionId };
+  const verify = useMutation({
+    mutationFn: () => run(() => client.verifyGatewayConnection(of)),
+    onSuccess: onChange,
+  });
+  const pause = useMutation({
+    mutationFn: () =>
+      run(async () => {
+        await (paused ? client.resumeGatewayConnection(of) : client.pauseGatewayConnection(of));
+      }),
+    onSuccess: onChange,
+  });
+  return (
+    <section className="card" aria-labelledby={connectionId}>
+      <div className="page-head">
+        <div>
+          <h2 id={connectionId}>
+            {nameOfGateway(name)} <bdi className="soft">{account}</bdi>
+          </h2>
+          <div className="row">
+            <State connection={connection} />
+            <code className="soft small">{connectionId}</code>
+          </div>
+        </div>
+        <div className="row">
+          {role >= Role.DEVELOPER && verified && <PauseButton connection={connection} pause={pause} />}
+          {role >= Role.OWNER && (
+            <>
+              {!verified && (
+                <Button kind="main" isPending={verify.isPending} onPress={() => verify.mutate()}>
+                  Verify
+                </Button>
+              )}
+              {verified && !isRotating && (
+                <Button onPress={() => setRotating(true)} isDisabled={gateway === undefined}>
+                  Change credentials
+                </Button>
+              )}
+            </>
+          )}
+        </div>
+      </div>
+      <Refusal error={verify.error ?? pause.error} />
+      {gateway?.becauseUnusable !== undefined && <p className="banner">{gateway.becauseUnusable}</p>}
+      {verify.data && <VerificationRows answer={verify.data} />}
+      {isRotating && gateway && (
+        <RotateCredentials
+          connection={connection}
+          gateway={gateway}
+          onChange={onChange}
+          onEnd={() => setRotating(false)}
+        />
+      )}
+      {isHealthKnown && <ConnectionHealth health={health} />}
+      {gateway?.sendsNotices && (
+        <CopyLine
+          label="Notification address"
+          text={offered.notificationUrlPrefix + connectionId}
+          hint={`Where ${nameOfGateway(name)} sends its notices; it is entered in the gateway's own settings.`}
+        />
+      )}
+      {dialog}
+    </section>
+  );
+}
+
+function State({ connection: { verified, paused } }: { connection: GatewayConnection }) {
+  if (!verified) {
+    return (
+      <span className="badge" data-tone="bad">
+        Not verified
+      </span>
+    );
+  }
+  return (
+    <span className="badge" data-tone={paused ? "warn" : "good"}>
+      {paused ? "Paused" : "Ready"}
+    </span>
+  );
+}
+
+type PauseProps = { connection: GatewayConnection; pause: { mutate: () => void; isPending: boolean } };
+
+function PauseButton({ connection: { gateway, paused }, pause }: PauseProps) {
+  if (paused) {
+    return (
+      <Button isPending={pause.isPending} onPress={() => pause.mutate()}>
+        Resume
+      </Button>
+    );
+  }
+  return (
+    <Confirm
+      action="Pause"
+      title={`Pause ${nameOfGateway(gateway)}?`}
+      onConfirm={() => pause.mutate()}
+      isPending={pause.isPending}
+    >
+      Plans made from now on leave it out. What it holds is still captured or given back, and it stays verified.
+    </Confirm>
+  );
+}

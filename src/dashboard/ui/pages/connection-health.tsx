@@ -1,0 +1,53 @@
+/** How an account answered within the last hour. */
+import type { GatewayHealth } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { Moment } from "../parts/time.tsx";
+
+const seconds = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+
+function inWords(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${seconds.format(ms / 1_000)} s`;
+}
+
+/** Figures, or that there are none. */
+export function ConnectionHealth({ health }: { health: GatewayHealth | undefined }) {
+  if (health === undefined) return <p className="small">It was asked for no payment of the last hour.</p>;
+  const { attempts, approved, declined, timeouts, errors, latencyP50Ms, latencyP95Ms, lastAskedAt } = health;
+  const failed = timeouts + errors;
+  return (
+    <div className="form">
+      <dl className="figures">
+        <div>
+          <dt>Asked in the last hour</dt>
+          <dd>{attempts}</dd>
+          <dd className="soft small">
+            last <Moment at={lastAskedAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>Approved</dt>
+          <dd>{((100 * approved) / attempts).toFixed(1)} %</dd>
+          <dd className="soft small">
+            {approved} approved, {declined} declined
+          </dd>
+        </div>
+        <div>
+          <dt>Technical failures</dt>
+          <dd>
+            {failed}{" "}
+            <span className="badge" data-tone={failed === 0 ? "good" : "bad"}>
+              {failed === 0 ? "None" : `${((100 * failed) / attempts).toFixed(1)} %`}
+            </span>
+          </dd>
+          <dd className="soft small">
+            {timeouts} timeouts, {errors} errors
+          </dd>
+        </div>
+        <div>
+          <dt>Answers within</dt>
+          <dd>{inWords(latencyP50Ms)}</dd>
+          <dd className="soft small">half of them; 95 in 100 within {inWords(latencyP95Ms)}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}

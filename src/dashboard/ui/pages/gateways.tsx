@@ -1,0 +1,78 @@
+/** A merchant's accounts at gateways: how they are doing, and what is done with them. */
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { GatewayService } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { useScope } from "../scope.ts";
+import { ConnectGateway } from "./connect-gateway.tsx";
+import { ConnectionCard } from "./connection-card.tsx";
+import { UnclassifiedCodes } from "./unclassified-codes.tsx";
+
+// A look at the page now and then shows figures that are not old.
+const healthEveryMs = 30_000;
+
+/** The page. */
+export function GatewaysPage() {
+  const { merchantId, environment, environmentName, role } = useScope();
+  const scope = { merchantId, environment };
+  const connections = useQuery(GatewayConnectionService.method.listGatewayConnections, scope);
+  const gateways = useQuery(GatewayService.method.listGateways, scope);
+  const health = useQuery(GatewayService.method.listGatewayHealth, scope, { refetchInterval: healthEveryMs });
+  const [isConnecting, setConnecting] = useState(false);
+  const error = connections.error ?? gateways.error;
+  const retry = () => Promise.all([connections.refetch(), gateways.refetch()]);
+  const { data: offered } = gateways;
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Gateways</h1>
+          <p>
+            Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and shown
+            to nobody again.
+          </p>
+        </div>
+        {role >= Role.OWNER && offered && !isConnecting && (
+          <Button kind="main" onPress={() => setConnecting(true)}>
+            Connect a gateway
+          </Button>
+        )}
+      </header>
+      {error && <Failure error={error} onRetry={retry} />}
+      {!error && !(connections.data && offered) && <Loading what="The list of gateways" />}
+      {!error && offered && isConnecting && (
+        <ConnectGateway
+          key={environmentName}
+          offered={offered}
+          onChange={() => connections.refetch()}
+          onEnd={() => setConnecting(false)}
+        />
+      )}
+      {!error && connections.data?.connections.length === 0 && !isConnecting && (
+        <Empty title="No gateway is connected yet">
+          <p>
+            {role >= Role.OWNER
+              ? "Connect an account that you have at a gateway, verify it by a live test call, then route payments to it."
+              : "An owner connects the accounts that payments are routed to."}
+          </p>
+        </Empty>
+      )}
+      {!error &&
+        offered &&
+        connections.data?.connections.map((connection) => (
+          <ConnectionCard
+            key={connection.connectionId}
+            connection={connection}
+            offered={offered}
+            health={health.data?.connections.find((each) => each.connectionId === connection.connectionId)}
+            isHealthKnown={health.data !== undefined}
+            onChange={() => Promise.all([connections.refetch(), health.refetch()])}
+          />
+        ))}
+      <UnclassifiedCodes />
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+/** The versions of the rule: who set each, when, what it changed; and the way back to one. */
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { keepPreviousData, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  type RoutingRule,
+  RoutingRuleService,
+  type RoutingRuleVersion,
+} from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { useRouteTest } from "./routing-draft.ts";
+
+// A page's first look, and as many as one call gives.
+const [firstCount, mostCount] = [5, 100];
+
+/** Nothing before there is a rule. */
+export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | undefined; mayChange: boolean }) {
+  const { merchantId, environment } = useScope();
+  const [pageSize, setPageSize] = useState(firstCount);
+  const { data, error, refetch } = useQuery(
+    RoutingRuleService.method.listRoutingRuleVersions,
+    { merchantId, environment, pageSize },
+    { placeholderData: keepPreviousData },
+  );
+  if (inUse === undefined) return null;
+  return (
+    <section className="card" aria-labelledby="history">
+      <h2 id="history">History</h2>
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="The history" />}
+      <ol className="history">
+        {data?.versions.map((version) => (
+          <Version key={version.routingRule?.version} version={version} inUse={inUse} mayChange={mayChange} />
+        ))}
+      </ol>
+      {data && data.nextPageToken !== "" && pageSize < mostCount && (
+        <div>
+          <Button onPress={() => setPageSize(mostCount)}>Show more</Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+type VersionProps = { version: RoutingRuleVersion; inUse: RoutingRule; mayChange: boolean };
+
+function Version({ version: { routingRule, changes }, inUse, mayChange }: VersionProps) {
+  if (routingRule === undefined) return null;
+  const { version, setBy, createdAt, restoredFrom } = routingRule;
+  const isInUse = version === inUse.version;
+  return (
+    <li>
+      <div className="page-head">
+        <div>
+          <strong>Version {version}</strong>{" "}
+          {isInUse && (
+            <span className="badge" data-tone="good">
+              In use
+            </span>
+          )}
+          <div className="soft small">
+            <Moment at={createdAt} /> · <bdi>{setBy ?? "set-up of the installation"}</bdi>
+            {restoredFrom !== undefined && ` · says again what version ${restoredFrom} said`}
+          </div>
+        </div>
+        {mayChange && !isInUse && <Restore rule={routingRule} inUse={inUse} />}
+      </div>
+      <ul className="small changes">
+        {changes.map((change) => (
+          <li key={change}>{change}</li>
+        ))}
+        {changes.length === 0 && <li>Nothing is different from the version before.</li>}
+      </ul>
+    </li>
+  );
+}
+
+function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(RoutingRuleService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const { version } = rule;
+  const restore = useMutation({
+    mutationFn: () =>
+      run(() => client.restoreRoutingRule({ merchantId, environment, version, expectedVersion: inUse.version })),
+    onSuccess: () => queries.invalidateQueries(),
+  });
+  return (
+    <div>
+      <Confirm
+        action={`Restore version ${version}`}
+        title={`Restore version ${version}?`}
+        onConfirm={() => restore.mutate()}
+        isPending={restore.isPending}
+      >
+        <RestoredChanges rule={rule} /> It becomes version {inUse.version + 1}, which payments submitted from then on
+        follow.
+      </Confirm>
+      <Refusal error={restore.error} />
+      {dialog}
+    </div>
+  );
+}
+
+/** What is different in it from the version in use. */
+function RestoredChanges({ rule }: { rule: RoutingRule }) {
+  // Any payment will do: what a version changes does not depend on it.
+  const { data, error } = useRouteTest(rule, { amountMinor: 100n, currency: "EUR" });
+  if (error) return null;
+  if (!data) return <>What it changes is being looked up.</>;
+  return <>{data.changes.length === 0 ? "It says the same as the version in use." : data.changes.join(" ")}</>;
+}

@@ -1,0 +1,159 @@
+/** The order in which gateways are asked: by drag, by keyboard, and by buttons that say what they do. */
+import {
+  Button as AriaButton,
+  type DroppableCollectionReorderEvent,
+  GridList,
+  GridListItem,
+  useDragAndDrop,
+} from "react-aria-components";
+import type { GatewayConnection } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { reordered } from "../parts/reorder.ts";
+import type { RuleDraft } from "./routing-draft.ts";
+
+/** A merchant's accounts. */
+export type Connections = readonly GatewayConnection[];
+
+type OrderProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
+
+/** Gateways by priority, and those that are left out. */
+export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
+  const { connectionIds, change } = draft;
+  const asked = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
+  const others = connections.filter(({ connectionId }) => !connectionIds.includes(connectionId));
+  const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
+    const place = target.dropPosition === "before" ? "before" : "after";
+    const moved = new Set([...keys].map(String));
+    change({ connectionIds: reordered(connectionIds, moved, { target: String(target.key), place }) });
+  };
+  const { dragAndDropHooks } = useDragAndDrop({
+    getItems: (keys) => [...keys].map((key) => ({ "text/plain": String(key) })),
+    onReorder,
+    isDisabled: !mayChange,
+  });
+  return (
+    <section className="card" aria-labelledby="order">
+      <h2 id="order">Order</h2>
+      <p>
+        The first gateway gets every payment it can take; each next one is asked where the one before failed and the
+        rule says so. At most five are asked.
+      </p>
+      <GridList
+        className="order"
+        aria-labelledby="order"
+        items={asked.map((connection) => ({ id: connection.connectionId, connection }))}
+        dragAndDropHooks={dragAndDropHooks}
+        keyboardNavigationBehavior="tab"
+        renderEmptyState={() => "No gateway is asked. Add one below."}
+        dependencies={[connectionIds, mayChange]}
+      >
+        {({ id, connection }) => (
+          <GridListItem
+            id={id}
+            className="order-row"
+            textValue={`${nameOfGateway(connection.gateway)}, ${connection.account}`}
+          >
+            <OrderRow connection={connection} draft={draft} mayChange={mayChange} />
+          </GridListItem>
+        )}
+      </GridList>
+      {others.length > 0 && <LeftOut others={others} draft={draft} mayChange={mayChange} />}
+    </section>
+  );
+}
+
+function OrderRow({
+  connection,
+  draft,
+  mayChange,
+}: {
+  connection: GatewayConnection;
+  draft: RuleDraft;
+  mayChange: boolean;
+}) {
+  const { connectionIds, change } = draft;
+  const { connectionId } = connection;
+  const index = connectionIds.indexOf(connectionId);
+  const name = `${nameOfGateway(connection.gateway)} (${connection.account})`;
+  const neighbour = (step: -1 | 1) => connectionIds[index + step];
+  const move = (step: -1 | 1) => {
+    const target = neighbour(step);
+    const place = step === -1 ? "before" : "after";
+    if (target) change({ connectionIds: reordered(connectionIds, new Set([connectionId]), { target, place }) });
+  };
+  return (
+    <>
+      {mayChange && (
+        <AriaButton slot="drag" className="order-handle" aria-label={`Drag ${name}`}>
+          <span aria-hidden="true">⠿</span>
+        </AriaButton>
+      )}
+      <span className="order-number">
+        <span className="visually-hidden">Priority </span>
+        {index + 1}
+      </span>
+      <AccountName connection={connection} />
+      {mayChange && (
+        <span className="order-actions">
+          <Button kind="plain" isDisabled={!neighbour(-1)} aria-label={`Move ${name} up`} onPress={() => move(-1)}>
+            ↑
+          </Button>
+          <Button kind="plain" isDisabled={!neighbour(1)} aria-label={`Move ${name} down`} onPress={() => move(1)}>
+            ↓
+          </Button>
+          <Button
+            kind="plain"
+            aria-label={`Leave ${name} out`}
+            onPress={() => change({ connectionIds: connectionIds.filter((id) => id !== connectionId) })}
+          >
+            Leave out
+          </Button>
+        </span>
+      )}
+    </>
+  );
+}
+
+function AccountName({ connection: { gateway, account, paused, verified } }: { connection: GatewayConnection }) {
+  return (
+    <span className="order-name">
+      <strong>{nameOfGateway(gateway)}</strong> <bdi className="soft small">{account}</bdi>{" "}
+      {paused && (
+        <span className="badge" data-tone="warn">
+          Paused
+        </span>
+      )}
+      {!verified && (
+        <span className="badge" data-tone="bad">
+          Not verified
+        </span>
+      )}
+    </span>
+  );
+}
+
+function LeftOut({ others, draft, mayChange }: { others: Connections; draft: RuleDraft; mayChange: boolean }) {
+  return (
+    <div className="form">
+      <h3>Not asked</h3>
+      <ul className="order">
+        {others.map((connection) => (
+          <li className="order-row" key={connection.connectionId}>
+            <AccountName connection={connection} />
+            {mayChange && connection.verified && (
+              <span className="order-actions">
+                <Button
+                  aria-label={`Add ${nameOfGateway(connection.gateway)} (${connection.account})`}
+                  onPress={() => draft.change({ connectionIds: [...draft.connectionIds, connection.connectionId] })}
+                >
+                  Add
+                </Button>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+/** What is changed and not saved: said at the foot of the page, saved from there, and asked about before one leaves. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useBlocker } from "@tanstack/react-router";
+import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { codeOf, messageOf } from "../rpc.ts";
+import { useScope } from "../scope.ts";
+import { type RuleDraft, type Trial, useRouteTest } from "./routing-draft.ts";
+
+/** Nothing while nothing is changed. */
+export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(RoutingRuleService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const { data } = useRouteTest(draft, trial);
+  const save = useMutation({
+    mutationFn: () => {
+      const { connectionIds, failoverOn, base: expectedVersion } = draft;
+      const content = { connectionIds: [...connectionIds], failoverOn: [...failoverOn], expectedVersion };
+      return run(() => client.setRoutingRule({ merchantId, environment, ...content }));
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries();
+      draft.discard();
+    },
+  });
+  const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
+  return (
+    <>
+      <LeaveQuestion isChanged={draft.isChanged} />
+      {dialog}
+      {draft.isChanged && (
+        <section className="unsaved" aria-label="Unsaved changes">
+          <div role="status">
+            <strong>Not saved yet</strong>
+            <ul className="small">
+              {draft.connectionIds.length === 0 && <li>At least one gateway has to be asked.</li>}
+              {draft.connectionIds.length > 0 && data?.changes.map((change) => <li key={change}>{change}</li>)}
+            </ul>
+          </div>
+          {!isConflict && <Refusal error={save.error} />}
+          <div className="row">
+            <Button
+              kind="main"
+              isPending={save.isPending}
+              isDisabled={draft.connectionIds.length === 0}
+              onPress={() => save.mutate()}
+            >
+              Save as version {draft.base + 1}
+            </Button>
+            <Button
+              onPress={() => {
+                save.reset();
+                draft.discard();
+              }}
+            >
+              Discard
+            </Button>
+          </div>
+        </section>
+      )}
+      {isConflict && <Conflict error={save.error} draft={draft} onEnd={save.reset} />}
+    </>
+  );
+}
+
+/** Somebody else was first: who and when, and the two ways on. */
+function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; onEnd: () => void }) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(RoutingRuleService, useTransport());
+  const queries = useQueryClient();
+  const takeTheirs = useMutation({
+    mutationFn: () => queries.invalidateQueries(),
+    onSuccess: () => {
+      draft.discard();
+      onEnd();
+    },
+  });
+  const keepMine = useMutation({
+    mutationFn: async () => {
+      const { routingRule } = await client.getRoutingRule({ merchantId, environment });
+      await queries.invalidateQueries();
+      draft.rebase(routingRule?.version ?? 0);
+    },
+    onSuccess: onEnd,
+  });
+  return (
+    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onEnd()} isDismissable>
+      <Modal className="dialog">
+        <Dialog role="alertdialog">
+          <Heading slot="title">Somebody else changed the rule</Heading>
+          <p className="soft">{messageOf(error)}</p>
+          <p className="soft">
+            Nothing of yours was saved. Keep your changes to see what they would change in the newest version.
+          </p>
+          <Refusal error={keepMine.error} />
+          <div className="row">
+            <Button kind="main" onPress={() => keepMine.mutate()} isPending={keepMine.isPending} autoFocus>
+              Keep my changes
+            </Button>
+            <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
+              Take theirs
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function LeaveQuestion({ isChanged }: { isChanged: boolean }) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: () => isChanged,
+    enableBeforeUnload: isChanged,
+    withResolver: true,
+  });
+  return (
+    <ModalOverlay
+      className="overlay"
+      isOpen={status === "blocked"}
+      onOpenChange={(isOpen) => isOpen || reset?.()}
+      isDismissable
+    >
+      <Modal className="dialog">
+        <Dialog role="alertdialog">
+          <Heading slot="title">Leave without saving?</Heading>
+          <p className="soft">The changes to the rule are lost.</p>
+          <div className="row">
+            <Button kind="danger" onPress={() => proceed?.()}>
+              Leave
+            </Button>
+            <Button onPress={() => reset?.()} autoFocus>
+              Stay
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,87 @@
+/** In which order a merchant's gateways are asked, and when the next one is: changed, tried, and set back. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { type Trial, useRuleDraft } from "./routing-draft.ts";
+import { RoutingHistory } from "./routing-history.tsx";
+import { type Connections, RoutingOrder } from "./routing-order.tsx";
+import { RoutingSave } from "./routing-save.tsx";
+import { RoutingSwitches } from "./routing-switches.tsx";
+import { RoutingTester } from "./routing-tester.tsx";
+import { RoutingWhatIf } from "./routing-what-if.tsx";
+
+/** The page. */
+export function RoutingPage() {
+  const { merchantId, environment, environmentName } = useScope();
+  const rule = useQuery(RoutingRuleService.method.getRoutingRule, { merchantId, environment });
+  const connections = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
+  const error = rule.error ?? connections.error;
+  const retry = () => Promise.all([rule.refetch(), connections.refetch()]);
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Routing</h1>
+          <p>
+            In which order your gateways are asked in {environmentName}, and after which failures the next one is. A
+            payment follows the version it was planned by to its end.
+          </p>
+        </div>
+        {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
+      </header>
+      {error && <Failure error={error} onRetry={retry} />}
+      {!error && !(rule.data && connections.data) && <Loading what="The routing rule" />}
+      {!error && rule.data && connections.data && (
+        <Editor
+          key={`${merchantId} ${environmentName}`}
+          rule={rule.data.routingRule}
+          connections={connections.data.connections}
+        />
+      )}
+    </>
+  );
+}
+
+function InUse({ rule }: { rule: RoutingRule }) {
+  return (
+    <p className="small">
+      <span className="badge" data-tone="good">
+        Version {rule.version} in use
+      </span>{" "}
+      since <Moment at={rule.createdAt} />
+    </p>
+  );
+}
+
+function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
+  const { role, environmentName, merchantId } = useScope();
+  const [trial, setTrial] = useState<Trial>({ amountMinor: 4900n, currency: "EUR" });
+  const draft = useRuleDraft(rule);
+  const mayChange = role >= Role.DEVELOPER;
+  if (connections.length === 0) {
+    return (
+      <Empty title="No gateway is connected yet">
+        <p>Payments are routed to accounts that you connect and verify first.</p>
+        <Link to="/$environment/$merchantId/gateways" params={{ environment: environmentName, merchantId }}>
+          Connect a gateway
+        </Link>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <RoutingOrder draft={draft} connections={connections} mayChange={mayChange} />
+      <RoutingSwitches draft={draft} mayChange={mayChange} />
+      <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
+      <RoutingWhatIf draft={draft} />
+      <RoutingHistory inUse={rule} mayChange={mayChange} />
+      <RoutingSave draft={draft} trial={trial} />
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+/** A line of text that is to be entered elsewhere, with a button that copies it. */
+import { useState } from "react";
+import { Button } from "./button.tsx";
+
+/** Its label, the text, and what it is for. */
+export function CopyLine({ label, text, hint }: { label: string; text: string; hint?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <div className="field">
+      <span>{label}</span>
+      <div className="secret">
+        <code>{text}</code>
+        <Button aria-label={`Copy: ${label}`} onPress={() => void copy()}>
+          {isCopied ? "Copied" : "Copy"}
+        </Button>
+      </div>
+      {hint && <span className="hint">{hint}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+/** Moves things in a list to another place. */
+
+/** The list with `moved`, in the order that they have, before or after `target`; unchanged where target is one of them. */
+export function reordered(
+  list: readonly string[],
+  moved: ReadonlySet<string>,
+  { target, place }: { target: string; place: "before" | "after" },
+): string[] {
+  if (moved.has(target) || !list.includes(target)) return [...list];
+  const rest = list.filter((id) => !moved.has(id));
+  const index = rest.indexOf(target) + (place === "after" ? 1 : 0);
+  return [...rest.slice(0, index), ...list.filter((id) => moved.has(id)), ...rest.slice(index)];
+}
