@@ -182,6 +182,13 @@ describe("PayPalConnector.verify()", () => {
     expect(stateOf(rows, "manual_capture")).toMatchObject({ state: "failed" });
   });
 
+  it("sends no card to an account of the other environment", async () => {
+    const sent = bench.forwarder.requests.length;
+    const rows = await bench.connectTo(bench.middle.url, "live").verify(bench.call(""));
+    expect(stateOf(rows, "environment")).toMatchObject({ state: "failed" });
+    expect(bench.forwarder.requests).toHaveLength(sent);
+  });
+
   it("fails where the test payment cannot be given back", async () => {
     bench.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 500, body: "" } : undefined));
     const rows = await bench.connector.verify(bench.call(""));

@@ -35,13 +35,16 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
   if (signedIn.type !== "token") return untried(signedIn);
   const attempt = { ...probeMoney, attemptReference: `verify_${randomUUID()}` };
   const order = await probeOrder(api, call, attempt);
-  const card = order.id === undefined ? noOrder : await probeCard(api, call, { attempt, orderId: order.id });
   const { environment } = api;
+  const isRightPlace = order.environment === environment;
+  // No card goes to an account of the other environment, where somebody might have to pay for it.
+  const card =
+    order.id === undefined || !isRightPlace ? noOrder : await probeCard(api, call, { attempt, orderId: order.id });
   return [
     row("credentials", true, "The credentials open the account."),
     row(
       "environment",
-      order.environment === environment,
+      isRightPlace,
       `The account is of PayPal's ${placeOf[environment]}.`,
       `The account is not of PayPal's ${placeOf[environment]}, or that could not be told.`,
     ),
@@ -90,8 +93,8 @@ async function probeOrder(api: PayPalApi, call: GatewayCall, attempt: AttemptAtG
 type CardProbe = { readonly rawCards?: string | undefined; readonly manualCapture?: string | undefined };
 
 const noOrder: CardProbe = {
-  rawCards: "Not checked: no order could be created.",
-  manualCapture: "Not checked: no order could be created.",
+  rawCards: "Not checked: there is no order that a card could be sent to.",
+  manualCapture: "Not checked: there is no order that a card could be sent to.",
 };
 
 /** Sends a test number on the way that cards take. PayPal's sandbox may approve it, which is voided; live refuses it. */
