@@ -57,7 +57,15 @@ describe("npm run bench", { timeout: 120_000 }, () => {
     }
   });
 
-  it.each(["edge", "webhooks"])("has an example in the help of %s", async (name) => {
+  it("pays one at a time and many at once, counts commits and round trips, and prints the table", async () => {
+    const short = ["--rounds", "1", "--samples", "3", "--seconds", "0.5", "--customers", "2"];
+    const { code, output, errors } = await bench("payments", ...short);
+    expect(code, errors).toBe(0);
+    expect(output).toMatch(/4 its commits +3\.0 +≤ 3 ✓/);
+    expect(output).toMatch(/6 payments\/s +\d+/);
+  });
+
+  it.each(["edge", "payments", "webhooks"])("has an example in the help of %s", async (name) => {
     expect((await bench(name, "--help")).output).toContain(`npm run bench -- ${name}`);
   });
 });

@@ -1,9 +1,10 @@
 /** `npm run bench -- edge`: benches 1 to 3. */
 import { writeFile } from "node:fs/promises";
 import { SingleBar } from "cli-progress";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { type EdgeBenchOptions, roundsInAll, runEdgeBench } from "./edge-bench.ts";
 import { reportEdge, writeEdgeReport } from "./edge-report.ts";
+import { positive } from "./options.ts";
 
 type Options = {
   readonly rounds: number;
@@ -54,10 +55,4 @@ async function play({ rounds, seconds, warmUp, callers, json, profile }: Options
   const report = reportEdge(options, turns);
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   console.log(writeEdgeReport(report));
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (Number.isFinite(number) && number > 0) return number;
-  throw new InvalidArgumentError("It must be a number above 0.");
 }

@@ -2,8 +2,9 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { findNatsServer } from "../demo/private-nats.ts";
+import { positive } from "./options.ts";
 import { runWebhookBench, type WebhookBenchOptions, type WebhookPart, webhookParts } from "./webhook-bench.ts";
 import { reportWebhooks, writeWebhookReport } from "./webhook-report.ts";
 
@@ -56,10 +57,4 @@ async function play({ warmUp, only, json, profile, ...given }: Options): Promise
   const report = reportWebhooks(options, await runWebhookBench(options, onStep), /v?([\d.]+)/.exec(stdout)![1]!);
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   console.log(writeWebhookReport(report));
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (Number.isFinite(number) && number > 0) return number;
-  throw new InvalidArgumentError("It must be a number above 0.");
 }

@@ -1,9 +1,10 @@
 /** `npm run bench -- widget`: the whole table of the widget's figures, in one run. */
 import { writeFile } from "node:fs/promises";
 import { SingleBar } from "cli-progress";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { findViolations } from "../e2e/accessibility.ts";
 import { enterCard, playTrouble, type Trouble } from "../e2e/trouble-runs.ts";
+import { positive } from "./options.ts";
 import { startWidgetBed, type WidgetBed } from "./widget-bed.ts";
 import { payImpatiently } from "./widget-clicks.ts";
 import { countLeftBehind } from "./widget-leaks.ts";
@@ -113,10 +114,4 @@ async function violationsIn({ shop, browser }: WidgetBed): Promise<string[]> {
     await context.close();
   }
   return found;
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw new InvalidArgumentError("It must be a whole number above 0.");
 }

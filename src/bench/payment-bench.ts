@@ -1,0 +1,139 @@
+/** Benches 4 to 6: how long a payment takes beside commits alone, what it asks of its database, and how many a second. */
+import { Client } from "pg";
+import type { Child } from "../testing/child-process.ts";
+import { type BenchBed, describePostgres } from "./bed.ts";
+import type { Paid, PaymentOrder, Submitted } from "./payment-load.ts";
+import { PaymentSite } from "./payment-site.ts";
+import type { Passed } from "./statement-gate.ts";
+
+/** How long and how hard. */
+export type PaymentBenchOptions = {
+  readonly rounds: number;
+  /** Payments one at a time of each kind, and commits, in a round. */
+  readonly samples: number;
+  /** How long customers pay at once in a round. */
+  readonly seconds: number;
+  /** How many customers pay at once. */
+  readonly customers: number;
+};
+
+/** A card of the pretend acquirers, and what it makes of a payment. */
+export const kinds = { approved: "4242424242424242", failover: "4000000000000002" } as const;
+/** A kind of payment. */
+export type PaymentKind = keyof typeof kinds;
+
+/** Milliseconds of each sample of a round, by what was timed. */
+export type PaymentRound = Readonly<Record<PaymentKind | "commit", readonly number[]>>;
+
+/** Everything that was measured. `counted` is of one payment. */
+export type PaymentBenchResult = {
+  readonly rounds: readonly PaymentRound[];
+  readonly counted: Readonly<Record<PaymentKind, Passed>>;
+  readonly paid: readonly Paid[];
+  readonly peakMegabytes: Readonly<Record<string, number>>;
+  readonly postgres: BenchBed["postgres"];
+};
+
+/** Plays everything, and tells what it is at. Throws when a payment did not end as its card says. */
+export async function runPaymentBench(
+  options: PaymentBenchOptions,
+  onStep: (step: string) => void,
+): Promise<PaymentBenchResult> {
+  onStep("starting servers and roles");
+  const site = await PaymentSite.open();
+  try {
+    const load = site.startChild("payment-load.ts");
+    onStep("counting what a payment asks of its database");
+    await site.start("edge", { counted: true });
+    const counted = {
+      approved: await countOne(site, load, { kind: "approved", payments: options.samples }),
+      failover: await countOne(site, load, { kind: "failover", payments: options.samples }),
+    };
+    onStep("warming up");
+    await site.start("edge");
+    await site.start("worker");
+    await pay(load, orderOf(site, "approved"), options);
+    const rounds = await playOneByOne(site, load, options, onStep);
+    const paid: Paid[] = [];
+    for (let round = 0; round < options.rounds; round++) {
+      onStep(`many at once: ${round} of ${options.rounds} rounds played`);
+      paid.push(await pay(load, orderOf(site, "approved"), options));
+    }
+    const peakMegabytes = await site.peakMegabytes();
+    return { rounds, counted, paid, peakMegabytes, postgres: await describePostgres(site.ownerUrl) };
+  } finally {
+    await site.close();
+  }
+}
+
+function orderOf({ doors }: PaymentSite, kind: PaymentKind): PaymentOrder {
+  return { doors, card: kinds[kind], status: "SUCCEEDED" };
+}
+
+async function countOne(
+  site: PaymentSite,
+  load: Child,
+  { kind, payments }: { kind: PaymentKind; payments: number },
+): Promise<Passed> {
+  const order = orderOf(site, kind);
+  await submitMany(load, order, payments);
+  await load.ask("prepare", { ...order, count: payments });
+  const { roundTrips, commits } = await site.count(() => load.ask("submit", order));
+  return { roundTrips: roundTrips / payments, commits: commits / payments };
+}
+
+async function submitMany(load: Child, order: PaymentOrder, count: number): Promise<readonly number[]> {
+  await load.ask("prepare", { ...order, count });
+  const { latenciesMs, failures } = await load.ask<Submitted>("submit", order);
+  if (failures > 0) throw new Error(`${failures} of ${count} payments did not end as ${order.status}`);
+  return latenciesMs;
+}
+
+async function pay(load: Child, order: PaymentOrder, { seconds, customers }: PaymentBenchOptions): Promise<Paid> {
+  const paid = await load.ask<Paid>("pay", { ...order, seconds, atOnce: customers });
+  if (paid.failures > 0) throw new Error(`${paid.failures} of ${paid.payments} payments failed`);
+  return paid;
+}
+
+/** By turns, so that whatever else the machine does falls on all of them. */
+async function playOneByOne(
+  site: PaymentSite,
+  load: Child,
+  { rounds, samples }: PaymentBenchOptions,
+  onStep: (step: string) => void,
+): Promise<PaymentRound[]> {
+  const committer = await openCommitter(site.ownerUrl);
+  const played: PaymentRound[] = [];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      onStep(`one at a time: ${round} of ${rounds} rounds played`);
+      played.push({
+        approved: await submitMany(load, orderOf(site, "approved"), samples),
+        commit: await timeCommits(committer, samples),
+        failover: await submitMany(load, orderOf(site, "failover"), samples),
+      });
+    }
+  } finally {
+    await committer.end();
+  }
+  return played;
+}
+
+async function openCommitter(ownerUrl: string): Promise<Client> {
+  const url = Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query("CREATE TABLE bench_commit (times integer NOT NULL); INSERT INTO bench_commit VALUES (0)");
+  return client;
+}
+
+/** What the least change costs that is durable when it returns: one row, one round trip. */
+async function timeCommits(client: Client, samples: number): Promise<number[]> {
+  const latenciesMs: number[] = [];
+  for (let sample = 0; sample < samples; sample++) {
+    const startedAt = performance.now();
+    await client.query({ name: "commit", text: "UPDATE bench_commit SET times = times + 1" });
+    latenciesMs.push(performance.now() - startedAt);
+  }
+  return latenciesMs;
+}

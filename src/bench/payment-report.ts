@@ -1,0 +1,96 @@
+/** What benches 4 to 6 have come to: a table for people, and everything for programs. */
+import { describeMachine } from "./machine.ts";
+import type { PaymentBenchOptions, PaymentBenchResult, PaymentKind } from "./payment-bench.ts";
+import { spreadOf } from "./rounds.ts";
+import { writeTable } from "./table.ts";
+
+/** Everything that was measured, and where; as `--json` writes it. */
+export type PaymentReport = PaymentBenchResult & {
+  readonly at: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly options: PaymentBenchOptions;
+};
+
+const goals = { addedMs: 8, failoverMs: 5, commits: 3, roundTrips: 8, perSecond: 150, megabytes: 300 };
+
+/** The figures with their machine. */
+export function reportPayments(
+  options: PaymentBenchOptions,
+  result: PaymentBenchResult,
+  natsVersion: string,
+): PaymentReport {
+  const machine = describeMachine({ postgres: result.postgres.version, nats: natsVersion });
+  return { at: new Date().toISOString(), machine, options, ...result };
+}
+
+/** The report as a person reads it, judged by the goals. */
+export function writePaymentReport(report: PaymentReport): string {
+  const { counted, options, paid, peakMegabytes, machine, postgres } = report;
+  const commitMs = medianOf(report, "commit", 0.5).median;
+  const approvedMs = medianOf(report, "approved", 0.5).median;
+  const failoverMs = medianOf(report, "failover", 0.5).median;
+  const most = { approved: 3 * commitMs + goals.addedMs, failover: commitMs + goals.failoverMs };
+  const perSecond = spreadOf(paid.map(({ payments, elapsedMs }) => payments / (elapsedMs / 1_000)));
+  const largest = Math.max(...Object.values(peakMegabytes));
+  const { roundTrips, commits } = counted.approved;
+  const rows = [
+    ["4 approved, submit to outcome", timesOf(report, "approved"), judge(approvedMs, most.approved, "ms")],
+    ["4 its commits", commits.toFixed(1), judge(Math.round(commits), goals.commits, "")],
+    ["4 its round trips", roundTrips.toFixed(1), judge(Math.round(roundTrips), goals.roundTrips, "")],
+    ["5 failover, submit to outcome", timesOf(report, "failover"), ""],
+    [
+      "5 what it adds",
+      `${(failoverMs - approvedMs).toFixed(1)} ms`,
+      judge(failoverMs - approvedMs, most.failover, "ms"),
+    ],
+    [
+      "5 its commits and round trips",
+      `${counted.failover.commits.toFixed(1)}, ${counted.failover.roundTrips.toFixed(1)}`,
+      "",
+    ],
+    ["one commit of one row", timesOf(report, "commit"), ""],
+    [
+      "6 payments/s",
+      `${perSecond.median.toFixed(0)} (${perSecond.least.toFixed(0)}–${perSecond.most.toFixed(0)})`,
+      `≥ ${goals.perSecond} ${perSecond.median >= goals.perSecond ? "✓" : "✗"}`,
+    ],
+    [
+      "6 memory at most",
+      Object.entries(peakMegabytes)
+        .map(([role, megabytes]) => `${role} ${megabytes}`)
+        .join(", "),
+      judge(largest, goals.megabytes, "MiB"),
+    ],
+  ];
+  return [
+    writeTable([["bench", "figure", "goal"], ...rows]),
+    "",
+    `Times are p50 and p99 of ${options.samples} in a round, medians of ${options.rounds} rounds, by turns; the pretend gateways answer at once and their time, the vault's and HTTP's are in them.`,
+    `Payments/s are created, tokenized and submitted by ${options.customers} customers at once; all processes and PostgreSQL on one machine.`,
+    `Commits are durable: ${Object.entries(postgres.durability)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(", ")}.`,
+    Object.entries(machine)
+      .map(([what, value]) => `${what} ${value}`)
+      .join(" · "),
+  ].join("\n");
+}
+
+function medianOf({ rounds }: PaymentReport, what: PaymentKind | "commit", share: number) {
+  return spreadOf(
+    rounds.map((round) => {
+      const sorted = round[what].toSorted((left, right) => left - right);
+      return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+    }),
+  );
+}
+
+function timesOf(report: PaymentReport, what: PaymentKind | "commit"): string {
+  const [p50, p99] = [medianOf(report, what, 0.5), medianOf(report, what, 0.99)];
+  return `${p50.median.toFixed(1)} ms (${p50.least.toFixed(1)}–${p50.most.toFixed(1)}), p99 ${p99.median.toFixed(1)} ms`;
+}
+
+function judge(figure: number, most: number, unit: string): string {
+  const bound = Number.isInteger(most) ? String(most) : most.toFixed(1);
+  return `≤ ${bound}${unit && ` ${unit}`} ${figure <= most ? "✓" : "✗"}`;
+}

@@ -1,0 +1,130 @@
+/** What benchmarks of payments run on: durable PostgreSQL, NATS, every role as a process, one merchant, and its webhook receiver. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { prepareDatabases } from "../demo/databases.ts";
+import { addressesFrom, type DemoAddresses } from "../demo/ports.ts";
+import { startPrivateNats } from "../demo/private-nats.ts";
+import { startPrivatePostgres } from "../demo/private-postgres.ts";
+import { roleVariables } from "../demo/role-variables.ts";
+import { type RoleProcess, startRole } from "../demo/roles.ts";
+import { requestLimitBounds } from "../limits.ts";
+import { seedSite } from "../simulation/chaos/site-merchant.ts";
+import { Child } from "../testing/child-process.ts";
+import { freePortRange } from "../testing/free-port-range.ts";
+import type { Passed } from "./statement-gate.ts";
+
+/** A role of the site. */
+export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
+
+/** Where its customers and its shop send what they send. */
+export type SiteDoors = { readonly apiOrigin: string; readonly vaultOrigin: string; readonly secretKey: string };
+
+/** Close it at the run's end; nothing of it stays. */
+export class PaymentSite {
+  doors!: SiteDoors;
+  /** The server of its databases, as their owner. */
+  ownerUrl = "";
+  #gate!: Child;
+  #variables: Readonly<Record<string, string>> = {};
+  readonly #folder: string;
+  readonly #roles = new Map<SiteRole, RoleProcess>();
+  readonly #stack = new AsyncDisposableStack();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
+  }
+
+  /** Everything runs but the worker. When something cannot start, nothing stays. */
+  static async open(): Promise<PaymentSite> {
+    const site = new PaymentSite(await mkdtemp(join(tmpdir(), "switchyard-bench-")));
+    try {
+      await site.#open();
+      return site;
+    } catch (error) {
+      await site.close();
+      throw error;
+    }
+  }
+
+  /** Starts a role, or starts it again. The statements of one that is counted pass the gate, which costs some time. */
+  async start(role: SiteRole, { counted = false }: { counted?: boolean } = {}): Promise<void> {
+    await this.#roles.get(role)?.close();
+    const through = counted ? { SWITCHYARD_TEST_DATABASE_URL: await this.#gatedUrl() } : {};
+    const variables = { ...this.#variables, ...through };
+    this.#roles.set(role, await startRole(role, { variables, logFile: join(this.#folder, `${role}.log`) }));
+  }
+
+  /** What the counted role has sent to its database during `work`. */
+  async count(work: () => Promise<unknown>): Promise<Passed> {
+    await this.#gate.ask("begin");
+    await work();
+    return this.#gate.ask<Passed>("passed");
+  }
+
+  /** The most memory that each role has had so far, in MiB (proc_pid_status(5), VmHWM). */
+  async peakMegabytes(): Promise<Readonly<Record<string, number>>> {
+    const figures = [...this.#roles].map(async ([role, { pid }]): Promise<[string, number]> => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8");
+      return [role, Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1_024)];
+    });
+    return Object.fromEntries(await Promise.all(figures));
+  }
+
+  /** Another process of the run, which ends with it. */
+  startChild(file: string): Child {
+    const child = Child.start(join(import.meta.dirname, file));
+    this.#stack.defer(() => child.close());
+    return child;
+  }
+
+  close(): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  async #open(): Promise<void> {
+    const server = await startPrivatePostgres({ stateFolder: this.#folder, dataName: "postgres" });
+    this.#stack.defer(() => server.stop({ removeData: true }));
+    this.ownerUrl = server.ownerUrl;
+    const nats = await startPrivateNats({ stateFolder: this.#folder });
+    this.#stack.defer(() => nats.stop());
+    this.#gate = this.startChild("statement-gate.ts");
+    const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
+    const databases = await prepareDatabases(server.ownerUrl, this.#folder);
+    this.#variables = variablesOf(this.#folder, addresses, { databases, nats: nats.urls });
+    this.#stack.defer(async () => {
+      for (const role of [...this.#roles.values()].toReversed()) await role.close();
+    });
+    await this.start("sandbox");
+    await this.start("vault");
+    await this.start("edge");
+    const webhookUrl = `${await this.startChild("webhook-receiver.ts").ask<string>("listen")}/webhooks`;
+    // Both environments are there for the seed; the roles serve one.
+    const variables = { ...this.#variables, SWITCHYARD_ENVIRONMENTS: "test,live" };
+    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.#folder }, webhookUrl);
+    const { apiOrigin, vaultOrigin } = addresses;
+    this.doors = { apiOrigin, vaultOrigin, secretKey };
+  }
+
+  async #gatedUrl(): Promise<string> {
+    const url = new URL(this.#variables.SWITCHYARD_TEST_DATABASE_URL!);
+    const port = await this.#gate.ask<number>("listen", { host: url.hostname, port: Number(url.port) });
+    return Object.assign(url, { hostname: "127.0.0.1", port: String(port) }).href;
+  }
+}
+
+function variablesOf(
+  stateFolder: string,
+  addresses: DemoAddresses,
+  servers: Parameters<typeof roleVariables>[2],
+): Record<string, string> {
+  return {
+    ...roleVariables(stateFolder, addresses, servers),
+    SWITCHYARD_ENVIRONMENTS: "test",
+    SWITCHYARD_LOG_LEVEL: "error",
+    // There is one merchant, and it is as busy as all of an installation's.
+    SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.most),
+    SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.most),
+  };
+}
