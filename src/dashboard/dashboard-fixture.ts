@@ -11,6 +11,7 @@ import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
+import { usualTiming } from "../core/core.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
 import { deliverOnce } from "../events/deliver.ts";
@@ -52,6 +53,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     sealing,
     connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
     pageTokenKey: new Secret("page"),
+    timing: usualTiming,
     vault: { forwarding: selfHostedForwarding },
   };
   const mailbox = await Mailbox.start();

@@ -10,7 +10,7 @@ import type { KeyRing } from "../platform/secrets.ts";
 /** One environment as the dashboard needs it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
-  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey"> & {
+  readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey" | "timing"> & {
     readonly vault: Pick<Core["vault"], "forwarding">;
   };
   readonly database: Database;

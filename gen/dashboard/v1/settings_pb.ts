@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/settings.proto.
  */
 export const file_dashboard_v1_settings: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPwoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyKiAQoZU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIrChBjaGVja291dF9vcmlnaW5zGAMgAygJQhG6SA6SAQsQZBgBIgVyAxisAiJGChpTZXRDaGVja291dE9yaWdpbnNSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyJGCghTZXR0aW5ncxIYChBjaGVja291dF9vcmlnaW5zGAEgAygJEiAKGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgCIAEoBTLdAQoPU2V0dGluZ3NTZXJ2aWNlElsKC0dldFNldHRpbmdzEiAuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVxdWVzdBohLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlIgeQAgGouxgBEm0KElNldENoZWNrb3V0T3JpZ2lucxInLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlIgSouxgCYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPwoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLPAQoZU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIrChBjaGVja291dF9vcmlnaW5zGAMgAygJQhG6SA6SAQsQZBgBIgVyAxisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRDaGVja291dE9yaWdpbnNSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLSAQoZU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIuChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAyABKAVCDLpICRoHGICjBSisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyKSAQoIU2V0dGluZ3MSGAoQY2hlY2tvdXRfb3JpZ2lucxgBIAMoCRIgChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAiABKAUSEAoIcmV2aXNpb24YAyABKAkSGgoSYXR0ZW1wdF90aW1lb3V0X21zGAQgASgFEhwKFHN1Ym1pc3Npb25fYnVkZ2V0X21zGAUgASgFMswCCg9TZXR0aW5nc1NlcnZpY2USWwoLR2V0U2V0dGluZ3MSIC5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVzcG9uc2UiB5ACAai7GAESbQoSU2V0Q2hlY2tvdXRPcmlnaW5zEicuZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVzcG9uc2UiBKi7GAISbQoSU2V0U2Vzc2lvbkxpZmV0aW1lEicuZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVzcG9uc2UiBKi7GAJiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetSettingsRequest
@@ -100,6 +100,13 @@ export type SetCheckoutOriginsRequest = Message<"dashboard.v1.SetCheckoutOrigins
    * @generated from field: repeated string checkout_origins = 3;
    */
   checkoutOrigins: string[];
+
+  /**
+   * Of the settings that this was made from: refused when somebody has changed them since. Absent: whatever they are.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string | undefined;
 };
 
 /**
@@ -122,6 +129,13 @@ export type SetCheckoutOriginsRequestJson = {
    * @generated from field: repeated string checkout_origins = 3;
    */
   checkoutOrigins?: string[];
+
+  /**
+   * Of the settings that this was made from: refused when somebody has changed them since. Absent: whatever they are.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string;
 };
 
 /**
@@ -159,6 +173,98 @@ export const SetCheckoutOriginsResponseSchema: GenMessage<SetCheckoutOriginsResp
   messageDesc(file_dashboard_v1_settings, 3);
 
 /**
+ * @generated from message dashboard.v1.SetSessionLifetimeRequest
+ */
+export type SetSessionLifetimeRequest = Message<"dashboard.v1.SetSessionLifetimeRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Five minutes to a day.
+   *
+   * @generated from field: int32 session_lifetime_seconds = 3;
+   */
+  sessionLifetimeSeconds: number;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetSessionLifetimeRequest
+ */
+export type SetSessionLifetimeRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * Five minutes to a day.
+   *
+   * @generated from field: int32 session_lifetime_seconds = 3;
+   */
+  sessionLifetimeSeconds?: number;
+
+  /**
+   * As above.
+   *
+   * @generated from field: optional string revision = 4;
+   */
+  revision?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.SetSessionLifetimeRequest.
+ * Use `create(SetSessionLifetimeRequestSchema)` to create a new message.
+ */
+export const SetSessionLifetimeRequestSchema: GenMessage<SetSessionLifetimeRequest, {jsonType: SetSessionLifetimeRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 4);
+
+/**
+ * @generated from message dashboard.v1.SetSessionLifetimeResponse
+ */
+export type SetSessionLifetimeResponse = Message<"dashboard.v1.SetSessionLifetimeResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: Settings | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.SetSessionLifetimeResponse
+ */
+export type SetSessionLifetimeResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.Settings settings = 1;
+   */
+  settings?: SettingsJson;
+};
+
+/**
+ * Describes the message dashboard.v1.SetSessionLifetimeResponse.
+ * Use `create(SetSessionLifetimeResponseSchema)` to create a new message.
+ */
+export const SetSessionLifetimeResponseSchema: GenMessage<SetSessionLifetimeResponse, {jsonType: SetSessionLifetimeResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 5);
+
+/**
  * @generated from message dashboard.v1.Settings
  */
 export type Settings = Message<"dashboard.v1.Settings"> & {
@@ -173,6 +279,25 @@ export type Settings = Message<"dashboard.v1.Settings"> & {
    * @generated from field: int32 session_lifetime_seconds = 2;
    */
   sessionLifetimeSeconds: number;
+
+  /**
+   * Differs from every earlier one, unless the settings are as they were then.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+
+  /**
+   * Set by the operator for the whole installation: the time of one gateway's answer, and of a submission with all its attempts.
+   *
+   * @generated from field: int32 attempt_timeout_ms = 4;
+   */
+  attemptTimeoutMs: number;
+
+  /**
+   * @generated from field: int32 submission_budget_ms = 5;
+   */
+  submissionBudgetMs: number;
 };
 
 /**
@@ -190,6 +315,25 @@ export type SettingsJson = {
    * @generated from field: int32 session_lifetime_seconds = 2;
    */
   sessionLifetimeSeconds?: number;
+
+  /**
+   * Differs from every earlier one, unless the settings are as they were then.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision?: string;
+
+  /**
+   * Set by the operator for the whole installation: the time of one gateway's answer, and of a submission with all its attempts.
+   *
+   * @generated from field: int32 attempt_timeout_ms = 4;
+   */
+  attemptTimeoutMs?: number;
+
+  /**
+   * @generated from field: int32 submission_budget_ms = 5;
+   */
+  submissionBudgetMs?: number;
 };
 
 /**
@@ -197,7 +341,7 @@ export type SettingsJson = {
  * Use `create(SettingsSchema)` to create a new message.
  */
 export const SettingsSchema: GenMessage<Settings, {jsonType: SettingsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_settings, 4);
+  messageDesc(file_dashboard_v1_settings, 6);
 
 /**
  * What a merchant sets for its checkouts.
@@ -222,6 +366,16 @@ export const SettingsService: GenService<{
     methodKind: "unary";
     input: typeof SetCheckoutOriginsRequestSchema;
     output: typeof SetCheckoutOriginsResponseSchema;
+  },
+  /**
+   * Says how long new sessions accept submission; those that are open keep their time.
+   *
+   * @generated from rpc dashboard.v1.SettingsService.SetSessionLifetime
+   */
+  setSessionLifetime: {
+    methodKind: "unary";
+    input: typeof SetSessionLifetimeRequestSchema;
+    output: typeof SetSessionLifetimeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_settings, 0);

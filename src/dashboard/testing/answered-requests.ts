@@ -40,6 +40,7 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
+    SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),
     GetSettings: () => scope,
   };
 }

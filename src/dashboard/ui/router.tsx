@@ -102,13 +102,19 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => scope,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+});
+
 /** Where each address leads. */
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     invitation,
     newPassword,
-    signedIn.addChildren([start, account, scope.addChildren([routing, gateways, keys, team, audit])]),
+    signedIn.addChildren([start, account, scope.addChildren([routing, gateways, keys, team, audit, settings])]),
   ]),
   defaultPreload: "intent",
 });

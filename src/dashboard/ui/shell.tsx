@@ -11,6 +11,7 @@ const pages = [
   ["/$environment/$merchantId/keys", "API keys"],
   ["/$environment/$merchantId/team", "Team"],
   ["/$environment/$merchantId/audit", "Audit trail"],
+  ["/$environment/$merchantId/settings", "Settings"],
 ] as const;
 
 /** Navigation, environment switch and the page itself. */

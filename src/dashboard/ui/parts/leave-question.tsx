@@ -1,0 +1,36 @@
+/** Asks before a page with unsaved changes is left: for another page, another environment, or another site. */
+import { useBlocker } from "@tanstack/react-router";
+import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button } from "./button.tsx";
+
+/** Nothing while nothing is unsaved; `lost` says what would be lost. */
+export function LeaveQuestion({ isChanged, lost }: { isChanged: boolean; lost: string }) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: () => isChanged,
+    enableBeforeUnload: isChanged,
+    withResolver: true,
+  });
+  return (
+    <ModalOverlay
+      className="overlay"
+      isOpen={status === "blocked"}
+      onOpenChange={(isOpen) => isOpen || reset?.()}
+      isDismissable
+    >
+      <Modal className="dialog">
+        <Dialog role="alertdialog">
+          <Heading slot="title">Leave without saving?</Heading>
+          <p className="soft">{lost}</p>
+          <div className="row">
+            <Button kind="danger" onPress={() => proceed?.()}>
+              Leave
+            </Button>
+            <Button onPress={() => reset?.()} autoFocus>
+              Stay
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
