@@ -196,6 +196,29 @@ describe("PayPalConnector", () => {
     expect(await bench.connector.void(bench.call("v3"), withdrawn)).toEqual({ type: "absent" });
   });
 
+  it("captures an untouched hold under another key where PayPal may keep a refusal for the first", async () => {
+    const refusal = (issue: string) => ({
+      status: 422,
+      body: JSON.stringify({ name: "UNPROCESSABLE_ENTITY", details: [{ issue }] }),
+    });
+    const hold = await holdPayment(bench, bench.newPayment());
+    const keys: string[] = [];
+    const refuse = (answer: { status: number; body: string }) =>
+      bench.replaceWith(({ path, headers }) => {
+        if (!path.endsWith("/capture") || keys.push(String(headers["paypal-request-id"])) > 1) return undefined;
+        return answer;
+      });
+    refuse(refusal("PAYEE_ACCOUNT_RESTRICTED"));
+    const capture = () => bench.connector.capture(bench.call("kept_cap"), hold);
+    expect(await capture()).toEqual({ type: "done" });
+    expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_.{36}$/)]);
+    keys.splice(0);
+    expect(await capture()).toEqual({ type: "done" });
+    expect(keys).toEqual(["kept_cap"]);
+    bench.replaceWith(() => undefined);
+    expect(await bench.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+  });
+
   it("reads the record where PayPal leaves its answer out", async () => {
     const hold = await holdPayment(bench, bench.newPayment());
     bench.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 204, body: "" } : undefined));

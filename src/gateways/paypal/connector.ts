@@ -4,6 +4,7 @@
  * An order is created without money first, so that it has a name before anything can be held, and then authorized with the
  * card. Whoever lost the name asks for the same creation again: for six hours its key names one order.
  */
+import { randomUUID } from "node:crypto";
 import type { Amount } from "../amounts.ts";
 import { withoutPlaceholders } from "../card-forwarder.ts";
 import type {
@@ -26,7 +27,7 @@ import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api
 import { toMoney, whyNotPayable } from "./currencies.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { isFor, nameOfOrder, parseName, readAuthorizationRecord, readOrder, readOrderRecord } from "./order.ts";
-import { refusedOrUnknown } from "./refusals.ts";
+import { issueOf, refusedOrUnknown } from "./refusals.ts";
 import { credentialFields, verifyAccount } from "./verify.ts";
 
 /** The connector for PayPal's orders, with cards that the vault fills in. */
@@ -69,13 +70,19 @@ export class PayPalConnector implements Connector {
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
     const left = this.#api.sharedDeadline(call);
-    const path = authorizationPath(hold.gatewayReference, "capture");
-    const body = { amount: toMoney(hold), final_capture: true, soft_descriptor: descriptorOf(hold) };
-    const reply = await this.#api.post(call, path, { key: call.idempotencyKey, body });
+    const reply = await this.#capture(call, hold, call.idempotencyKey);
     const answer = readCapture(reply, hold);
-    if (answer.type !== "undecided") return answer;
+    const isKept = answer.type === "refused" && issueOf(reply) !== undefined;
+    if (answer.type !== "undecided" && !isKept) return answer;
     const record = await this.#api.get(left(), authorizationPath(hold.gatewayReference));
-    return captureByRecord(readAuthorizationRecord(record, hold), statusIn(record));
+    const state = readAuthorizationRecord(record, hold);
+    const judged = captureByRecord(state, statusIn(record));
+    if (judged.type !== "unknown" || answer.type === "undecided") return judged;
+    if (state.type !== "held") return answer;
+    // PayPal may show this refusal to every repeat of the key. Another key captures an untouched hold, and no second time:
+    // a final capture of the whole refuses every other (https://developer.paypal.com/docs/api/payments/v2/, 2026).
+    const again = readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);
+    return again.type === "undecided" ? answer : again;
   }
 
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
@@ -117,6 +124,11 @@ export class PayPalConnector implements Connector {
         ],
       },
     });
+  }
+
+  #capture(call: GatewayCall, hold: Hold, key: string): Promise<GatewayReply> {
+    const body = { amount: toMoney(hold), final_capture: true, soft_descriptor: descriptorOf(hold) };
+    return this.#api.post(call, authorizationPath(hold.gatewayReference, "capture"), { key, body });
   }
 
   /** Creating the order again under the same key gives the name that any authorization must have used. */
