@@ -185,8 +185,11 @@ describe("the card frame", () => {
     await page.route("**/tokens", () => undefined);
     const answer = tokenize(await fixture.grant("ps_lost"));
     await asked;
+    const movedAt = performance.now();
     await page.evaluate("document.body.append(document.querySelector('#card'))");
     expect(await answer).toEqual({ code: "vault_unavailable" });
+    // One that only fell silent would be waited for until 25 s have passed.
+    expect(performance.now() - movedAt).toBeLessThan(20_000);
   });
 
   it("answers a tokenize after destroy, and one that the frame never answers", async () => {

@@ -239,4 +239,23 @@ describe("update()", () => {
     await scene.update(await scene.sessionOptions(`${standInSession}2`));
     expect(scene.callNames).toEqual(["onReady", "onDeclined", "onReady"]);
   });
+
+  it("shows nothing of the session before, whose words came late", async () => {
+    const [translated, looked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await scene.page.route("**/de-*", (route) => translated.promise.then(() => route.continue()));
+    scene.mountOptions.locale = "de";
+    await scene.goToCheckout();
+    await scene.page.route("**/GetCheckout", (route) => looked.promise.then(() => route.continue()));
+    const next = scene.update(await scene.sessionOptions(`${standInSession}2`));
+    const words = scene.page.waitForResponse("**/de-*");
+    translated.resolve();
+    await (await words).finished();
+    // What the words let go on is done within a few turns of the page.
+    await scene.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50))));
+    expect(await scene.page.locator(".pay").textContent()).toBe("");
+    scene.service.checkout.amountMinor = 100n;
+    looked.resolve();
+    await next;
+    await expect.poll(() => scene.page.locator(".pay").textContent()).toBe("1,00\u00a0€ bezahlen");
+  });
 });
