@@ -52,7 +52,7 @@ export class AdyenApi {
     const { timeoutMs, signal } = call;
     return this.#http.send({
       method: "POST",
-      url: `${this.#originFor(call)}${this.environment === "live" ? "/checkout" : ""}/${apiVersion}${path}`,
+      url: this.#originFor(call) + pathIn(this.environment, path),
       headers: { ...headersOf(call), "content-type": "application/json" },
       body: JSON.stringify({ merchantAccount: clear(call.credentials, "merchantAccount"), ...body }),
       timeoutMs,
@@ -81,11 +81,19 @@ export class AdyenApi {
     });
   }
 
-  /** https://docs.adyen.com/development-resources/live-endpoints (2026); a host name is the same in lower case. */
   #originFor({ credentials }: GatewayCall): string {
-    if (this.environment === "test") return this.#testOrigin;
-    return `https://${clear(credentials, "liveUrlPrefix").toLowerCase()}-checkout-live.adyenpayments.com`;
+    return this.environment === "live" ? liveOrigin(clear(credentials, "liveUrlPrefix")) : this.#testOrigin;
   }
+}
+
+/** Where a live account is: https://docs.adyen.com/development-resources/live-endpoints (2026). A host name is the same in lower case. */
+export function liveOrigin(prefix: string): string {
+  return `https://${prefix.toLowerCase()}-checkout-live.adyenpayments.com`;
+}
+
+/** The path of an operation, which lies deeper in live. */
+export function pathIn(environment: "test" | "live", path: string): string {
+  return `${environment === "live" ? "/checkout" : ""}/${apiVersion}${path}`;
 }
 
 const nowhere = {

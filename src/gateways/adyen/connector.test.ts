@@ -1,24 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../platform/secrets.ts";
-import { approvedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../testing/gateway-bench.ts";
-import { Receiver } from "../../testing/receiver.ts";
+import { approvedCard, type GatewayBench, holdPayment } from "../../testing/gateway-bench.ts";
 import { describeConformance } from "../connector.conformance.ts";
-import type { Notice } from "../connector.ts";
-import type { AdyenParts } from "./api.ts";
-import { AdyenConnector } from "./connector.ts";
+import { findProxyDestination } from "../saas-vault/destinations.ts";
+import { planProxyBody } from "../saas-vault/proxy-body.ts";
+import { proxyHeadersOf } from "../saas-vault/proxy-headers.ts";
+import { type AdyenBench, startAdyenBench, subject } from "./adyen-fixture.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
-
-const hmacKey = "ab".repeat(32);
-const subject = {
-  connect: (parts: AdyenParts) => new AdyenConnector(parts),
-  credentials: {
-    apiKey: new Secret("AQEconformance/of-the=bench"),
-    merchantAccount: new Secret("test_conformance"),
-    hmacKey: new Secret(hmacKey),
-  },
-  specs: ["adyen"],
-} as const;
 
 describeConformance({
   ...subject,
@@ -34,39 +23,17 @@ describeConformance({
   },
 });
 
-let bench: GatewayBench;
-let intake: Receiver;
+let adyen: AdyenBench;
+let bench: AdyenBench["bench"];
 beforeAll(async () => {
-  bench = await startGatewayBench(subject);
-  intake = await Receiver.start();
-  await bench.sandbox.setAccount("test_conformance", { notificationUrl: intake.url, hmacKey });
+  adyen = await startAdyenBench();
+  bench = adyen.bench;
 });
 beforeEach(() => {
   bench.forwarder.useCard(approvedCard);
-  bench.spoilWith((honest) => honest);
   bench.replaceWith(() => undefined);
-  intake.answerWith({ status: 200 });
 });
-afterAll(async () => {
-  await bench.close();
-  await intake.close();
-});
-
-/** The first notice about a payment whose event code is this one, as the connector reads it. */
-async function noticeOf(eventCode: string, reference: string): Promise<Notice> {
-  const request = await intake.waitFor(
-    ({ body }) => body.includes(`"${eventCode}"`) && body.includes(`"${reference}"`),
-  );
-  const reading = await bench.connector.readNotification!(subject.credentials, { headers: {}, body: request.body });
-  if (reading.type === "refused") throw new Error(reading.reason);
-  return reading.notices[0]!;
-}
-const hold = () => holdPayment(bench, bench.newPayment());
-const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayBench["newPayment"]>) => ({
-  attemptReference,
-  amountMinor,
-  currency,
-});
+afterAll(() => adyen.close());
 
 describe("AdyenConnector.authorize()", () => {
   it.each([
@@ -81,7 +48,7 @@ describe("AdyenConnector.authorize()", () => {
     const payment = bench.newPayment();
     const { outcome } = await bench.connector.authorize(bench.call(payment.attemptReference), payment);
     expect(outcome).toMatchObject(expected);
-    const notice = await noticeOf("AUTHORISATION", payment.attemptReference);
+    const notice = await adyen.noticeOf("AUTHORISATION", payment.attemptReference);
     if (outcome.type === "held") {
       expect(notice).toMatchObject({ kind: "held", gatewayReference: outcome.gatewayReference });
     }
@@ -142,14 +109,38 @@ describe("AdyenConnector.authorize()", () => {
     });
   });
 
+  it("writes what an external vault can send too: each part of the card a whole value of JSON", async () => {
+    await adyen.hold();
+    const request = bench.forwarder.requests.at(-1)!;
+    const destination = findProxyDestination(request)!;
+    const body = planProxyBody(destination, request.body, { cvc: true, holder: true });
+    expect(body).toMatchObject({
+      type: "body",
+      value: { paymentMethod: { number: "{{$card_number}}", expiryYear: "{{$card_exp_year}}" } },
+    });
+    expect(proxyHeadersOf(request.headers)).toMatchObject({ "x-api-key": expect.any(String) });
+  });
+
   it("reports the hold whose answer was lost", async () => {
     bench.forwarder.useCard("4000000000003022");
     await bench.sandbox.setCard("ADYEN", "4000000000003022", { act: "approve_lose_answer" });
     const payment = bench.newPayment();
     const answer = bench.connector.authorize(bench.call(payment.attemptReference), payment);
-    expect(await noticeOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
+    expect(await adyen.noticeOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
     await bench.sandbox.release({ operation: "adyen.silence", reference: payment.attemptReference });
     expect((await answer).outcome).toMatchObject({ type: "unknown" });
+  });
+
+  it("sends a live account's payment to its own host", async () => {
+    const liveUrlPrefix = new Secret("1797a841fbb37ca7-YourCompany");
+    const credentials = { ...subject.credentials, liveUrlPrefix };
+    // Stopped before it is sent.
+    const call = { ...bench.call("live"), credentials, signal: AbortSignal.abort() };
+    await bench.connectTo(bench.middle.url, "live").authorize(call, bench.newPayment());
+    expect(bench.forwarder.requests.at(-1)).toMatchObject({
+      operation: "live_payment",
+      origin: "https://1797a841fbb37ca7-yourcompany-checkout-live.adyenpayments.com",
+    });
   });
 
   it("sends nothing for a live account without its prefix", async () => {
@@ -164,107 +155,15 @@ describe("AdyenConnector.authorize()", () => {
   });
 });
 
-describe("AdyenConnector.capture()", () => {
-  it("is reported under the authorization's reference", async () => {
-    const held = await hold();
-    expect(await bench.connector.capture(bench.call("c1"), held)).toEqual({ type: "accepted" });
-    expect(await noticeOf("CAPTURE", held.attemptReference)).toMatchObject({
-      kind: "captured",
-      gatewayReference: held.gatewayReference,
-      amount: { amountMinor: 4900, currency: "EUR" },
-    });
-  });
-
-  it("is reported as failed where the card scheme rejects it after it was reported done", async () => {
-    await bench.sandbox.setCard("ADYEN", approvedCard, { act: "approve", capture: "fail_later" });
-    const held = await hold();
-    await bench.sandbox.setCard("ADYEN", approvedCard, { act: "approve" });
-    await bench.connector.capture(bench.call("c2"), held);
-    expect(await noticeOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "captured" });
-    expect(await noticeOf("CAPTURE_FAILED", held.attemptReference)).toMatchObject({
-      kind: "capture_failed",
-      gatewayReference: held.gatewayReference,
-      amount: { amountMinor: 4900, currency: "EUR" },
-    });
-  });
-
-  it("is accepted and then reported as failed where the hold was voided meanwhile", async () => {
-    const held = await hold();
-    await bench.sandbox.hold("adyen.result");
-    await bench.connector.void(bench.call("v1"), held);
-    expect(await bench.connector.capture(bench.call("c3"), held)).toEqual({ type: "accepted" });
-    await bench.sandbox.release({ operation: "adyen.result" });
-    expect(await noticeOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "voided" });
-    expect(await noticeOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "capture_failed" });
-  });
-
-  it("is asked for under another key where Adyen keeps an error for its key, and only then", async () => {
-    const held = await hold();
-    const keys: string[] = [];
-    const isFirst = ({ path, headers }: { path: string; headers: Record<string, unknown> }) =>
-      path.endsWith("/captures") && keys.push(String(headers["idempotency-key"])) === 1;
-    const error = (status: number, errorCode: string, headers = {}) => ({
-      status,
-      headers,
-      body: JSON.stringify({ status, errorCode, errorType: "internal", message: "" }),
-    });
-    bench.replaceWith((request) => (isFirst(request as never) ? error(500, "901") : undefined));
-    expect(await bench.connector.capture(bench.call("kept_cap"), held)).toEqual({ type: "accepted" });
-    expect(keys).toEqual(["kept_cap", expect.not.stringMatching(/^kept_cap$/)]);
-    expect(await bench.sandbox.authorizations(held.attemptReference)).toMatchObject([{ status: "captured" }]);
-    for (const passing of [error(500, "901", { "transient-error": "true" }), error(422, "704"), "reset" as const]) {
-      keys.length = 0;
-      bench.replaceWith((request) => (isFirst(request as never) ? passing : undefined));
-      await bench.connector.capture(bench.call("passing_cap"), held);
-      expect(keys).toEqual(["passing_cap"]);
-    }
-  });
-
-  it("ends where Adyen can never take it", async () => {
-    const held = await hold();
-    const tooMuch = { ...held, amountMinor: 4901 };
-    expect(await bench.connector.capture(bench.call("too_much"), tooMuch)).toEqual({
-      type: "refused",
-      definitive: true,
-      gatewayCode: "137",
-    });
-  });
-});
-
-describe("AdyenConnector.void()", () => {
-  it("by our reference gives back the hold whose name never reached us", async () => {
-    const held = await hold();
-    expect(await bench.connector.void(bench.call("v2"), nameless(held as never))).toEqual({ type: "accepted" });
-    expect(await noticeOf("TECHNICAL_CANCEL", held.attemptReference)).toMatchObject({
-      kind: "voided",
-      gatewayReference: held.gatewayReference,
-    });
-  });
-
-  it("of a captured payment is reported as refused, since only CAPTURE tells of a capture", async () => {
-    const held = await hold();
-    await bench.connector.capture(bench.call("c4"), held);
-    expect(await bench.connector.void(bench.call("v3"), held)).toEqual({ type: "accepted" });
-    expect(await noticeOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "void_refused" });
-  });
-
-  it("of nothing is reported as absent, and what comes later is held all the same", async () => {
-    const payment = bench.newPayment();
-    expect(await bench.connector.void(bench.call("v4"), nameless(payment))).toEqual({ type: "accepted" });
-    expect(await noticeOf("TECHNICAL_CANCEL", payment.attemptReference)).toMatchObject({ kind: "absent" });
-    expect(await holdPayment(bench, payment)).toBeDefined();
-  });
-});
-
 describe("AdyenConnector.verify()", () => {
   it("holds nothing, and its own notification is the test notice", async () => {
     const rows = await bench.connector.verify(bench.call(""));
     expect(rows.filter(({ state }) => state !== "passed")).toEqual([
       expect.objectContaining({ check: "test_notice", state: "pending", required: true }),
     ]);
-    const { attemptReference, kind } = await noticeOf("AUTHORISATION", verifyReference());
+    const { attemptReference, kind } = await adyen.noticeOf("AUTHORISATION", verifyReference());
     expect(kind).toBe("test");
-    expect(await noticeOf("TECHNICAL_CANCEL", attemptReference)).toMatchObject({ kind: "test" });
+    expect(await adyen.noticeOf("TECHNICAL_CANCEL", attemptReference)).toMatchObject({ kind: "test" });
     expect(await bench.sandbox.authorizations(attemptReference)).toMatchObject([{ value: 0, status: "voided" }]);
   });
 
