@@ -1,6 +1,6 @@
 /** Endpoints, deliveries and tries as the dashboard's messages and its audit trail show them. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { WebhookDelivery_Status } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { WebhookDelivery_Status, WebhookDelivery_WaitingFor } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import {
   WebhookEndpoint_DisabledBecause,
   WebhookEndpoint_Status,
@@ -61,7 +61,7 @@ export function showEndpoint({ url, status, eventTypes, disabledBecause, overlap
 
 /** One event's way to one endpoint, with when it is tried next. */
 export function deliveryMessage(delivery: Delivery) {
-  const { eventId, endpointId, sessionId, sequence, type, status, tries } = delivery;
+  const { eventId, endpointId, sessionId, sequence, type, status, tries, waitingFor } = delivery;
   return {
     eventId: encodeId("evt", eventId),
     endpointId: encodeId("we", endpointId),
@@ -73,6 +73,7 @@ export function deliveryMessage(delivery: Delivery) {
     createdAt: timestampFromDate(delivery.createdAt),
     ...moment("nextTryAt", delivery.nextAt),
     ...moment("endedAt", delivery.endedAt),
+    ...(waitingFor !== null && { waitingFor: WebhookDelivery_WaitingFor[waitingFor] }),
   };
 }
 

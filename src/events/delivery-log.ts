@@ -8,6 +8,9 @@ export const deliveryStatuses = ["PENDING", "SUCCEEDED", "EXHAUSTED"] as const;
 /** It waits or is under way, the endpoint took it, or nobody tries any more. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
+/** What a pending delivery waits for: the words of the query below. */
+export type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" | "EARLIER_EVENT" | "TURN";
+
 /** One event's way to one endpoint. */
 export type Delivery = {
   readonly eventId: string;
@@ -22,6 +25,8 @@ export type Delivery = {
   readonly nextAt: Date | null;
   readonly createdAt: Date;
   readonly endedAt: Date | null;
+  /** Null when it has ended. */
+  readonly waitingFor: WaitingFor | null;
 };
 
 /** One try as it is kept. Either a status code or why there was no answer. */
@@ -46,9 +51,21 @@ export type DeliveryFilter = {
 /** A place in a list of deliveries. */
 export type DeliveryPlace = { readonly eventId: string; readonly endpointId: string };
 
+// In the order in which claim-deliveries.ts passes a delivery over.
+const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
+    WHEN d.lease_token IS NOT NULL AND d.next_at > app.clock() THEN 'ANSWER'
+    WHEN e.status = 'PENDING' THEN 'VERIFICATION'
+    WHEN e.status <> 'ENABLED' THEN 'ENDPOINT'
+    WHEN d.next_at > app.clock() THEN 'SCHEDULE'
+    WHEN e.probe_at > app.clock() THEN 'PROBE'
+    WHEN d.tries = 0 AND EXISTS (
+      SELECT FROM delivery p WHERE p.session_id = d.session_id AND p.endpoint_id = d.endpoint_id
+        AND p.sequence < d.sequence AND p.status = 'PENDING' AND p.tries = 0) THEN 'EARLIER_EVENT'
+    ELSE 'TURN' END`;
 const deliveryColumns = `d.event_id AS "eventId", d.endpoint_id AS "endpointId", d.session_id AS "sessionId", d.sequence,
   o.type, d.status, d.tries, o.created_at AS "createdAt", d.ended_at AS "endedAt",
-  CASE WHEN d.lease_token IS NULL OR d.next_at <= app.clock() THEN d.next_at END AS "nextAt"`;
+  CASE WHEN d.lease_token IS NULL OR d.next_at <= app.clock() THEN d.next_at END AS "nextAt",
+  ${waitingFor} AS "waitingFor"`;
 const deliveryEvent = "JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id";
 const newestFirst = "ORDER BY d.event_id DESC, d.endpoint_id DESC LIMIT $6";
 
