@@ -121,6 +121,8 @@ describe("the dashboard in a browser", () => {
     await guest.getByLabel("Your name").fill("Vera");
     await guest.getByLabel("Choose a password").fill("seven words that belong together");
     await guest.getByRole("button", { name: "Join" }).click();
+    await guest.getByRole("heading", { name: "Home" }).waitFor();
+    await guest.getByRole("link", { name: "API keys" }).click();
     await guest.getByRole("heading", { name: "API keys" }).waitFor();
     await expect(guest.getByRole("button", { name: "Regenerate" }).count()).resolves.toBe(0);
     await page.goto(demo.file.dashboardOrigin + merchantPath("audit"));

@@ -7,7 +7,9 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
+import { readPaymentSearch } from "./payment-address.ts";
 
 const root = createRootRoute({
   component: Outlet,
@@ -72,6 +74,32 @@ const scope = createRoute({
   component: lazyRouteComponent(() => import("./shell.tsx"), "Shell"),
 });
 
+const home = createRoute({
+  getParentRoute: () => scope,
+  path: "/home",
+  component: lazyRouteComponent(() => import("./pages/home.tsx"), "HomePage"),
+});
+
+const payments = createRoute({
+  getParentRoute: () => scope,
+  path: "/payments",
+  validateSearch: readPaymentSearch,
+  component: lazyRouteComponent(() => import("./pages/payments.tsx"), "PaymentsPage"),
+});
+
+const payment = createRoute({
+  getParentRoute: () => scope,
+  path: "/payments/$sessionId",
+  component: lazyRouteComponent(() => import("./pages/payment.tsx"), "PaymentPage"),
+});
+
+const analytics = createRoute({
+  getParentRoute: () => scope,
+  path: "/analytics",
+  validateSearch: readAnalyticsSearch,
+  component: lazyRouteComponent(() => import("./pages/analytics.tsx"), "AnalyticsPage"),
+});
+
 const keys = createRoute({
   getParentRoute: () => scope,
   path: "/keys",
@@ -114,7 +142,11 @@ export const router = createRouter({
     signIn,
     invitation,
     newPassword,
-    signedIn.addChildren([start, account, scope.addChildren([routing, gateways, keys, team, audit, settings])]),
+    signedIn.addChildren([
+      start,
+      account,
+      scope.addChildren([home, payments, payment, analytics, routing, gateways, keys, team, audit, settings]),
+    ]),
   ]),
   defaultPreload: "intent",
 });

@@ -1,11 +1,15 @@
 /** What stands around every page about a merchant: where one is, and where one can go. */
 import { Link, Outlet } from "@tanstack/react-router";
 import { Mark } from "./parts/mark.tsx";
+import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
 import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
 const pages = [
+  ["/$environment/$merchantId/home", "Home"],
+  ["/$environment/$merchantId/payments", "Payments"],
+  ["/$environment/$merchantId/analytics", "Analytics"],
   ["/$environment/$merchantId/routing", "Routing"],
   ["/$environment/$merchantId/gateways", "Gateways"],
   ["/$environment/$merchantId/keys", "API keys"],
@@ -37,6 +41,7 @@ export function Shell() {
           ))}
         </nav>
         <div className="bar-end">
+          <Shortcuts environment={environmentName} merchantId={merchantId} />
           <Link to="/account">{member?.name}</Link>
         </div>
       </header>

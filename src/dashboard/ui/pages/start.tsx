@@ -10,7 +10,7 @@ export function StartPage() {
   const [only] = memberships;
   if (only && memberships.length === 1) {
     const params = { environment: "test", merchantId: only.merchantId };
-    return <Navigate to="/$environment/$merchantId/keys" params={params} replace />;
+    return <Navigate to="/$environment/$merchantId/home" params={params} replace />;
   }
   return (
     <main className="lone">
@@ -20,7 +20,7 @@ export function StartPage() {
         <ul className="form">
           {memberships.map(({ merchantId, merchantName, role }) => (
             <li key={merchantId} className="row">
-              <Link to="/$environment/$merchantId/keys" params={{ environment: "test", merchantId }}>
+              <Link to="/$environment/$merchantId/home" params={{ environment: "test", merchantId }}>
                 {merchantName}
               </Link>
               <span className="badge">{nameOfRole(role)}</span>

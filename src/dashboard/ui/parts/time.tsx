@@ -1,4 +1,4 @@
-/** Moments as people read them, in their own time zone, with the exact one for machines and in the tooltip. */
+/** Moments as people read them, in their own time zone, with the exact one for machines, and by UTC too in the tooltip. */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -9,7 +9,7 @@ export function Moment({ at }: { at: Timestamp | undefined }) {
   if (at === undefined) return <span className="soft">–</span>;
   const date = timestampDate(at);
   return (
-    <time dateTime={date.toISOString()} title={exact.format(date)}>
+    <time dateTime={date.toISOString()} title={`${exact.format(date)} – ${date.toISOString()}`}>
       {short.format(date)}
     </time>
   );

@@ -1,0 +1,138 @@
+/** One payment with everything that happened to it: what support staff need to answer for it. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
+import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { PaymentState } from "../parts/payment-state.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+import { codeOf } from "../rpc.ts";
+import { useScope } from "../scope.ts";
+import { PaymentAttempts } from "./payment-attempts.tsx";
+import { PaymentTimeline } from "./payment-timeline.tsx";
+
+// A payment that is under way, or whose webhooks are, is looked at until it is over.
+const underWayEveryMs = 3_000;
+
+/** The page. */
+export function PaymentPage() {
+  const { merchantId, environment, environmentName } = useScope();
+  const { sessionId } = useParams({ from: "/signed-in/$environment/$merchantId/payments/$sessionId" });
+  const { data, error, refetch } = useQuery(
+    PaymentService.method.getPayment,
+    { merchantId, environment, sessionId },
+    { refetchInterval: ({ state }) => (state.data?.payment?.summary?.processing ? underWayEveryMs : false) },
+  );
+  const payment = data?.payment;
+  return (
+    <>
+      <nav aria-label="Back">
+        <Link to="/$environment/$merchantId/payments" params={{ environment: environmentName, merchantId }}>
+          Payments
+        </Link>
+      </nav>
+      {error && codeOf(error) === "not_found" && (
+        <>
+          <h1>Payment</h1>
+          <Empty title={`There is no such payment in ${environmentName}`}>
+            <p>It may be in the other environment, or be another merchant’s.</p>
+          </Empty>
+        </>
+      )}
+      {error && codeOf(error) !== "not_found" && !data && <Failure error={error} onRetry={refetch} />}
+      {!payment && !error && <Loading what="The payment" />}
+      {payment && <Details payment={payment} />}
+    </>
+  );
+}
+
+function Details({ payment }: { payment: Payment }) {
+  const { summary, attempts, deliveries, timeline } = payment;
+  if (!summary) return null;
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>
+            {summary.amount && formatAmount(summary.amount)} <PaymentState payment={summary} />
+          </h1>
+          <p>
+            <bdi>{visible(summary.orderRef)}</bdi>
+            {summary.capturedVia && ` · taken by ${nameOfGateway(summary.capturedVia)}`}
+            {summary.declineCode && ` · ${summary.declineCode.replaceAll("_", " ")}`}
+          </p>
+        </div>
+      </header>
+      <Facts payment={payment} />
+      {attempts.length > 0 && <PaymentAttempts attempts={attempts} />}
+      <PaymentTimeline steps={timeline} deliveries={deliveries} />
+    </>
+  );
+}
+
+function Facts({ payment }: { payment: Payment }) {
+  const { summary, customerEmail, captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
+  return (
+    <section className="card" aria-label="Facts">
+      <dl className="facts">
+        <Fact name="Session">
+          <CopiedText label="the session’s id" text={summary?.sessionId ?? ""} />
+        </Fact>
+        <Fact name="Order reference">
+          <CopiedText label="the order reference" text={summary?.orderRef ?? ""} />
+        </Fact>
+        {summary?.cardLast4 && (
+          <Fact name="Card">
+            {summary.cardBrand} ending in {summary.cardLast4}
+          </Fact>
+        )}
+        {customerEmail && (
+          <Fact name="Customer">
+            <bdi>{visible(customerEmail)}</bdi>
+          </Fact>
+        )}
+        <Fact name="Created">
+          <Moment at={summary?.createdAt} />
+        </Fact>
+        {submittedAt ? (
+          <Fact name="Submitted">
+            <Moment at={submittedAt} />
+          </Fact>
+        ) : (
+          <Fact name="Accepts a card until">
+            <Moment at={expiresAt} />
+          </Fact>
+        )}
+        {summary?.settledAt && (
+          <Fact name="Settled">
+            <Moment at={summary.settledAt} />
+          </Fact>
+        )}
+        {captureConfirmed === false && <Fact name="Capture">taken on by the gateway, not confirmed yet</Fact>}
+        {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}
+        {payment.createRequestId && (
+          <Fact name="Request that created it">
+            <CopiedText label="the creating request’s id" text={payment.createRequestId} />
+          </Fact>
+        )}
+        {payment.submitRequestId && (
+          <Fact name="Request that submitted it">
+            <CopiedText label="the submitting request’s id" text={payment.submitRequestId} />
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

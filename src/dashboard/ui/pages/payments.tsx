@@ -1,0 +1,180 @@
+/** A merchant's payments: filtered by the address, found by the box, a page more on demand, as CSV. */
+
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { Switch } from "react-aria-components";
+import {
+  type Currency,
+  type ListPaymentsResponse,
+  PaymentMatch_By,
+  PaymentService,
+} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+import { dayBegin, minorOf, type PaymentSearch } from "../payment-address.ts";
+import { useScope } from "../scope.ts";
+import { PaymentsExport } from "./payments-export.tsx";
+import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
+import { PaymentsTable } from "./payments-table.tsx";
+
+// Soon enough to watch a payment come in, seldom enough to be nothing to the service.
+const liveEveryMs = 5_000;
+const rowsAtOnce = 50;
+
+/** The page. */
+export function PaymentsPage() {
+  const { merchantId, environment } = useScope();
+  const search: PaymentSearch = useSearch({ from: "/signed-in/$environment/$merchantId/payments" });
+  const scope = { merchantId, environment };
+  const { data } = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
+  const currencies = data?.currencies ?? [];
+  return (
+    <>
+      <header className="page-head">
+        <h1>Payments</h1>
+        <SearchBox search={search} />
+      </header>
+      {search.q !== undefined ? (
+        <Found text={search.q} />
+      ) : (
+        <>
+          <Presets search={search} />
+          <Filters search={search} currencies={currencies} />
+          <List search={search} currencies={currencies} />
+        </>
+      )}
+    </>
+  );
+}
+
+function List({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const [isLive, setLive] = useState(false);
+  const filter = filterOf(search, currencies);
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
+    PaymentService.method.listPayments,
+    { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
+    {
+      pageParamKey: "pageToken",
+      getNextPageParam: ({ nextPageToken }: ListPaymentsResponse) => nextPageToken || undefined,
+      refetchInterval: isLive ? liveEveryMs : false,
+      placeholderData: keepPreviousData,
+    },
+  );
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="The list of payments" />;
+  const payments = data.pages.flatMap((page) => page.payments);
+  const searchedBackTo = data.pages.at(-1)?.searchedBackTo;
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <section className="stack" aria-label="Payments" aria-busy={isPlaceholderData}>
+      <div className="page-head">
+        <Switch className="toggle" isSelected={isLive} onChange={setLive}>
+          <span className="toggle-track" /> Keep up to date
+        </Switch>
+        {payments.length > 0 && <PaymentsExport filter={filter} />}
+      </div>
+      {payments.length > 0 && <PaymentsTable label="Payments" rows={payments.map((payment) => ({ payment }))} />}
+      {payments.length === 0 && !hasNextPage && (
+        <NoPayments isFiltered={isFiltered} environmentName={environmentName} />
+      )}
+      {searchedBackTo && hasNextPage && (
+        <p className="soft" role="status">
+          {payments.length === 0 ? "None" : "No more"} of the payments since <Moment at={searchedBackTo} />.
+        </p>
+      )}
+      {hasNextPage && (
+        <div>
+          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            {searchedBackTo ? "Look further back" : "Show more"}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function NoPayments({ isFiltered, environmentName }: { isFiltered: boolean; environmentName: string }) {
+  return isFiltered ? (
+    <Empty title="No payment is like that">
+      <p>Take a filter away, or look in the other environment.</p>
+    </Empty>
+  ) : (
+    <Empty title={`No payments in ${environmentName} yet`}>
+      <p>A payment stands here as soon as your backend creates a session for it.</p>
+    </Empty>
+  );
+}
+
+function Found({ text }: { text: string }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const { data, error, refetch } = useQuery(PaymentService.method.searchPayments, { merchantId, environment, text });
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="The search" />;
+  if (data.matches.length === 0) {
+    return (
+      <Empty title="Nothing is called that">
+        <p>
+          No order reference in {environmentName} begins so, and no payment, attempt, event, request or gateway’s
+          reference is this one.
+        </p>
+      </Empty>
+    );
+  }
+  const rows = data.matches.flatMap(({ payment, by }) =>
+    payment ? [{ payment, note: <div className="soft small">{foundBy[by]}</div> }] : [],
+  );
+  return (
+    <section className="stack" aria-label="What was found">
+      <p className="soft" role="status">
+        {rows.length === 1 ? "1 payment" : `${rows.length} payments`} found
+      </p>
+      <PaymentsTable label="What was found" rows={rows} />
+    </section>
+  );
+}
+
+const foundBy: Readonly<Record<PaymentMatch_By, string>> = {
+  [PaymentMatch_By.BY_UNSPECIFIED]: "",
+  [PaymentMatch_By.SESSION_ID]: "by its session id",
+  [PaymentMatch_By.ATTEMPT_ID]: "by an attempt’s id",
+  [PaymentMatch_By.EVENT_ID]: "by an event’s id",
+  [PaymentMatch_By.REQUEST_ID]: "by a request’s id",
+  [PaymentMatch_By.GATEWAY_REFERENCE]: "by a gateway’s reference",
+  [PaymentMatch_By.ORDER_REF]: "by its order reference",
+  [PaymentMatch_By.ORDER_REF_PREFIX]: "by how its order reference begins",
+};
+
+const statuses: Readonly<Record<string, PaymentSession_Status>> = {
+  succeeded: PaymentSession_Status.SUCCEEDED,
+  declined: PaymentSession_Status.DECLINED,
+  degraded: PaymentSession_Status.DEGRADED,
+  expired: PaymentSession_Status.EXPIRED,
+  created: PaymentSession_Status.CREATED,
+};
+
+/** The filter of an address. Amounts are read with two decimals until a currency is chosen, as most have them. */
+function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
+  const { status, gateway, order, currency, from, to, after, before, failover } = search;
+  const exponent = currencies.find(({ code }) => code === currency)?.exponent ?? 2;
+  const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
+  const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
+  return {
+    ...(status === "processing" && { processing: true }),
+    ...(status === "created" && { processing: false }),
+    ...(status && statuses[status] && { status: statuses[status] }),
+    ...(gateway && { gateway }),
+    ...(order && { orderRef: order, orderRefPrefix: true }),
+    ...(currency && { currency }),
+    ...(amountFrom !== undefined && { amountFrom }),
+    ...(amountTo !== undefined && { amountTo }),
+    ...(createdAfter && { createdAfter: timestampFromDate(createdAfter) }),
+    ...(createdBefore && { createdBefore: timestampFromDate(createdBefore) }),
+    ...(failover && { failover }),
+  };
+}

@@ -1,0 +1,20 @@
+/** Money as people read it, with the currency's decimals by ISO 4217: browsers know other ones for some currencies. */
+import type { PaymentAmount } from "../../../../gen/dashboard/v1/payments_pb.ts";
+
+/** 4900 EUR as €49.00, in the manner of the person's language; exact, whatever its size. */
+export function formatAmount({ amountMinor, currency, exponent }: PaymentAmount): string {
+  const digits = amountMinor.toString().padStart(exponent + 1, "0");
+  const cut = digits.length - exponent;
+  const decimal = exponent === 0 ? digits : `${digits.slice(0, cut)}.${digits.slice(cut)}`;
+  return new Intl.NumberFormat(undefined, {
+    style: "currency",
+    currency,
+    minimumFractionDigits: exponent,
+    maximumFractionDigits: exponent,
+  }).format(decimal as `${number}`);
+}
+
+/** An amount; nothing where there is none. */
+export function Amount({ amount }: { amount: PaymentAmount | undefined }) {
+  return amount === undefined ? null : <span className="amount">{formatAmount(amount)}</span>;
+}

@@ -1,0 +1,103 @@
+/** Keys that lead on: two in a row to a page, / to the search, ? to their list. A person can turn them off. */
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { Dialog, Heading, Modal, ModalOverlay, Switch } from "react-aria-components";
+import { Button } from "./button.tsx";
+
+const pages = {
+  h: ["Home", "home"],
+  p: ["Payments", "payments"],
+  r: ["Routing", "routing"],
+  g: ["Gateways", "gateways"],
+  k: ["API keys", "keys"],
+  t: ["Team", "team"],
+} as const;
+
+// Of two keys in a row, the second comes within this time.
+const pairMs = 1_500;
+
+// The only thing that the page keeps in the browser, and only once somebody turned them off.
+const storedName = "shortcuts";
+
+/** Listens while it is in the page, and shows the list on demand. */
+export function Shortcuts({ environment, merchantId }: { environment: string; merchantId: string }) {
+  const navigate = useNavigate();
+  const [isOpen, setOpen] = useState(false);
+  const [isOn, setOn] = useState(() => localStorage.getItem(storedName) !== "off");
+  useEffect(() => {
+    let leader = 0;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+      const isPair = event.timeStamp - leader < pairMs;
+      leader = 0;
+      const page = isPair ? pages[event.key as keyof typeof pages] : undefined;
+      if (page !== undefined) void navigate({ href: `/${environment}/${merchantId}/${page[1]}` });
+      else if (event.key === "g") leader = event.timeStamp;
+      else if (event.key === "?") setOpen(true);
+      else if (event.key !== "/" || !focusSearch()) return;
+      event.preventDefault();
+    };
+    if (isOn) addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isOn, environment, merchantId, navigate]);
+  const turn = (on: boolean) => {
+    setOn(on);
+    if (on) localStorage.removeItem(storedName);
+    else localStorage.setItem(storedName, "off");
+  };
+  return (
+    <>
+      <Button kind="plain" onPress={() => setOpen(true)} aria-label="Keyboard shortcuts">
+        ?
+      </Button>
+      <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={setOpen} isDismissable>
+        <Modal className="dialog">
+          <Dialog>
+            <Heading slot="title">Keyboard shortcuts</Heading>
+            <Switch className="toggle" isSelected={isOn} onChange={turn}>
+              <span className="toggle-track" /> Use them
+            </Switch>
+            <dl className="shortcuts">
+              {Object.entries(pages).map(([key, [name]]) => (
+                <div className="shortcut" key={key}>
+                  <dt>{name}</dt>
+                  <dd>
+                    <kbd>g</kbd> <kbd>{key}</kbd>
+                  </dd>
+                </div>
+              ))}
+              <div className="shortcut">
+                <dt>Search, where there is one</dt>
+                <dd>
+                  <kbd>/</kbd>
+                </dd>
+              </div>
+              <div className="shortcut">
+                <dt>This list</dt>
+                <dd>
+                  <kbd>?</kbd>
+                </dd>
+              </div>
+            </dl>
+            <Button onPress={() => setOpen(false)} autoFocus>
+              Close
+            </Button>
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element && target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null
+  );
+}
+
+function focusSearch(): boolean {
+  const box = document.querySelector<HTMLInputElement>("[data-shortcut='/']");
+  box?.focus();
+  box?.select();
+  return box !== null;
+}
