@@ -77,6 +77,12 @@ describe("readAuthorized()", () => {
     const stopped = { type: "declined", stop: "authentication_required", declineCode: "authentication_required" };
     expect(outcomeOf(orderWith([], { status: "PAYER_ACTION_REQUIRED" }))).toMatchObject(stopped);
     expect(readAuthorized(refusal("PAYER_ACTION_REQUIRED"), attempt, "5O190127TN364715T")).toMatchObject(stopped);
+    const [unit] = orderWith([]).purchase_units;
+    const other = {
+      status: "PAYER_ACTION_REQUIRED",
+      purchase_units: [{ ...unit, amount: { ...money, value: "1.00" } }],
+    };
+    expect(outcomeOf(orderWith([], other))).toMatchObject({ type: "unknown" });
   });
 
   it("names an authorization under review, which may yet become a hold", () => {
