@@ -56,7 +56,7 @@ function newToken({ randomBytes }: Pick<Entropy, "randomBytes">): Secret {
 /** Who is signed in by a token, and what they may do now. */
 export type SignIn = {
   readonly id: string;
-  readonly member: Member & { readonly hasTotp: boolean };
+  readonly member: Member & { readonly hasTotp: boolean; readonly hasPasskey: boolean };
   readonly memberships: readonly {
     readonly merchantId: string;
     readonly merchantName: string;
@@ -82,7 +82,8 @@ const select: Statement = {
          )
          SELECT found.id, found.expires_at AS "expiresAt",
            found.is_newest AND found.proved_at > clock_timestamp() - $4 * interval '1 millisecond' AS "isFresh",
-           jsonb_build_object('id', m.id, 'email', m.email, 'name', m.name, 'hasTotp', m.totp_sealed IS NOT NULL) AS member,
+           jsonb_build_object('id', m.id, 'email', m.email, 'name', m.name, 'hasTotp', m.totp_sealed IS NOT NULL,
+             'hasPasskey', EXISTS (SELECT 1 FROM passkey WHERE member_id = m.id)) AS member,
            coalesce((
              SELECT jsonb_agg(jsonb_build_object('merchantId', s.merchant_id, 'merchantName', t.name, 'role', s.role)
                               ORDER BY t.name, t.id)

@@ -32,11 +32,16 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
   return memberMessage(signIn);
 }
 
-/** Makes the sign-in of a call fresh, and gives its browser another token for it. */
-export async function keepProof(parts: SignInParts, context: HandlerContext): Promise<void> {
+/** Makes the sign-in of a call fresh, and gives its browser another token for it; `also` is done with it or not at all. */
+export async function keepProof(
+  parts: SignInParts,
+  context: HandlerContext,
+  also: (tx: Tx) => Promise<void> = async () => {},
+): Promise<void> {
   const visit = visitOf(context);
   const { id, member } = visit.signIn;
   await parts.accounts.transaction(async (tx) => {
+    await also(tx);
     const token = await noteProof(tx, parts.entropy, id);
     if (token === undefined) throw new DomainError("sign_in_required", "This sign-in was ended meanwhile.");
     await visit.auditMember(tx, member);

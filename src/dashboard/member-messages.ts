@@ -25,12 +25,13 @@ export function roleOfMessage(role: Role): MemberRole {
 
 /** Whoever is signed in. */
 export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "memberships">) {
-  const { id, email, name, hasTotp } = member;
+  const { id, email, name, hasTotp, hasPasskey } = member;
   return create(SignedInMemberSchema, {
     memberId: encodeId("mbr", id),
     email,
     name,
     hasTotp,
+    hasPasskey,
     memberships: memberships.map(({ merchantId, merchantName, role }) => ({
       merchantId: encodeId("mer", merchantId),
       merchantName,

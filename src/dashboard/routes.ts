@@ -9,6 +9,7 @@ import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
+import { PasskeyService } from "../../gen/dashboard/v1/passkeys_pb.ts";
 import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -28,6 +29,7 @@ import { createGuard } from "./guard.ts";
 import { createHomeService } from "./home-rpc.ts";
 import { createMemberService } from "./members-rpc.ts";
 import { createMerchantService } from "./merchants-rpc.ts";
+import { createPasskeyService } from "./passkeys-rpc.ts";
 import { createPaymentService } from "./payments-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
@@ -59,7 +61,7 @@ export const dashboardServices: readonly DescService[] = [
 ];
 
 /** What the dashboard's page calls beside them. */
-export const signInServices: readonly DescService[] = [SignInService];
+export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
 
 /** Adds the services to a server's router. Their guard takes the place of the server's own interceptors. */
 export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRouter) => void {
@@ -82,6 +84,8 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(ReconciliationService, createReconciliationService(parts), guarded);
     router.service(MemberService, createMemberService(parts), guarded);
     const { signIns } = parts;
-    if (signIns) router.service(SignInService, createSignInService({ ...parts, signIns }), guarded);
+    if (signIns === undefined) return;
+    router.service(SignInService, createSignInService({ ...parts, signIns }), guarded);
+    router.service(PasskeyService, createPasskeyService({ ...parts, signIns }), guarded);
   };
 }

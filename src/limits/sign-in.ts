@@ -30,6 +30,12 @@ export const hashesWaitingMax = { member: 16, stranger: 32 } as const;
 export const hashPauseMs = 2_000;
 /** How long a new password can be chosen by an operator's link: it is sent to somebody who waits for it. */
 export const passwordResetLifetimeMs = hour;
+/** Passkeys of a member: a few devices and their successors. */
+export const passkeysMax = 20;
+/** How long a passkey may be asked for: to find a telephone and its cable (https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range). */
+export const challengeLifetimeMs = 5 * minute;
+/** Unanswered ones of one address or one sign-in within that time: an office that begins and gives up. */
+export const challengesMax = 30;
 /** How often what has lapsed is removed. */
 export const signInSweepEveryMs = 10 * minute;
 /** Rows that one statement removes: it takes milliseconds, and the next one goes on. */

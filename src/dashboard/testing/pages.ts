@@ -4,6 +4,7 @@ import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { AuditService } from "../../../gen/dashboard/v1/audit_pb.ts";
 import { MemberService } from "../../../gen/dashboard/v1/members_pb.ts";
+import { PasskeyService } from "../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SettingsService } from "../../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -35,6 +36,10 @@ export class Pages {
 
   audit(cookie?: string): Client<typeof AuditService> {
     return createClient(AuditService, this.#transport(cookie));
+  }
+
+  passkeys(cookie?: string): Client<typeof PasskeyService> {
+    return createClient(PasskeyService, this.#transport(cookie));
   }
 
   settings(cookie?: string): Client<typeof SettingsService> {

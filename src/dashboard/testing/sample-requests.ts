@@ -27,6 +27,8 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     firstDay: "2026-01-01",
     lastDay: "2026-01-02",
     timeZone: "UTC",
+    passkeyId: "AAAA",
+    credential: "{}",
     sessionLifetimeSeconds: 900,
     since: "2026-01-01T00:00:00Z",
     sessionId: "ps_01h455vb4pex5vsknk084sn02q",

@@ -1,0 +1,61 @@
+/** What passkeys are asked to sign: random, for one purpose of one asker, once and within minutes. Kept as a hash. */
+import { challengeLifetimeMs, challengesMax } from "../limits/sign-in.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import type { Entropy } from "../platform/entropy.ts";
+import { DomainError } from "../platform/errors.ts";
+import { type KeyRing, sha256 } from "../platform/secrets.ts";
+import { keyedHash } from "./sign-in-throttle.ts";
+
+// Twice what the specification asks for (https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges).
+const challengeBytes = 32;
+
+/** What a challenge is for; of who is signed in, by which sign-in. */
+export type ChallengePurpose =
+  | { readonly purpose: "SIGN_IN"; readonly address: string }
+  | { readonly purpose: "REGISTER" | "PROVE"; readonly signInId: string };
+
+/** Where challenges are kept. */
+export type ChallengeContext = {
+  readonly accounts: Queryable;
+  readonly entropy: Pick<Entropy, "randomBytes">;
+  readonly sealing: KeyRing;
+};
+
+const insert: Statement = {
+  name: "insert_passkey_challenge",
+  text: `INSERT INTO passkey_challenge (hash, purpose, sign_in_id, asker, expires_at)
+         SELECT $1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond'
+         WHERE (SELECT count(*) FROM passkey_challenge WHERE asker = $4 AND expires_at > clock_timestamp()) < $6
+         RETURNING 1`,
+};
+
+/** A new challenge in base64url. Throws `rate_limited` when the asker has too many that are not answered. */
+export async function offerChallenge(
+  { accounts, entropy, sealing }: ChallengeContext,
+  about: ChallengePurpose,
+): Promise<string> {
+  const challenge = Buffer.from(entropy.randomBytes(challengeBytes)).toString("base64url");
+  const signInId = about.purpose === "SIGN_IN" ? null : about.signInId;
+  const asker = about.purpose === "SIGN_IN" ? `address ${about.address}` : `sign-in ${about.signInId}`;
+  const values = [sha256(challenge), about.purpose, signInId, keyedHash(sealing, asker)];
+  const kept = await accounts.query(insert, [...values, challengeLifetimeMs, challengesMax]);
+  if (kept.length > 0) return challenge;
+  throw new DomainError("rate_limited", "Too many passkeys were asked for. Wait a few minutes, then try again.", {
+    retryAfterMs: challengeLifetimeMs,
+  });
+}
+
+const take: Statement = {
+  name: "take_passkey_challenge",
+  text: `DELETE FROM passkey_challenge WHERE hash = $1 AND purpose = $2 AND sign_in_id IS NOT DISTINCT FROM $3::uuid
+         AND expires_at > clock_timestamp() RETURNING 1`,
+};
+
+/** Uses a challenge up, before anything that came with it is believed; false when it is unknown, used, another's or too old. */
+export async function takeChallenge(
+  accounts: Queryable,
+  challenge: string,
+  about: { readonly purpose: ChallengePurpose["purpose"]; readonly signInId?: string },
+): Promise<boolean> {
+  return (await accounts.query(take, [sha256(challenge), about.purpose, about.signInId ?? null])).length > 0;
+}

@@ -1,0 +1,154 @@
+/** What browsers are told to ask of authenticators, and whether an answer is theirs: by WebAuthn, with verified users alone. */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
+import { challengeLifetimeMs } from "../limits/sign-in.ts";
+import type { Member } from "./members.ts";
+import type { HeldPasskey, NewPasskey, Passkey } from "./passkeys.ts";
+
+/** Whose page asks: passkeys are made for its host name, and answer to its origin alone. */
+export type RelyingParty = { readonly origin: string; readonly name: string };
+
+const hostOf = ({ origin }: RelyingParty) => new URL(origin).hostname;
+
+// Loaded with the first use: most processes never have one, and it takes a part of a second.
+const library = () => import("@simplewebauthn/server");
+const helpers = () => import("@simplewebauthn/server/helpers");
+
+/** The options of `navigator.credentials.create`, in JSON. */
+export async function writeCreation(
+  party: RelyingParty,
+  { member, known, challenge }: { member: Member; known: readonly Passkey[]; challenge: string },
+): Promise<string> {
+  const { generateRegistrationOptions } = await library();
+  const options = await generateRegistrationOptions({
+    rpName: party.name,
+    rpID: hostOf(party),
+    userID: userHandleOf(member.id),
+    userName: member.email,
+    userDisplayName: member.name,
+    challenge: bytesOf(challenge),
+    timeout: challengeLifetimeMs,
+    attestationType: "none",
+    excludeCredentials: known.map(described),
+    // The authenticator can name the account by itself, and asks for PIN, finger or face.
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  return JSON.stringify(options);
+}
+
+/** The options of `navigator.credentials.get`, in JSON: by one of these passkeys, or by any where none is named. */
+export async function writeRequest(
+  party: RelyingParty,
+  { known, challenge }: { known: readonly Passkey[]; challenge: string },
+): Promise<string> {
+  const { generateAuthenticationOptions } = await library();
+  const options = await generateAuthenticationOptions({
+    rpID: hostOf(party),
+    challenge: bytesOf(challenge),
+    timeout: challengeLifetimeMs,
+    allowCredentials: known.map(described),
+    userVerification: "required",
+  });
+  return JSON.stringify(options);
+}
+
+/** A browser's answer, of which nothing is believed yet. */
+export type Answer<Response> = { readonly response: Response; readonly challenge: string; readonly id: Buffer };
+/** To `writeCreation`. */
+export type CreationAnswer = Answer<RegistrationResponseJSON>;
+/** To `writeRequest`. */
+export type RequestAnswer = Answer<AuthenticationResponseJSON>;
+
+/** Reads an answer, and which challenge it says it is to; undefined for what is none. */
+export function parseAnswer<Response extends CreationAnswer["response"] | RequestAnswer["response"]>(
+  text: string,
+): Answer<Response> | undefined {
+  try {
+    const response = JSON.parse(text) as Response;
+    const { challenge } = JSON.parse(bytesOf(response.response.clientDataJSON).toString("utf8"));
+    if (typeof challenge !== "string" || typeof response.id !== "string") return undefined;
+    return { response, challenge, id: bytesOf(response.id) };
+  } catch {
+    // No JSON, or not of this form.
+    return undefined;
+  }
+}
+
+/** The passkey that an authenticator has made; undefined when the answer is not to be believed. */
+export async function verifyCreation(
+  party: RelyingParty,
+  { response, challenge }: CreationAnswer,
+): Promise<Omit<NewPasskey, "memberId" | "name"> | undefined> {
+  const { verifyRegistrationResponse } = await library();
+  try {
+    // None is asked for, and one that came all the same would have its certificates looked at.
+    if (!(await hasNoCertificates(response))) return undefined;
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: hostOf(party),
+      requireUserVerification: true,
+    });
+    if (!verified) return undefined;
+    const { credential, credentialBackedUp } = registrationInfo;
+    return {
+      id: bytesOf(credential.id),
+      publicKey: credential.publicKey,
+      signCount: credential.counter,
+      transports: knownTransports.filter((transport) => credential.transports?.includes(transport)),
+      isSynced: credentialBackedUp,
+    };
+  } catch {
+    // The library throws for whatever is wrong with an answer.
+    return undefined;
+  }
+}
+
+async function hasNoCertificates({ response }: RegistrationResponseJSON): Promise<boolean> {
+  const { decodeAttestationObject } = await helpers();
+  const attestation = decodeAttestationObject(Uint8Array.from(bytesOf(response.attestationObject)));
+  const format = attestation.get("fmt");
+  return format === "none" || (format === "packed" && attestation.get("attStmt").get("x5c") === undefined);
+}
+
+/** The count that a use of this passkey leaves; undefined when the answer is not of it, or not to be believed. */
+export async function verifyUse(
+  party: RelyingParty,
+  { response, challenge, id }: RequestAnswer,
+  held: HeldPasskey,
+): Promise<Pick<NewPasskey, "id" | "signCount" | "isSynced"> | undefined> {
+  const { verifyAuthenticationResponse } = await library();
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: hostOf(party),
+      requireUserVerification: true,
+      credential: { id: response.id, publicKey: Uint8Array.from(held.publicKey), counter: held.signCount },
+    });
+    const handle = response.response.userHandle;
+    const isOwn = handle === undefined || bytesOf(handle).equals(userHandleOf(held.member.id));
+    if (!verified || !isOwn) return undefined;
+    return { id, signCount: authenticationInfo.newCounter, isSynced: authenticationInfo.credentialBackedUp };
+  } catch {
+    // As above.
+    return undefined;
+  }
+}
+
+// https://www.w3.org/TR/webauthn-3/#enum-transport; what else a browser says is not kept.
+const knownTransports: readonly string[] = ["usb", "nfc", "ble", "smart-card", "hybrid", "internal"];
+
+function described({ id, transports }: Passkey) {
+  return { id: id.toString("base64url"), ...(transports.length > 0 && { transports: [...transports] }) };
+}
+
+/** The member's id itself: it tells an authenticator, and who finds it, nothing. */
+function userHandleOf(memberId: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(memberId.replaceAll("-", ""), "hex"));
+}
+
+function bytesOf(text: string): Buffer<ArrayBuffer> {
+  return Buffer.from(text, "base64url");
+}

@@ -1,0 +1,216 @@
+/** Passkeys: proto ↔ accounts. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  AddPasskeyResponseSchema,
+  BeginPasskeyProofResponseSchema,
+  BeginPasskeySignInResponseSchema,
+  ListPasskeysResponseSchema,
+  OfferPasskeyResponseSchema,
+  type PasskeyService,
+  ProveWithPasskeyResponseSchema,
+  RemovePasskeyResponseSchema,
+  RenamePasskeyResponseSchema,
+  SignInWithPasskeyResponseSchema,
+} from "../../gen/dashboard/v1/passkeys_pb.ts";
+import { type ChallengePurpose, offerChallenge, takeChallenge } from "../accounts/passkey-challenges.ts";
+import {
+  findPasskey,
+  type HeldPasskey,
+  insertPasskey,
+  listPasskeys,
+  notePasskeyUse,
+  type Passkey,
+  removePasskey,
+  renamePasskey,
+} from "../accounts/passkeys.ts";
+import { countTry, takeTryBack, throttledAddress } from "../accounts/sign-in-throttle.ts";
+import {
+  type CreationAnswer,
+  parseAnswer,
+  type RelyingParty,
+  type RequestAnswer,
+  verifyCreation,
+  verifyUse,
+  writeCreation,
+  writeRequest,
+} from "../accounts/webauthn.ts";
+import { passkeysMax } from "../limits/sign-in.ts";
+import type { Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { addressOf, enter, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
+import { memberActor, visitOf } from "./visit.ts";
+
+type PasskeyRpcs = ServiceImpl<typeof PasskeyService>;
+
+/** The rpcs that members keep passkeys with, and sign in by them. */
+export function createPasskeyService(parts: SignInParts): PasskeyRpcs {
+  return { ...keepingRpcs(parts), ...addingRpcs(parts), ...signInRpcs(parts), ...proofRpcs(parts) };
+}
+
+function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "addPasskey"> {
+  const { accounts } = parts;
+  return {
+    async offerPasskey(_, context) {
+      const visit = visitOf(context);
+      const { member, id } = visit.signIn;
+      const known = await listPasskeys(accounts, member.id);
+      if (known.length >= passkeysMax) throw full();
+      const challenge = await offerChallenge(proofContextOf(parts), { purpose: "REGISTER", signInId: id });
+      visit.leaveNoRow();
+      const options = await writeCreation(partyOf(parts), { member, known, challenge });
+      return create(OfferPasskeyResponseSchema, { options });
+    },
+
+    async addPasskey({ credential, name }, context) {
+      const visit = visitOf(context);
+      const { member, id } = visit.signIn;
+      const answer = parseAnswer<CreationAnswer["response"]>(credential);
+      const isAsked =
+        answer && (await takeChallenge(accounts, answer.challenge, { purpose: "REGISTER", signInId: id }));
+      const made = isAsked && (await verifyCreation(partyOf(parts), answer));
+      if (!made) throw refused();
+      const passkey = await accounts.transaction(async (tx) => {
+        const added = await insertPasskey(tx, { ...made, memberId: member.id, name });
+        if (added === undefined) throw new DomainError("state_conflict", "This passkey is in use already.");
+        // After the row, so that of two at once the later sees both.
+        if ((await listPasskeys(tx, member.id)).length > passkeysMax) throw full();
+        await visit.auditMember(tx, member, { after: { passkey: name } });
+        return added;
+      });
+      return create(AddPasskeyResponseSchema, { passkey: toMessage(passkey) });
+    },
+  };
+}
+
+function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys" | "renamePasskey" | "removePasskey"> {
+  return {
+    async listPasskeys(_, context) {
+      const passkeys = await listPasskeys(accounts, visitOf(context).signIn.member.id);
+      return create(ListPasskeysResponseSchema, { passkeys: passkeys.map(toMessage) });
+    },
+
+    async renamePasskey({ passkeyId, name }, context) {
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        const isRenamed = await renamePasskey(tx, member.id, { id: Buffer.from(passkeyId, "base64url"), name });
+        if (!isRenamed) throw unknown();
+        await visit.auditMember(tx, member, { after: { passkey: name } });
+      });
+      return create(RenamePasskeyResponseSchema);
+    },
+
+    async removePasskey({ passkeyId }, context) {
+      const visit = visitOf(context);
+      const { member } = visit.signIn;
+      await accounts.transaction(async (tx) => {
+        const name = await removePasskey(tx, member.id, Buffer.from(passkeyId, "base64url"));
+        if (name === undefined) throw unknown();
+        await visit.auditMember(tx, member, { before: { passkey: name } });
+      });
+      return create(RemovePasskeyResponseSchema);
+    },
+  };
+}
+
+function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" | "signInWithPasskey"> {
+  return {
+    async beginPasskeySignIn(_, context) {
+      visitOf(context).leaveNoRow();
+      const about = { purpose: "SIGN_IN", address: addressOf(parts, context) } as const;
+      const challenge = await offerChallenge(proofContextOf(parts), about);
+      return create(BeginPasskeySignInResponseSchema, {
+        options: await writeRequest(partyOf(parts), { known: [], challenge }),
+      });
+    },
+
+    async signInWithPasskey({ credential }, context) {
+      const proving = proofContextOf(parts);
+      const address = throttledAddress(addressOf(parts, context));
+      await countTry(proving, address);
+      const { held, note } = await checkUse(parts, credential, { purpose: "SIGN_IN" });
+      await takeTryBack(proving, address);
+      const member = await parts.accounts.transaction(async (tx) => {
+        await note(tx);
+        await visitOf(context).auditMember(tx, held.member, { actor: memberActor(held.member) });
+        return enter(tx, parts, context, held);
+      });
+      return create(SignInWithPasskeyResponseSchema, { member });
+    },
+  };
+}
+
+function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | "proveWithPasskey"> {
+  return {
+    async beginPasskeyProof(_, context) {
+      const visit = visitOf(context);
+      const { member, id } = visit.signIn;
+      const known = await listPasskeys(parts.accounts, member.id);
+      if (known.length === 0) throw unknown();
+      const challenge = await offerChallenge(proofContextOf(parts), { purpose: "PROVE", signInId: id });
+      visit.leaveNoRow();
+      const options = await writeRequest(partyOf(parts), { known, challenge });
+      return create(BeginPasskeyProofResponseSchema, { options });
+    },
+
+    async proveWithPasskey({ credential }, context) {
+      const { member, id } = visitOf(context).signIn;
+      const { held, note } = await checkUse(parts, credential, { purpose: "PROVE", signInId: id });
+      if (held.member.id !== member.id) throw refused();
+      await keepProof(parts, context, note);
+      return create(ProveWithPasskeyResponseSchema);
+    },
+  };
+}
+
+/** Whose passkey has answered; `note` belongs into the transaction of what is done by it. Throws `invalid_sign_in`. */
+async function checkUse(
+  parts: SignInParts,
+  credential: string,
+  about: { purpose: ChallengePurpose["purpose"]; signInId?: string },
+): Promise<{ held: HeldPasskey; note: (tx: Tx) => Promise<void> }> {
+  const answer = parseAnswer<RequestAnswer["response"]>(credential);
+  // Used up by whatever names it, also where nothing else of the answer holds.
+  const isAsked = answer && (await takeChallenge(parts.accounts, answer.challenge, about));
+  const held = isAsked && (await findPasskey(parts.accounts, answer.id));
+  const used = held && (await verifyUse(partyOf(parts), answer, held));
+  if (!held || !used) throw refused();
+  return {
+    held,
+    async note(tx) {
+      if (!(await notePasskeyUse(tx, used))) throw refused();
+    },
+  };
+}
+
+function partyOf({ dashboardOrigin, brand }: SignInParts): RelyingParty {
+  if (dashboardOrigin === undefined) throw new Error("the dashboard is served without its origin");
+  return { origin: dashboardOrigin, name: `${brand[0]?.toUpperCase()}${brand.slice(1)}` };
+}
+
+function toMessage({ id, name, isSynced, createdAt, lastUsedAt }: Passkey) {
+  return {
+    passkeyId: id.toString("base64url"),
+    name,
+    synced: isSynced,
+    createdAt: timestampFromDate(createdAt),
+    ...(lastUsedAt && { lastUsedAt: timestampFromDate(lastUsedAt) }),
+  };
+}
+
+function refused(): DomainError {
+  return new DomainError(
+    "invalid_sign_in",
+    "This passkey is not known here, or was asked for too long ago. Try again.",
+  );
+}
+
+function unknown(): DomainError {
+  return new DomainError("not_found", "You have no such passkey.");
+}
+
+function full(): DomainError {
+  return new DomainError("state_conflict", `You have ${passkeysMax} passkeys. Remove one first.`);
+}
