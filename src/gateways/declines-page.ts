@@ -21,7 +21,7 @@ A payment that needs the customer's action, such as 3-D Secure, is declined as \
   {
     gateway: "ADYEN",
     table: adyenDeclines,
-    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. A stop is added where \`refusalReasonRaw\` or \`merchantAdviceCode\` holds a network's code that forbids another try; the account has to ask Adyen for both.
+    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another try. The account has to ask Adyen for both.
 
 Payments are made without 3-D Secure: where it is required, they are declined as \`authentication_required\`.`,
   },

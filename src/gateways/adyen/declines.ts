@@ -4,6 +4,8 @@ import type { DeclineCode, DeclineRow, DeclineTable } from "../declines.ts";
 const reasons = "https://docs.adyen.com/development-resources/refusal-reasons (2026)";
 const results = "https://docs.adyen.com/online-payments/payment-result-codes (2026)";
 const because = (what: string) => `${reasons}: ${what}`;
+const rawResponses = "https://docs.adyen.com/development-resources/raw-acquirer-responses (2026)";
+const raw = (what: string) => `${rawResponses}: ${what}`;
 
 const soft = (declineCode: DeclineCode, source: string = reasons): DeclineRow => ({
   kind: "SOFT_DECLINE",
@@ -42,7 +44,10 @@ const authentication = (source: string = reasons): DeclineRow => ({
 });
 const cardPresent = because("needs the card itself at a terminal");
 
-/** What each of Adyen's codes means to us: a refusalReasonCode, or the resultCode of an answer that needs none. */
+/**
+ * What each of Adyen's codes means to us: a refusalReasonCode, or the resultCode of an answer that needs none. Rows whose
+ * names begin with `raw.` are codes of the card networks, which only add a stop to a refusal that has none.
+ */
 export const declines: DeclineTable = {
   "2": soft("card_declined", because("Refused, without a finer reason")),
   "3": soft("card_declined", because("Referral: the issuer wants to be called")),
@@ -85,6 +90,16 @@ export const declines: DeclineTable = {
   "42": authentication(because("3DS Authentication Error")),
   "46": never("card_declined", because("blocked by Adyen to prevent excessive retry fees: tried too often")),
   "50": never("card_declined", because("Token Revoked: the customer forbade it")),
+  "raw.04": never("lost_or_stolen", raw("capture card")),
+  "raw.07": never("lost_or_stolen", raw("pick up card, special conditions")),
+  "raw.14": wrongCard("incorrect_number", raw("invalid card number")),
+  "raw.34": fraud(raw("suspected fraud, pick up card (ISO 8583)")),
+  "raw.41": never("lost_or_stolen", raw("lost card")),
+  "raw.43": never("lost_or_stolen", raw("stolen card")),
+  "raw.54": wrongCard("card_expired", raw("expired card")),
+  "raw.59": fraud(raw("suspected fraud")),
+  "raw.63": fraud(raw("security violation, which Stripe's is taken for too")),
+  "raw.1A": authentication(raw("additional customer authentication required")),
   RedirectShopper: authentication(results),
   IdentifyShopper: authentication(results),
   ChallengeShopper: authentication(results),

@@ -10,25 +10,40 @@ describe("judgeRefusal()", () => {
   });
 
   it.each([
-    ["visa", { refusalReasonRaw: "14 : Invalid account number" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: "12 : Invalid transaction" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: "7: Pick up card" }, "scheme_rule"],
     ["visa", { refusalReasonRaw: "R1" }, "scheme_rule"],
     ["visadebit", { refusalReasonRaw: "43 : Stolen card" }, "scheme_rule"],
     ["visa", { refusalReasonRaw: "05 : Do not honor" }, "none"],
     ["visa", { refusalReasonRaw: "DECLINED" }, "none"],
     ["visa", { refusalReasonRaw: "143 : no such code" }, "none"],
-    ["mc", { refusalReasonRaw: "14 : Invalid account number" }, "none"],
+    ["mc", { refusalReasonRaw: "12 : Invalid transaction" }, "none"],
+    ["mc", { refusalReasonRaw: "14 : Invalid account number" }, "same_card_fails"],
+    ["mc", { refusalReasonRaw: "59: Suspected fraud" }, "fraud"],
+    ["visa", { refusalReasonRaw: "1A : Additional customer authentication required" }, "authentication_required"],
     ["mc", { merchantAdviceCode: "03 : Do not try again" }, "scheme_rule"],
     ["mc", { merchantAdviceCode: "21" }, "scheme_rule"],
     ["mc", { merchantAdviceCode: "02 : Try again later" }, "none"],
     ["visa", { merchantAdviceCode: "03 : Do not try again" }, "none"],
     [undefined, { paymentMethod: "mc", merchantAdviceCode: "03 : Do not try again" }, "scheme_rule"],
-    [undefined, { refusalReasonRaw: "14 : Invalid account number" }, "scheme_rule"],
-    ["visa", { refusalReasonRaw: 14 }, "none"],
+    [undefined, { refusalReasonRaw: "12 : Invalid transaction" }, "scheme_rule"],
+    ["visa", { refusalReasonRaw: 12 }, "none"],
   ])("adds what network %s says in %j to a plain refusal", (network, additionalData, stop) => {
     expect(judge("2", additionalData, network)).toMatchObject({ gatewayCode: "2", stop });
   });
 
-  it("takes no stop away", () => {
+  it("is fraud where the network calls it so, under whatever code", () => {
+    expect(judge("27", { refusalReasonRaw: "59 : Suspected fraud" }, "mc")).toEqual({
+      type: "declined",
+      kind: "FRAUD",
+      stop: "fraud",
+      declineCode: "fraud_suspected",
+      gatewayCode: "27",
+    });
+  });
+
+  it("takes no stop away, nor the code that no row names", () => {
+    expect(judge("999", { refusalReasonRaw: "54 : Expired card" }, "visa")).toMatchObject({ stop: "unclassified" });
     expect(judge("20", { refusalReasonRaw: "14 : Invalid account number" }, "visa")).toMatchObject({ stop: "fraud" });
   });
 });

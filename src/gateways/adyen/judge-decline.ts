@@ -19,17 +19,25 @@ export type Refusal = {
 const networks: Readonly<Record<string, string>> = { visa: "visa", mc: "mastercard" };
 
 /**
- * What a refusal means. `refusalReasonRaw` reads such as `05 : Do not honor`, and `merchantAdviceCode` such as
- * `03 : Do not try again` (https://docs.adyen.com/development-resources/raw-acquirer-responses, 2026); an account has to
- * ask for both, and their codes only add stops.
+ * What a refusal means. `refusalReasonRaw` reads such as `05 : Do not honor`, with or without its leading zero, and
+ * `merchantAdviceCode` such as `03 : Do not try again` (https://docs.adyen.com/development-resources/raw-acquirer-responses,
+ * 2026); an account has to ask for both, and they only add stops.
  */
 export function judgeRefusal({ code, network, additionalData }: Refusal): Declined {
   const { refusalReasonRaw, merchantAdviceCode, paymentMethod } = additionalData;
-  return withNetworkAdvice(classifyDecline(declines, codeOfReason(code)), {
+  const responseCode = leadingCode(refusalReasonRaw);
+  return withNetworkAdvice(withRawCode(classifyDecline(declines, codeOfReason(code)), responseCode), {
     network: networkOf(network) ?? networkOf(paymentMethod),
-    responseCode: leadingCode(refusalReasonRaw),
+    responseCode,
     adviceCode: leadingCode(merchantAdviceCode),
   });
+}
+
+/** The network's own code where Adyen's would let the plan go on; the code that is shown stays Adyen's. */
+function withRawCode(declined: Declined, responseCode: string | undefined): Declined {
+  const row = `raw.${responseCode}`;
+  if (declined.stop !== "none" || !Object.hasOwn(declines, row)) return declined;
+  return { ...classifyDecline(declines, row), gatewayCode: declined.gatewayCode };
 }
 
 /** Variants have longer names, such as `visadebit`; undefined for a network that gives no advice we know, or none. */
@@ -40,5 +48,5 @@ function networkOf(name: unknown): string | undefined {
 }
 
 function leadingCode(text: unknown): string | undefined {
-  return typeof text === "string" ? /^([0-9A-Z]{2})(?:\s*:|$)/.exec(text)?.[1] : undefined;
+  return typeof text === "string" ? /^([0-9A-Z]{1,2})(?:\s*:|$)/.exec(text)?.[1]?.padStart(2, "0") : undefined;
 }
