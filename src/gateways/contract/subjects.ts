@@ -2,6 +2,8 @@
 import { adyenTestOrigin } from "../adyen/api.ts";
 import { AdyenConnector } from "../adyen/connector.ts";
 import type { Connector } from "../connector.ts";
+import { paypalOrigins } from "../paypal/api.ts";
+import { PayPalConnector } from "../paypal/connector.ts";
 import type { ConnectorParts } from "../sandbox/connector-parts.ts";
 import { stripeOrigin } from "../stripe/api.ts";
 import { StripeConnector } from "../stripe/connector.ts";
@@ -22,6 +24,7 @@ const fieldsOf = (connect: ContractSubject["connect"]) =>
 
 const stripe = (parts: ConnectorParts) => new StripeConnector(parts);
 const adyen = (parts: ConnectorParts) => new AdyenConnector(parts);
+const paypal = (parts: ConnectorParts) => new PayPalConnector(parts);
 
 /** Every real gateway. */
 export const contractSubjects: readonly ContractSubject[] = [
@@ -44,5 +47,14 @@ export const contractSubjects: readonly ContractSubject[] = [
     // https://docs.adyen.com/development-resources/testing/result-codes (2026): the name decides.
     approved: { number: "4111111111111111", holder: "Ada Lovelace" },
     declined: { number: "4111111111111111", holder: "NOT_ENOUGH_BALANCE" },
+  },
+  {
+    gateway: "PAYPAL",
+    connect: paypal,
+    fields: fieldsOf(paypal),
+    origin: paypalOrigins.test,
+    // https://developer.paypal.com/tools/sandbox/card-testing/ (2026): the name decides.
+    approved: { number: "4012888888881881", holder: "Ada Lovelace" },
+    declined: { number: "4012888888881881", holder: "CCREJECT-IF" },
   },
 ];
