@@ -76,6 +76,25 @@ describe("compareOnce()", () => {
     expect(await lastRun()).toMatchObject({ attempts: 2, read: 0, byNotices: 1, couldNotTell: 1, mismatches: 0 });
   });
 
+  it("asks by the gateway's own reference where ours finds nothing there", async () => {
+    const session = await paid();
+    const told: LookUpAnswer[] = [];
+    const core = withAnswers(fixture.core, {
+      lookUp: async (_, { gatewayReference }) => {
+        const answer: LookUpAnswer =
+          gatewayReference === undefined
+            ? { type: "cannotTell", reason: "nothing is found by that" }
+            : { type: "captured", gatewayReference };
+        told.push(answer);
+        return answer;
+      },
+    });
+    await wholePass(core);
+    expect(told.map(({ type }) => type)).toEqual(["cannotTell", "captured"]);
+    expect(await lastRun()).toMatchObject({ attempts: 1, read: 1, couldNotTell: 0, mismatches: 0 });
+    expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
   it("cannot tell without a connector, and does not fail", async () => {
     await paid();
     await wholePass(withoutConnectors(fixture.core));
