@@ -14,10 +14,10 @@ afterAll(() => dashboard?.close());
 describe("ListGateways", () => {
   it("tells of each gateway what it asks for, as patterns that its own connector goes by", async () => {
     const { gateways = [], notificationUrlPrefix } = await client.gateways.listGateways(dashboard.scope);
-    expect(gateways.map(({ gateway }) => gateway)).toEqual(["SANDBOX_A", "SANDBOX_B"]);
-    expect(gateways.map(({ sendsNotices }) => sendsNotices)).toEqual([false, true]);
+    expect(gateways.map(({ gateway }) => gateway)).toEqual(["ADYEN", "SANDBOX_A", "SANDBOX_B"]);
+    expect(gateways.map(({ sendsNotices }) => sendsNotices)).toEqual([true, false, true]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
-    const [apiKey] = gateways[0]!.credentialFields!;
+    const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });
     const pattern = new RegExp(apiKey!.pattern!);
     expect(["sandbox_test_mine", "sk_live_1"].map((value) => pattern.test(value))).toEqual([true, false]);
