@@ -22,7 +22,7 @@ const claim: Statement = {
     UPDATE payment_session s
     SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
         submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
-        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8
+        vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
     RETURNING s.lease_epoch AS epoch`,
 };
@@ -30,7 +30,14 @@ const claim: Statement = {
 /** Claims a session for its one submission; undefined when it was submitted, expired or ended before. */
 export async function claimSession(
   tx: Tx,
-  submission: { sessionId: string; vaultToken: Secret; ruleVersion: number; plan: Plan; submissionBudgetMs: number },
+  submission: {
+    sessionId: string;
+    vaultToken: Secret;
+    ruleVersion: number;
+    plan: Plan;
+    submissionBudgetMs: number;
+    requestId?: string | undefined;
+  },
 ): Promise<Lease | undefined> {
   const { sessionId, vaultToken, ruleVersion, plan, submissionBudgetMs } = submission;
   const [row] = await tx.query<{ epoch: number }>(claim, [
@@ -42,6 +49,7 @@ export async function claimSession(
     ruleVersion,
     JSON.stringify(plan.plan),
     JSON.stringify(plan.skipped),
+    submission.requestId ?? null,
   ]);
   return row && { sessionId, epoch: row.epoch };
 }

@@ -29,6 +29,8 @@ export type Submission = {
   readonly session: Pick<PaymentSession, "id" | "merchantId" | "phase" | "amountMinor" | "currency">;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
+  /** Of the API request, for whoever asks about it later. */
+  readonly requestId?: string | undefined;
 };
 
 /**
@@ -38,7 +40,7 @@ export type Submission = {
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal } = submission;
-  const claimed = session.phase === "IDLE" ? await claim(core, session, vaultToken) : undefined;
+  const claimed = session.phase === "IDLE" ? await claim(core, submission) : undefined;
   const run = claimed && startProcessing(core, claimed.lease, claimed.reached);
   const { session: submitted } = claimed?.reached.trail ?? (await loadSession(core.database, session.id));
   requireSameToken(submitted, vaultToken);
@@ -48,8 +50,7 @@ export async function submitPayment(core: Core, submission: Submission): Promise
 /** Claims the session and opens its first attempt, in one transaction; undefined when somebody else was first. */
 async function claim(
   core: Core,
-  session: Submission["session"],
-  vaultToken: Secret,
+  { session, vaultToken, requestId }: Submission,
 ): Promise<{ lease: Lease; reached: Reached } | undefined> {
   const route = await loadRoute(core, session);
   const plan = planRoute(route);
@@ -61,6 +62,7 @@ async function claim(
       ruleVersion: route.version,
       plan,
       submissionBudgetMs,
+      requestId,
     });
     if (lease === undefined) return undefined;
     const [to] = plan.plan;

@@ -19,9 +19,9 @@ import { submitPayment } from "../core/submit-payment.ts";
 import { clientSecretReadMs } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { callerKey, type EdgeEnvironment } from "./caller.ts";
+import { callerKey, type EdgeEnvironment, requestIdKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 
 /** What the checkout needs beside the environment of the session. */
@@ -41,6 +41,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         session,
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
+        requestId: decodeId("req", context.values.get(requestIdKey)),
       });
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, environment, ended) });
     },
