@@ -32,6 +32,7 @@ describe("createProgram()", () => {
 
   it("has these commands and no others", () => {
     expect(leaves.map(([name]) => name.slice("switchyard ".length)).sort()).toEqual([
+      "analytics show",
       "audit list",
       "connection add",
       "connection list",

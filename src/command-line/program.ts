@@ -1,6 +1,7 @@
 /** The command line as a whole: every command under one name. */
 import { Command } from "commander";
 import { version } from "../version.ts";
+import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
 import { connectionCommand } from "./connection.ts";
 import { deliveryCommand } from "./delivery.ts";
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     deliveryCommand(),
     listenCommand(),
     noticeCommand(),
+    analyticsCommand(),
     auditCommand(),
     workListCommand(),
     reconciliationCommand(),

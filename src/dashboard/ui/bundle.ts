@@ -1,5 +1,5 @@
 /** Builds the dashboard's page from this folder. Runs in Node and is no part of what it builds. */
-import { basename } from "node:path";
+import { basename, dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
@@ -55,8 +55,11 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
 const englishOnly: Plugin = {
   name: "english-only",
   setup({ onLoad }) {
+    // English in their places: a language that is known and has no words ends the page of whoever speaks it.
     onLoad({ filter: /[\\/]react-aria.*[\\/]intl[\\/]\w+[\\/][a-z]{2}-[A-Z]{2}\.m?js$/ }, ({ path }) =>
-      path.includes("en-US") ? undefined : { contents: "export default undefined;" },
+      path.includes("en-US")
+        ? undefined
+        : { contents: `export { default } from "./en-US${extname(path)}";`, resolveDir: dirname(path) },
     );
   },
 };

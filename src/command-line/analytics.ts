@@ -1,0 +1,140 @@
+/** `switchyard analytics`: what became of a merchant's payments. */
+import { Command, Option } from "commander";
+import type { AnalyticsView } from "../client/dashboard-client.ts";
+import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { table } from "./output.ts";
+
+type AnalyticsOptions = AttachOptions &
+  ScopeOptions & {
+    readonly from?: string;
+    readonly to?: string;
+    readonly timeZone: string;
+    readonly points?: "hour" | "day" | "week";
+    readonly gateway?: string;
+    readonly currency?: string;
+  };
+
+const pointLengths = { hour: "POINT_LENGTH_HOUR", day: "POINT_LENGTH_DAY", week: "POINT_LENGTH_WEEK" } as const;
+const dayMs = 86_400_000;
+
+/** Counts payments and attempts over days. */
+export function analyticsCommand(): Command {
+  return new Command("analytics").description("what became of a merchant's payments").addCommand(showCommand());
+}
+
+function showCommand(): Command {
+  return merchantCommand("show", {
+    description:
+      "count payments and attempts over whole days: seven of them when no others are asked for; a payment counts when its outcome became final",
+    example: "switchyard analytics show --from 2026-11-01 --to 2026-11-30 --time-zone Europe/Berlin --points week",
+  })
+    .option("--from <day>", "the first day, such as 2026-11-15; six days before the last one when not given")
+    .option("--to <day>", "the last day, which is counted too; today when not given")
+    .option("--time-zone <name>", "in which days begin and end, such as Europe/Berlin", "UTC")
+    .addOption(new Option("--points <length>", "how long a row lasts").choices(["hour", "day", "week"]))
+    .option("--gateway <gateway>", "attempts and declines at one gateway alone")
+    .option("--currency <code>", "payments in one currency alone")
+    .action(async (options: AnalyticsOptions) => {
+      const { points, timeZone, gateway = "", currency = "" } = options;
+      const lastDay = options.to ?? todayIn(timeZone);
+      const firstDay = options.from ?? new Date(Date.parse(lastDay) - 6 * dayMs).toISOString().slice(0, 10);
+      const pointLength = points && pointLengths[points];
+      const asked = { firstDay, lastDay, timeZone, gateway, currency, ...(pointLength && { pointLength }) };
+      await administer(
+        options,
+        ({ analytics }) => analytics.getAnalytics({ ...scopeOf(options), ...asked }),
+        (answer) => linesOf(answer, timeZone),
+      );
+    });
+}
+
+/** A zone that nobody knows is for the service to refuse. */
+function todayIn(timeZone: string): string {
+  try {
+    return new Date().toLocaleDateString("sv-SE", { timeZone });
+  } catch {
+    return new Date().toISOString().slice(0, 10);
+  }
+}
+
+type Point = NonNullable<AnalyticsView["total"]>;
+type Attempts = NonNullable<Point["attempts"]>;
+
+function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone: string): string[] {
+  const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+  const named = points.map((point): [string, Point] => [at.format(new Date(String(point.startsAt))), point]);
+  return [
+    ...table(
+      [
+        "FROM",
+        "PAYMENTS",
+        "SUCCEEDED",
+        "APPROVED",
+        "SAVED",
+        "ATTEMPTS",
+        "APPROVED",
+        "TECHNICAL",
+        "HALF WITHIN",
+        "95 IN 100",
+      ],
+      [...named, ["all", total ?? {}] as [string, Point]].map(([name, point]) => pointCells(name, point)),
+      "",
+    ),
+    "",
+    ...table(
+      ["GATEWAY", "ATTEMPTS", "APPROVED", "TIMEOUTS", "ERRORS", "HALF WITHIN", "95 IN 100"],
+      (total?.gateways ?? []).map(gatewayCells),
+      "No gateway was asked.",
+    ),
+    "",
+    ...table(
+      ["DECLINE CODE", "GATEWAY", "ATTEMPTS"],
+      declines.map(({ declineCode = "", gateway = "", attempts = "0" }) => [declineCode, gateway, String(attempts)]),
+      "No attempt was declined.",
+    ),
+    "",
+    ...table(
+      ["CAPTURED", "IN MINOR UNITS", "SAVED BY FAILOVER"],
+      (total?.payments?.volumes ?? []).map(({ currency = "", capturedMinor = "0", savedMinor = "0" }) => [
+        currency,
+        String(capturedMinor),
+        String(savedMinor),
+      ]),
+      "Nothing was captured.",
+    ),
+  ];
+}
+
+function pointCells(name: string, { payments = {}, attempts = {} }: Point): string[] {
+  const ended = [payments.succeeded, payments.declined, payments.degraded]
+    .map(Number)
+    .reduce((sum, each) => sum + each);
+  return [
+    ...[
+      name,
+      String(ended),
+      String(payments.succeeded),
+      percent(payments.approvalRate),
+      String(payments.savedByFailover),
+    ],
+    ...[String(attempts.attempts), percent(attempts.approvalRate), percent(attempts.technicalFailureRate)],
+    ...[duration(payments.p50Ms), duration(payments.p95Ms)],
+  ];
+}
+
+function gatewayCells({
+  gateway = "",
+  attempts,
+  approvalRate,
+  timeouts,
+  gatewayErrors,
+  p50Ms,
+  p95Ms,
+}: Attempts): string[] {
+  const counts = [timeouts, gatewayErrors].map(String);
+  return [gateway, String(attempts), percent(approvalRate), ...counts, duration(p50Ms), duration(p95Ms)];
+}
+
+const percent = (rate: number | string | undefined) =>
+  rate === undefined ? "-" : `${(100 * Number(rate)).toFixed(1)} %`;
+const duration = (ms: number | string | undefined) => (ms === undefined ? "-" : `${Math.round(Number(ms))} ms`);

@@ -1,0 +1,186 @@
+/** The range as a whole: its figures, its gateways and the reasons of its declines, with what each one means. */
+import type { AnalyticsPoint, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { csvOf, saveFile } from "../parts/csv.ts";
+import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { TableScroll } from "../parts/table-scroll.tsx";
+
+/** The figures that one looks for first. */
+export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoint }) {
+  if (payments === undefined || attempts === undefined) return null;
+  const ended = payments.succeeded + payments.declined + payments.degraded;
+  const saved = payments.volumes.filter(({ savedMinor }) => savedMinor > 0n);
+  return (
+    <dl className="tiles">
+      <div>
+        <dt>Payments approved</dt>
+        <dd className="value">{formatRate(payments.approvalRate)}</dd>
+        <dd className="soft small">
+          {formatCount(payments.succeeded)} of {formatCount(ended)}
+        </dd>
+      </div>
+      <div>
+        <dt>Saved by failover</dt>
+        <dd className="value">{formatCount(payments.savedByFailover)}</dd>
+        <dd className="soft small">
+          {saved.map((each) => formatMinor(each.savedMinor, each)).join(" · ") || "payments"}
+        </dd>
+      </div>
+      <div>
+        <dt>Attempts approved</dt>
+        <dd className="value">{formatRate(attempts.approvalRate)}</dd>
+        <dd className="soft small">
+          {formatCount(attempts.approved)} of {formatCount(attempts.attempts)}
+        </dd>
+      </div>
+      <div>
+        <dt>Technical failures</dt>
+        <dd className="value">{formatRate(attempts.technicalFailureRate)}</dd>
+        <dd className="soft small">
+          {formatCount(attempts.timeouts)} timeouts · {formatCount(attempts.gatewayErrors)} errors
+        </dd>
+      </div>
+      <div>
+        <dt>Half of the payments within</dt>
+        <dd className="value">{formatMs(payments.p50Ms)}</dd>
+        <dd className="soft small">95 in 100 within {formatMs(payments.p95Ms)}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** Attempts by gateway, as a table. */
+export function GatewayTable({ total }: { total: AnalyticsPoint }) {
+  const head = [
+    "Gateway",
+    "Attempts",
+    "Approved",
+    "Declined",
+    "Fraud",
+    "Timeouts",
+    "Errors",
+    "Left unknown",
+    "Half within",
+    "95 in 100",
+  ];
+  return (
+    <section className="card" aria-labelledby="by-gateway">
+      <h2 id="by-gateway">Gateways</h2>
+      <TableScroll label="Gateways">
+        <table className="figures">
+          <thead>
+            <tr>
+              {head.map((name) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {total.gateways.map((row) => (
+              <tr key={row.gateway}>
+                <th scope="row">{row.gateway}</th>
+                <td>{formatCount(row.attempts)}</td>
+                <td>{formatRate(row.approvalRate)}</td>
+                <td>{formatCount(row.hardDeclined + row.softDeclined)}</td>
+                {[row.fraudDeclined, row.timeouts, row.gatewayErrors, row.unknown].map((value, index) => (
+                  <td key={head[index + 4]}>{formatCount(value)}</td>
+                ))}
+                <td>{formatMs(row.p50Ms)}</td>
+                <td>{formatMs(row.p95Ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableScroll>
+    </section>
+  );
+}
+
+/** Why attempts were declined, the most frequent reason first; its length is drawn beside its number. */
+export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines">) {
+  const most = Number(declines[0]?.attempts ?? 1n);
+  const sum = declines.reduce((all, { attempts }) => all + attempts, 0n);
+  const rows = declines.map(({ declineCode, gateway, attempts }) => [declineCode, gateway, Number(attempts)] as const);
+  return (
+    <section className="card" aria-labelledby="declines">
+      <div className="chart-head">
+        <div>
+          <h2 id="declines">Why attempts were declined</h2>
+          <p className="soft small">Attempts by decline code and gateway, of {formatCount(sum)} that were declined.</p>
+        </div>
+        <Button
+          onPress={() => saveFile(csvOf([["Decline code", "Gateway", "Attempts"], ...rows]), "declines.csv")}
+          aria-label="Why attempts were declined as a CSV file"
+        >
+          CSV
+        </Button>
+      </div>
+      {declines.length === 0 ? (
+        <p>No attempt was declined.</p>
+      ) : (
+        <TableScroll label="Why attempts were declined">
+          <table className="figures">
+            <thead>
+              <tr>
+                <th scope="col">Decline code</th>
+                <th scope="col">Gateway</th>
+                <th scope="col">Attempts</th>
+                <th scope="col">Share</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(([code, gateway, attempts]) => (
+                <tr key={`${code} ${gateway}`}>
+                  <th scope="row">
+                    <code>{code}</code>
+                  </th>
+                  <td className="text">{gateway}</td>
+                  <td>{formatCount(attempts)}</td>
+                  <td>
+                    <span className="share">
+                      {formatRate(attempts / Number(sum))}
+                      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+                        <rect width={(100 * attempts) / most} height="8" />
+                      </svg>
+                    </span>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </TableScroll>
+      )}
+    </section>
+  );
+}
+
+/** What is counted, in words. */
+export function Meanings() {
+  return (
+    <section className="card" aria-labelledby="meanings">
+      <h2 id="meanings">What is counted</h2>
+      <dl className="meanings">
+        <dt>Payment</dt>
+        <dd>
+          A payment session that a customer submitted and that has its outcome. It counts once, when the outcome became
+          final. One that nobody submitted expires and is in no rate.
+        </dd>
+        <dt>Attempt</dt>
+        <dd>One try of such a payment at one gateway. A payment that fails over has several.</dd>
+        <dt>Payments approved</dt>
+        <dd>Payments that succeeded, of all that ended: succeeded, declined, or without an answer.</dd>
+        <dt>Attempts approved</dt>
+        <dd>Attempts for which the gateway held the amount, of all attempts.</dd>
+        <dt>Saved by failover</dt>
+        <dd>Payments that succeeded at another gateway than the first one that was asked.</dd>
+        <dt>Technical failure</dt>
+        <dd>
+          An attempt that ended in a timeout or a gateway's error. Left unknown: those after which the gateway might
+          have held the amount, which is then given back.
+        </dd>
+      </dl>
+    </section>
+  );
+}

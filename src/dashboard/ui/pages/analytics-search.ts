@@ -1,0 +1,65 @@
+/** What the analytics page is asked for, as its address says it. */
+
+/** Everything is optional: the page then shows the last seven days in the browser's own zone. */
+export type AnalyticsSearch = {
+  readonly range?: PresetName;
+  /** Days of one's own choice, in place of a preset. */
+  readonly first?: string;
+  readonly last?: string;
+  readonly zone?: string;
+  readonly points?: "hour" | "day" | "week";
+  readonly gateway?: string;
+  readonly currency?: string;
+};
+
+/** Ranges that end today, or yesterday, by how many days they have. */
+export const presets = {
+  today: { name: "Today", days: 1 },
+  yesterday: { name: "Yesterday", days: 1 },
+  "7d": { name: "Last 7 days", days: 7 },
+  "28d": { name: "Last 28 days", days: 28 },
+  "90d": { name: "Last 90 days", days: 90 },
+  "365d": { name: "Last 12 months", days: 365 },
+} as const;
+
+/** A range that has a name. */
+export type PresetName = keyof typeof presets;
+
+/** Whole days, the last one included, as `2026-11-21`. */
+export type DayRange = { readonly first: string; readonly last: string };
+
+/** The day that it is in a zone. */
+export function todayIn(timeZone: string): string {
+  const parts = new Intl.DateTimeFormat("en", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  }).formatToParts();
+  const part = (type: string) => parts.find((each) => each.type === type)?.value;
+  return `${part("year")}-${part("month")}-${part("day")}`;
+}
+
+/** The day so many days before another one. */
+export function daysBefore(from: string, days: number): string {
+  return new Date(Date.parse(from) - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+const day = /^20\d\d-\d\d-\d\d$/;
+
+/** Takes from an address what is meant for the page, and nothing else. */
+export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): AnalyticsSearch {
+  const text = (name: string, pattern: RegExp) => {
+    const value = search[name];
+    return typeof value === "string" && pattern.test(value) ? { [name]: value } : {};
+  };
+  const own = { ...text("first", day), ...text("last", day) };
+  const isOwn = Object.keys(own).length === 2;
+  return {
+    ...(isOwn ? own : text("range", new RegExp(`^(${Object.keys(presets).join("|")})$`))),
+    ...text("zone", /^[A-Za-z0-9_+\-/]{1,64}$/),
+    ...text("points", /^(hour|day|week)$/),
+    ...text("gateway", /^[A-Z0-9_]{1,64}$/),
+    ...text("currency", /^[A-Z]{3}$/),
+  };
+}

@@ -1,0 +1,95 @@
+/** What became of payments over time. */
+import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { ChartCard } from "../parts/chart-card.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { useScope } from "../scope.ts";
+import { chartsOf, pointNames } from "./analytics-charts.ts";
+import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
+import { AnalyticsFilters, daysOf, ownZone } from "./analytics-filters.tsx";
+
+const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
+
+/** The page. */
+export function AnalyticsPage() {
+  const { merchantId, environment, environmentName } = useScope();
+  const search = useSearch({ from: "/signed-in/$environment/$merchantId/analytics" });
+  const navigate = useNavigate({ from: "/$environment/$merchantId/analytics" });
+  const { first: firstDay, last: lastDay } = daysOf(search);
+  const { zone = ownZone, points, gateway = "", currency = "" } = search;
+  const { data, error, refetch, isPlaceholderData } = useQuery(
+    AnalyticsService.method.getAnalytics,
+    {
+      ...{ merchantId, environment, firstDay, lastDay, timeZone: zone, gateway, currency },
+      pointLength: points ? lengths[points] : PointLength.UNSPECIFIED,
+    },
+    { placeholderData: keepPreviousData },
+  );
+  return (
+    <>
+      <header className="page-head">
+        <div>
+          <h1>Analytics</h1>
+          <p>
+            What became of payments in {environmentName}. Days begin and end in {zone}.
+          </p>
+        </div>
+      </header>
+      <AnalyticsFilters
+        search={search}
+        known={data}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }) as typeof search })}
+      />
+      {error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="Analytics" />}
+      {data && !error && (
+        <div className="analytics" aria-busy={isPlaceholderData}>
+          <Results answer={data} zone={zone} gateway={gateway} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone: string; gateway: string }) {
+  const [names, charts] = useMemo(() => [pointNames(answer, zone), chartsOf(answer)], [answer, zone]);
+  const { total, declines } = answer;
+  const isEmpty =
+    total?.payments === undefined || (total.payments.volumes.length === 0 && total.attempts?.attempts === 0n);
+  if (isEmpty || total === undefined) return <NothingYet />;
+  return (
+    <>
+      <Figures total={total} />
+      {gateway !== "" && (
+        <p className="banner">
+          Attempts and declines are those at {gateway}. Payments stay whole: one may have asked several gateways.
+        </p>
+      )}
+      <div className="charts">
+        {charts.map((chart) => (
+          <ChartCard key={chart.id} {...chart} names={names} />
+        ))}
+      </div>
+      <GatewayTable total={total} />
+      <DeclineTable declines={declines} />
+      <Meanings />
+    </>
+  );
+}
+
+function NothingYet() {
+  return (
+    <>
+      <Empty title="No payment ended in these days">
+        <p>A payment is counted as soon as its outcome is final. Choose other days, or take a first payment.</p>
+        <p>
+          In a demo, <code>npm start -- --demo-traffic</code> makes a week of payments.
+        </p>
+      </Empty>
+      <Meanings />
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+/** A chart with its legend, its caption and its table, which has the same numbers and can be saved. */
+import { lazy, Suspense, useState } from "react";
+import { ToggleButton } from "react-aria-components";
+import { Button } from "./button.tsx";
+import { csvOf, saveFile } from "./csv.ts";
+import { lookOf } from "./line-look.ts";
+import { TableScroll } from "./table-scroll.tsx";
+
+const LineChart = lazy(() => import("./line-chart.tsx"));
+
+/** What the card shows. */
+export type ChartCardProps = {
+  readonly id: string;
+  readonly title: string;
+  readonly caption: string;
+  readonly names: readonly string[];
+  readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  readonly format: (value: number | undefined) => string;
+  readonly most?: number | undefined;
+};
+
+/** The card. */
+export function ChartCard({ id, title, caption, names, lines, format, most }: ChartCardProps) {
+  const [isTable, setTable] = useState(false);
+  const [point, setPoint] = useState<number>();
+  const save = () => {
+    const rows = names.map((name, index) => [name, ...lines.map(({ values }) => values[index] ?? "")]);
+    saveFile(csvOf([["Time", ...lines.map(({ name }) => name)], ...rows]), `${id}.csv`);
+  };
+  return (
+    <section className="card chart" aria-labelledby={`chart-${id}`}>
+      <div className="chart-head">
+        <div>
+          <h2 id={`chart-${id}`}>{title}</h2>
+          <p className="soft small">{caption}</p>
+        </div>
+        <div className="row">
+          <ToggleButton
+            className="button small"
+            isSelected={isTable}
+            onChange={setTable}
+            aria-label={`${title} as a table`}
+          >
+            Table
+          </ToggleButton>
+          <Button onPress={save} aria-label={`${title} as a CSV file`}>
+            CSV
+          </Button>
+        </div>
+      </div>
+      {isTable ? (
+        <ValueTable {...{ title, names, lines, format }} />
+      ) : (
+        <figure className="chart-figure">
+          <Legend {...{ names, lines, format, point }} />
+          <Suspense fallback={<div className="plot" />}>
+            <LineChart
+              {...{ names, lines, format, most }}
+              label={`${title}. ${caption} The table has every value.`}
+              onPoint={setPoint}
+            />
+          </Suspense>
+        </figure>
+      )}
+    </section>
+  );
+}
+
+type Values = Pick<ChartCardProps, "names" | "lines" | "format">;
+
+function Legend({ names, lines, format, point }: Values & { point: number | undefined }) {
+  return (
+    <figcaption className="legend">
+      <ul>
+        {lines.map(({ name, values }, index) => (
+          <li key={name}>
+            <Sample index={index} />
+            {name}
+            {point !== undefined && <strong>{format(values[point])}</strong>}
+          </li>
+        ))}
+      </ul>
+      <span className="soft small">{point === undefined ? "" : names[point]}</span>
+    </figcaption>
+  );
+}
+
+/** A piece of a line as the chart draws it. */
+function Sample({ index }: { index: number }) {
+  const { dash, mark } = lookOf(index);
+  return (
+    <svg className={`sample line-${(index % 4) + 1}`} viewBox="0 0 30 10" aria-hidden="true">
+      <line x1="0" y1="5" x2="30" y2="5" strokeDasharray={dash.join(" ")} />
+      {mark === "square" ? (
+        <rect x="11.5" y="1.5" width="7" height="7" className="filled" />
+      ) : (
+        <circle cx="15" cy="5" r="3" className={mark === "ring" ? "ring" : "filled"} />
+      )}
+    </svg>
+  );
+}
+
+function ValueTable({ title, names, lines, format }: Values & { title: string }) {
+  return (
+    <TableScroll label={title}>
+      <table className="figures">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {lines.map(({ name }) => (
+              <th scope="col" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name, index) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {lines.map((line) => (
+                <td key={line.name}>{format(line.values[index])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}

@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { csvOf } from "./csv.ts";
+
+describe("csvOf()", () => {
+  it("keeps a spreadsheet from taking a cell for a formula, and leaves numbers as they are", () => {
+    expect(
+      csvOf([
+        ["=1+1", "+1", "-1", "@a", "\tb"],
+        [-1, 0.5],
+      ]),
+    ).toBe(`"'=1+1","'+1","'-1","'@a","'\tb"\r\n-1,0.5\r\n`);
+  });
+
+  it("quotes what would end a cell or a line", () => {
+    expect(csvOf([['a "b"', "c,d", "e\nf", "plain"]])).toBe('"a ""b""","c,d","e\nf",plain\r\n');
+  });
+});

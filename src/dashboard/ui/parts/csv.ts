@@ -1,0 +1,24 @@
+/** Tables of the page as CSV files (RFC 4180) that a spreadsheet opens without running anything in them. */
+
+// A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026).
+const formulaStart = /^[=+\-@\t\r]/;
+// A mark at the beginning, by which spreadsheets know UTF-8.
+const byteOrderMark = "\ufeff";
+
+/** The file's text. Numbers are left as they are. */
+export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
+}
+
+function cellOf(cell: string | number): string {
+  if (typeof cell === "number") return String(cell);
+  const harmless = formulaStart.test(cell) ? `'${cell}` : cell;
+  return /[",'\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** Has the browser save a text as a file. */
+export function saveFile(text: string, name: string): void {
+  const href = URL.createObjectURL(new Blob([byteOrderMark, text], { type: "text/csv;charset=utf-8" }));
+  Object.assign(document.createElement("a"), { href, download: name }).click();
+  URL.revokeObjectURL(href);
+}

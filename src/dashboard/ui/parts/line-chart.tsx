@@ -1,0 +1,105 @@
+/** Lines over points, drawn on a canvas. Whoever cannot see them has the table beside it. */
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import { type LineLook, lookOf } from "./line-look.ts";
+
+/** What is drawn. */
+export type LineChartProps = {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  readonly format: (value: number | undefined) => string;
+  readonly most?: number | undefined;
+  /** The point under the pointer, or none. */
+  readonly onPoint: (point: number | undefined) => void;
+};
+
+const heightPx = 220;
+// Marks are shown while there is room between them.
+const markedPointsMax = 45;
+
+/** The chart. It follows its place's width, and the page's colours when they change. */
+export default function LineChart(props: LineChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const { names, lines, most, onPoint, format, label } = props;
+  useEffect(() => {
+    const element = place.current!;
+    let plot: uPlot | undefined;
+    const draw = () => {
+      plot?.destroy();
+      plot = new uPlot(optionsOf(element, { names, lines, most, onPoint, format }), dataOf(names, lines), element);
+    };
+    draw();
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: heightPx }));
+    scheme.addEventListener("change", draw);
+    observer.observe(element);
+    return () => {
+      scheme.removeEventListener("change", draw);
+      observer.disconnect();
+      plot?.destroy();
+    };
+  }, [names, lines, most, onPoint, format]);
+  return <div className="plot" role="img" aria-label={label} ref={place} />;
+}
+
+type Drawn = Omit<LineChartProps, "label">;
+
+function dataOf(names: Drawn["names"], lines: Drawn["lines"]): uPlot.AlignedData {
+  return [names.map((_, index) => index), ...lines.map(({ values }) => values.map((value) => value ?? null))];
+}
+
+function optionsOf(element: HTMLElement, { names, lines, most, onPoint, format }: Drawn): uPlot.Options {
+  const [ink, edge] = [colorOf(element, "--ink-soft"), colorOf(element, "--edge")];
+  const font = "12px system-ui, sans-serif";
+  const axis = { stroke: ink, font, ticks: { stroke: edge, size: 4 }, grid: { stroke: edge, width: 1 } };
+  return {
+    width: element.clientWidth,
+    height: heightPx,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, points: { size: 8 } },
+    scales: { x: { time: false }, y: { range: (_, __, highest) => [0, rangeEnd(highest, most)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        incrs: [1, 2, 3, 4, 6, 7, 12, 14, 24, 28, 48, 56, 84, 168],
+        space: 90,
+        values: (_, splits) =>
+          splits.map((split) => names[split]?.replace(/^Week from |,? \d{4}$|,? [A-Z+\-:\d]+$/g, "") ?? ""),
+      },
+      { ...axis, size: 66, values: (_, splits) => splits.map((split) => format(split)) },
+    ],
+    series: [{}, ...lines.map(({ name }, index) => seriesOf(element, name, lookOf(index), names.length))],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+  };
+}
+
+function rangeEnd(highest: number | null, most: number | undefined): number {
+  const end = (highest ?? 0) * 1.08 || 1;
+  return most === undefined ? end : Math.min(most, Math.max(end, most / 20));
+}
+
+function seriesOf(element: HTMLElement, label: string, look: LineLook, points: number): uPlot.Series {
+  const stroke = colorOf(element, look.color);
+  const marks = points <= markedPointsMax;
+  return {
+    ...{ label, stroke, width: 2, dash: [...look.dash], spanGaps: false },
+    points: {
+      show: marks || undefined,
+      size: look.mark === "square" ? 7 : 6,
+      fill: look.mark === "ring" ? colorOf(element, "--surface") : stroke,
+      stroke,
+    },
+  } as uPlot.Series;
+}
+
+/** A token as the canvas takes colours: worked out by the page, for the scheme that is on. */
+function colorOf(element: HTMLElement, token: string): string {
+  const probe = element.ownerDocument.createElement("span");
+  probe.style.color = `var(${token})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { decimalOf, formatMinor, formatMs, formatRate } from "./numbers.ts";
+
+describe("decimalOf()", () => {
+  it("moves the point by the currency's decimals, exactly and however much it is", () => {
+    expect(decimalOf(4900n, 2)).toBe("49.00");
+    expect(decimalOf(5n, 2)).toBe("0.05");
+    expect(decimalOf(4900n, 0)).toBe("4900");
+    expect(decimalOf(1n, 3)).toBe("0.001");
+    expect(decimalOf(12_345_678_901_234_567_890n, 2)).toBe("123456789012345678.90");
+  });
+});
+
+describe("formatMinor()", () => {
+  it("writes the decimals of ISO 4217, not the browser's", () => {
+    expect(formatMinor(123_456n, { currency: "ISK", decimals: 0 })).toContain("123,456");
+    expect(formatMinor(123_456n, { currency: "KWD", decimals: 3 })).toContain("123.456");
+  });
+});
+
+describe("formatMs() and formatRate()", () => {
+  it("are dashes where there is nothing", () => {
+    expect([formatMs(undefined), formatRate(undefined)]).toEqual(["–", "–"]);
+    expect([formatMs(3.3), formatMs(421.6), formatMs(1_234), formatMs(12_345)]).toEqual([
+      "3.3 ms",
+      "422 ms",
+      "1.2 s",
+      "12 s",
+    ]);
+    expect(formatRate(0.9345)).toBe("93.5%");
+  });
+});

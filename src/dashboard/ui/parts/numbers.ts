@@ -1,0 +1,40 @@
+/** Counts, parts, durations and money as people read them in their own language. */
+
+const count = new Intl.NumberFormat();
+const percent = new Intl.NumberFormat(undefined, {
+  style: "percent",
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
+
+/** A number of things. */
+export function formatCount(value: number | bigint): string {
+  return count.format(value);
+}
+
+/** A part of a whole; a dash where there is no whole. */
+export function formatRate(rate: number | undefined): string {
+  return rate === undefined ? "–" : percent.format(rate);
+}
+
+/** A duration: milliseconds below a second, seconds above; a dash where there is none. */
+export function formatMs(ms: number | undefined): string {
+  if (ms === undefined) return "–";
+  return ms < 1_000
+    ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+    : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+/** Minor units as a decimal number, exactly: 4900 with two decimals is 49.00. */
+export function decimalOf(minor: bigint, decimals: number): string {
+  const digits = minor.toString().padStart(decimals + 1, "0");
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/** Money with the decimals that its currency has by ISO 4217, whatever the browser believes. */
+export function formatMinor(minor: bigint, { currency, decimals }: { currency: string; decimals: number }): string {
+  const format = new Intl.NumberFormat(undefined, {
+    ...{ style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+  });
+  return format.format(decimalOf(minor, decimals) as `${number}`);
+}
