@@ -8,8 +8,8 @@ export type PaymentSearch = {
   readonly gateway?: string;
   readonly order?: string;
   readonly currency?: string;
-  readonly from?: string;
-  readonly to?: string;
+  readonly from?: number;
+  readonly to?: number;
   readonly after?: string;
   readonly before?: string;
   readonly failover?: boolean;
@@ -36,7 +36,8 @@ const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status"
 export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
   const texts = Object.entries(shapes).flatMap(([name, shape]) => {
     const text = ["string", "number"].includes(typeof given[name]) ? String(given[name]).trim() : "";
-    return shape.test(text) ? [[name, text]] : [];
+    const isAmount = name === "from" || name === "to";
+    return shape.test(text) ? [[name, isAmount ? Number(text) : text]] : [];
   });
   const status = paymentStates.find((state) => state === given.status);
   return {
@@ -46,10 +47,10 @@ export function readPaymentSearch(given: Readonly<Record<string, unknown>>): Pay
   };
 }
 
-/** `49.5` with two decimals is 4950; undefined for what has more decimals than its currency. Nothing is rounded. */
-export function minorOf(decimal: string | undefined, exponent: number): bigint | undefined {
-  if (decimal === undefined) return undefined;
-  const [whole = "", fraction = ""] = decimal.split(".");
+/** 49.5 with two decimals is 4950; undefined for what has more decimals than its currency. Nothing is rounded. */
+export function minorOf(amount: number | undefined, exponent: number): bigint | undefined {
+  if (amount === undefined) return undefined;
+  const [whole = "", fraction = ""] = String(amount).split(".");
   return fraction.length > exponent ? undefined : BigInt(whole + fraction.padEnd(exponent, "0"));
 }
 

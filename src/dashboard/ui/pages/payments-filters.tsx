@@ -18,6 +18,14 @@ const presets: readonly [string, PaymentSearch][] = [
   ["Saved by failover", { failover: true }],
 ];
 
+const dayMs = 86_400_000;
+// Beside any list; chosen once more, it is taken back.
+const periods = [
+  ["Today", 0],
+  ["Last 7 days", 6],
+  ["Last 30 days", 29],
+] as const;
+
 /** The lists that people ask for every day. */
 export function Presets({ search }: { search: PaymentSearch }) {
   const scope = useParamsOfScope();
@@ -37,6 +45,26 @@ export function Presets({ search }: { search: PaymentSearch }) {
           {name}
         </Link>
       ))}
+      <span className="presets-rest">
+        {periods.map(([name, daysBack]) => {
+          const after = dayOf(new Date(Date.now() - daysBack * dayMs));
+          const isChosen = search.after === after && search.before === undefined;
+          const { after: _, before: __, ...rest } = search;
+          return (
+            <Link
+              key={name}
+              to="/$environment/$merchantId/payments"
+              params={scope}
+              search={isChosen ? rest : { ...rest, after }}
+              activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
+              activeProps={{}}
+              aria-current={isChosen ? "true" : undefined}
+            >
+              {name}
+            </Link>
+          );
+        })}
+      </span>
     </nav>
   );
 }
@@ -131,11 +159,17 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
         <TextBox
           label="Amount from"
           name="from"
-          value={search.from}
+          value={search.from?.toString()}
           inputMode="decimal"
           pattern="\d{1,12}(\.\d{1,3})?"
         />
-        <TextBox label="Amount to" name="to" value={search.to} inputMode="decimal" pattern="\d{1,12}(\.\d{1,3})?" />
+        <TextBox
+          label="Amount to"
+          name="to"
+          value={search.to?.toString()}
+          inputMode="decimal"
+          pattern="\d{1,12}(\.\d{1,3})?"
+        />
         <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
         <TextBox label="Created on or before" name="before" value={search.before} type="date" />
         <label className="tick">

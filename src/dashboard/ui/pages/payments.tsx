@@ -127,7 +127,7 @@ function Found({ text }: { text: string }) {
     );
   }
   const rows = data.matches.flatMap(({ payment, by }) =>
-    payment ? [{ payment, note: <div className="soft small">{foundBy[by]}</div> }] : [],
+    payment ? [{ payment, note: foundBy[by] && <div className="soft small">{foundBy[by]}</div> }] : [],
   );
   return (
     <section className="stack" aria-label="What was found">
@@ -139,15 +139,13 @@ function Found({ text }: { text: string }) {
   );
 }
 
-const foundBy: Readonly<Record<PaymentMatch_By, string>> = {
-  [PaymentMatch_By.BY_UNSPECIFIED]: "",
+// Where the order reference is what was typed, the row says so itself.
+const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.SESSION_ID]: "by its session id",
   [PaymentMatch_By.ATTEMPT_ID]: "by an attempt’s id",
   [PaymentMatch_By.EVENT_ID]: "by an event’s id",
   [PaymentMatch_By.REQUEST_ID]: "by a request’s id",
   [PaymentMatch_By.GATEWAY_REFERENCE]: "by a gateway’s reference",
-  [PaymentMatch_By.ORDER_REF]: "by its order reference",
-  [PaymentMatch_By.ORDER_REF_PREFIX]: "by how its order reference begins",
 };
 
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {
