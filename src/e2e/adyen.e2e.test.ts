@@ -1,22 +1,29 @@
-/** STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid through the real vault, at their stand-ins. */
+/** STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid in a real browser through the real vault, at their stand-ins. */
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
+import { ShopCustomer } from "./shop-customer.ts";
 
 const merchantAccount = "TheShopECOM";
 const hmacKey = "0123456789ABCDEF".repeat(4);
 const apiKey = "AQEthekeyoftheshop/=-1";
 
 let demo: TestDemo;
+let browser: Browser;
 let checkout: ApiCheckout;
 let adyen: string;
 
 beforeAll(async () => {
-  demo = await startTestDemo();
+  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
   checkout = new ApiCheckout(demo.file);
 });
-afterAll(() => demo?.close());
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
 
 const run = (parts: readonly string[], input?: string) =>
   runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });
@@ -54,8 +61,14 @@ describe("a payment with STRIPE at priority 1 and ADYEN at priority 2", () => {
     await run(["routing", "set", "--connections", `${stripe},${adyen}`]);
   });
 
-  it("is captured at ADYEN after a decline at STRIPE, and confirmed by its notification", async () => {
-    const { sessionId, ...session } = await pay("4000000000000002");
+  it("is captured at ADYEN after a decline at STRIPE, in the browser, and confirmed by its notification", async () => {
+    const customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
+    const { sessionId } = await customer.goToCheckout();
+    await customer.enterCard("4000000000000002");
+    await customer.pay();
+    await customer.page.locator("#details").getByText("Captured via ADYEN after failover").first().waitFor();
+    expect(customer.valuesOf("onSuccess")).toEqual([[{ capturedVia: "ADYEN", failoverUsed: true }]]);
+    const session = await checkout.read(sessionId);
     expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "ADYEN", failover: true });
     expect(session.attempts).toMatchObject([
       { gateway: "STRIPE", status: "DECLINED", gatewayCode: "generic_decline" },
@@ -63,7 +76,7 @@ describe("a payment with STRIPE at priority 1 and ADYEN at priority 2", () => {
     ]);
     const held = await demo.sandbox.authorizations(session.attempts![1]!.attemptId!);
     expect(held).toMatchObject([{ acquirer: "ADYEN", status: "captured", orderRef: session.orderRef }]);
-    await expect.poll(async () => (await checkout.read(sessionId!)).captureConfirmed, { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await checkout.read(sessionId)).captureConfirmed, { timeout: 20_000 }).toBe(true);
   });
 });
 
