@@ -23,6 +23,7 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { amountMessage } from "./payment-messages.ts";
 import { connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
 import { type Scope, scopedVisitOf } from "./visit.ts";
 
@@ -44,6 +45,7 @@ export function createRouteTests({
       const { plan, skipped } = planDraft(core, { ...content, version, connections }, payment);
       return create(TestRouteResponseSchema, {
         version,
+        amount: amountMessage(payment.amountMinor, currency),
         plan: plan.map(publicConnection),
         skipped: skipped.map(publicConnection),
         cases: routeCases(plan, { version, failoverOn: content.failoverOn }).map(caseMessage),

@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { Form } from "react-aria-components";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
@@ -13,8 +14,8 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
-import { CredentialFields, readCredentials } from "./credential-fields.tsx";
-import { VerificationRows } from "./verification-rows.tsx";
+import { CredentialFields, type Entered, isWellFormed } from "./credential-fields.tsx";
+import { testCall, VerificationRows } from "./verification-rows.tsx";
 
 type ConnectProps = { offered: ListGatewaysResponse; onChange: () => unknown; onEnd: () => void };
 
@@ -25,6 +26,8 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const { run, dialog } = useProof();
   const [chosen, setChosen] = useState(offered.gateways[0]?.gateway ?? "");
   const gateway = offered.gateways.find((each) => each.gateway === chosen);
+  const [credentials, setCredentials] = useState<Entered>({});
+  const fields = gateway?.credentialFields ?? [];
   const gatewayId = useId();
   const add = useMutation({
     mutationFn: (form: FormData) =>
@@ -34,7 +37,7 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
           environment,
           gateway: chosen,
           account: String(form.get("account")),
-          credentials: readCredentials(form, gateway?.credentialFields ?? []),
+          credentials: { ...credentials },
         }),
       ),
     onSuccess: onChange,
@@ -42,7 +45,7 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const connectionId = add.data?.connection?.connectionId;
   const verify = useMutation({
     mutationFn: (id: string) =>
-      run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId: id })),
+      run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId: id }, testCall)),
     onSuccess: onChange,
   });
   if (connectionId !== undefined) {
@@ -66,6 +69,11 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
             </Button>
           )}
           <Button onPress={onEnd}>{verify.data?.verified ? "Done" : "Later"}</Button>
+          {verify.data?.verified && (
+            <Link to="/$environment/$merchantId/routing" params={{ environment: environmentName, merchantId }}>
+              Route payments to it
+            </Link>
+          )}
         </div>
         {dialog}
       </section>
@@ -84,7 +92,14 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
       >
         <div className="field">
           <label htmlFor={gatewayId}>Gateway</label>
-          <select id={gatewayId} value={chosen} onChange={(event) => setChosen(event.target.value)}>
+          <select
+            id={gatewayId}
+            value={chosen}
+            onChange={(event) => {
+              setChosen(event.target.value);
+              setCredentials({});
+            }}
+          >
             {offered.gateways.map((each) => (
               <option key={each.gateway} value={each.gateway}>
                 {nameOfGateway(each.gateway)}
@@ -104,10 +119,10 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
           maxLength={100}
           hint={`Such as “main” or “${environmentName} EU”. It tells accounts at one gateway apart.`}
         />
-        <CredentialFields key={chosen} fields={gateway?.credentialFields ?? []} />
+        <CredentialFields key={chosen} fields={fields} entered={credentials} onEnter={setCredentials} />
         <Refusal error={add.error} />
         <div className="row">
-          <Button kind="main" type="submit" isPending={add.isPending}>
+          <Button kind="main" type="submit" isPending={add.isPending} isDisabled={!isWellFormed(fields, credentials)}>
             Connect
           </Button>
           <Button onPress={onEnd}>Cancel</Button>

@@ -18,7 +18,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 import { ConnectionHealth } from "./connection-health.tsx";
 import { RotateCredentials } from "./rotate-credentials.tsx";
-import { VerificationRows } from "./verification-rows.tsx";
+import { testCall, VerificationRows } from "./verification-rows.tsx";
 
 type CardProps = {
   connection: GatewayConnection;
@@ -38,7 +38,7 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
   const [isRotating, setRotating] = useState(false);
   const of = { merchantId, environment, connectionId };
   const verify = useMutation({
-    mutationFn: () => run(() => client.verifyGatewayConnection(of)),
+    mutationFn: () => run(() => client.verifyGatewayConnection(of, testCall)),
     onSuccess: onChange,
   });
   const pause = useMutation({
@@ -133,6 +133,7 @@ function PauseButton({ connection: { gateway, paused }, pause }: PauseProps) {
       title={`Pause ${nameOfGateway(gateway)}?`}
       onConfirm={() => pause.mutate()}
       isPending={pause.isPending}
+      isDanger={false}
     >
       Plans made from now on leave it out. What it holds is still captured or given back, and it stays verified.
     </Confirm>

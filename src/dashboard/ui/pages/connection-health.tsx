@@ -39,7 +39,7 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
             </span>
           </dd>
           <dd className="soft small">
-            {timeouts} timeouts, {errors} errors
+            timeouts: {timeouts}, errors: {errors}
           </dd>
         </div>
         <div>

@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { Form } from "react-aria-components";
 import {
   type GatewayConnection,
@@ -13,8 +14,8 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
-import { CredentialFields, readCredentials } from "./credential-fields.tsx";
-import { VerificationRows } from "./verification-rows.tsx";
+import { CredentialFields, type Entered, isWellFormed } from "./credential-fields.tsx";
+import { testCall, VerificationRows } from "./verification-rows.tsx";
 
 type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: () => unknown; onEnd: () => void };
 
@@ -24,10 +25,11 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
   const client = createClient(GatewayConnectionService, useTransport());
   const { run, dialog } = useProof();
   const { connectionId } = connection;
+  const [credentials, setCredentials] = useState<Entered>({});
   const rotate = useMutation({
-    mutationFn: (form: FormData) => {
-      const credentials = readCredentials(form, gateway.credentialFields);
-      return run(() => client.rotateGatewayCredentials({ merchantId, environment, connectionId, credentials }));
+    mutationFn: () => {
+      const request = { merchantId, environment, connectionId, credentials: { ...credentials } };
+      return run(() => client.rotateGatewayCredentials(request, testCall));
     },
     onSuccess: onChange,
   });
@@ -48,7 +50,7 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
       aria-label={`New credentials of ${nameOfGateway(gateway.gateway)}, ${connection.account}`}
       onSubmit={(event) => {
         event.preventDefault();
-        rotate.mutate(new FormData(event.currentTarget));
+        rotate.mutate();
       }}
     >
       <h3>New credentials</h3>
@@ -56,11 +58,16 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
         Of the same account. They are tried by a live test call first; if they do not work, the ones in use stay.
         Payments under way end with what they began with.
       </p>
-      <CredentialFields fields={gateway.credentialFields} />
+      <CredentialFields fields={gateway.credentialFields} entered={credentials} onEnter={setCredentials} />
       <Refusal error={rotate.error} />
       {rotate.data && <VerificationRows answer={rotate.data} />}
       <div className="row">
-        <Button kind="main" type="submit" isPending={rotate.isPending}>
+        <Button
+          kind="main"
+          type="submit"
+          isPending={rotate.isPending}
+          isDisabled={!isWellFormed(gateway.credentialFields, credentials)}
+        >
           Try and replace
         </Button>
         <Button onPress={onEnd}>Cancel</Button>

@@ -52,13 +52,16 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
 /** One payment to try a rule on. */
 export type Trial = { readonly amountMinor: bigint; readonly currency: string };
 
-/** What a rule would do to a payment, and what it changes; nothing is asked about a rule without gateways. */
-export function useRouteTest({ connectionIds, failoverOn }: RuleContent, { amountMinor, currency }: Trial) {
+/**
+ * What a rule would do to a payment, and what it changes; without a rule the one in use. Nothing is asked about a rule
+ * without gateways.
+ */
+export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency }: Trial) {
   const { merchantId, environment } = useScope();
-  const draft = { connectionIds: [...connectionIds], failoverOn: [...failoverOn] };
+  const draft = rule && { connectionIds: [...rule.connectionIds], failoverOn: [...rule.failoverOn] };
   return useQuery(
     RoutingRuleService.method.testRoute,
-    { merchantId, environment, draft, amountMinor, currency },
-    { enabled: connectionIds.length > 0, placeholderData: keepPreviousData, retry: false },
+    { merchantId, environment, amountMinor, currency, ...(draft && { draft }) },
+    { enabled: draft?.connectionIds.length !== 0, placeholderData: keepPreviousData, retry: false },
   );
 }

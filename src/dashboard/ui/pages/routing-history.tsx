@@ -17,6 +17,9 @@ import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { useRouteTest } from "./routing-draft.ts";
 
+// Of whoever set it, the audit trail's name has the id too.
+const actorId = / \(\w+\)$/;
+
 // A page's first look, and as many as one call gives.
 const [firstCount, mostCount] = [5, 100];
 
@@ -66,7 +69,8 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
             </span>
           )}
           <div className="soft small">
-            <Moment at={createdAt} /> · <bdi>{setBy ?? "set-up of the installation"}</bdi>
+            <Moment at={createdAt} /> ·{" "}
+            <bdi title={setBy}>{setBy?.replace(actorId, "") ?? "set-up of the installation"}</bdi>
             {restoredFrom !== undefined && ` · says again what version ${restoredFrom} said`}
           </div>
         </div>
@@ -100,6 +104,7 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
         title={`Restore version ${version}?`}
         onConfirm={() => restore.mutate()}
         isPending={restore.isPending}
+        isDanger={false}
       >
         <RestoredChanges rule={rule} /> It becomes version {inUse.version + 1}, which payments submitted from then on
         follow.

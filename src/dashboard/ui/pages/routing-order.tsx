@@ -104,7 +104,7 @@ function OrderRow({
           </Button>
           <Button
             kind="plain"
-            aria-label={`Leave ${name} out`}
+            aria-label={`Leave out ${name}`}
             onPress={() => change({ connectionIds: connectionIds.filter((id) => id !== connectionId) })}
           >
             Leave out

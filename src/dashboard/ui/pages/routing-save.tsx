@@ -1,11 +1,11 @@
 /** What is changed and not saved: said at the foot of the page, saved from there, and asked about before one leaves. */
 import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useBlocker } from "@tanstack/react-router";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
@@ -33,7 +33,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
   const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
   return (
     <>
-      <LeaveQuestion isChanged={draft.isChanged} />
+      <LeaveQuestion isChanged={draft.isChanged} lost="The changes to the rule are lost." />
       {dialog}
       {draft.isChanged && (
         <section className="unsaved" aria-label="Unsaved changes">
@@ -75,6 +75,14 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
+  const { data } = useQuery(
+    RoutingRuleService.method.listRoutingRuleVersions,
+    { merchantId, environment, pageSize: 5 },
+    // What the history shows is from before they saved.
+    { staleTime: 0 },
+  );
+  const newer = data?.versions.filter(({ routingRule }) => (routingRule?.version ?? 0) > draft.base);
+  const theirs = newer?.flatMap(({ changes }) => changes) ?? [];
   const takeTheirs = useMutation({
     mutationFn: () => queries.invalidateQueries(),
     onSuccess: () => {
@@ -96,6 +104,11 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
         <Dialog role="alertdialog">
           <Heading slot="title">Somebody else changed the rule</Heading>
           <p className="soft">{messageOf(error)}</p>
+          <ul className="small">
+            {theirs.map((change) => (
+              <li key={change}>{change}</li>
+            ))}
+          </ul>
           <p className="soft">
             Nothing of yours was saved. Keep your changes to see what they would change in the newest version.
           </p>
@@ -106,37 +119,6 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
             </Button>
             <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
               Take theirs
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
-  );
-}
-
-function LeaveQuestion({ isChanged }: { isChanged: boolean }) {
-  const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: () => isChanged,
-    enableBeforeUnload: isChanged,
-    withResolver: true,
-  });
-  return (
-    <ModalOverlay
-      className="overlay"
-      isOpen={status === "blocked"}
-      onOpenChange={(isOpen) => isOpen || reset?.()}
-      isDismissable
-    >
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">Leave without saving?</Heading>
-          <p className="soft">The changes to the rule are lost.</p>
-          <div className="row">
-            <Button kind="danger" onPress={() => proceed?.()}>
-              Leave
-            </Button>
-            <Button onPress={() => reset?.()} autoFocus>
-              Stay
             </Button>
           </div>
         </Dialog>

@@ -1,6 +1,7 @@
 /** What would happen to a payment by the rule as it stands on the page. */
 import { useId, useState } from "react";
 import { RouteCase_Answer as Answer, type TestRouteResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
 import { Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
@@ -29,7 +30,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const { draft, trial, onTrial } = props;
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
   const answerId = useId();
-  const { data, error } = useRouteTest(draft, trial);
+  const { data, error } = useRouteTest(draft.isChanged ? draft : undefined, trial);
   const submit = (amount: string, currency: string) => {
     if (/^[1-9]\d{0,11}$/.test(amount) && /^[A-Z]{3}$/.test(currency))
       onTrial({ amountMinor: BigInt(amount), currency });
@@ -38,7 +39,8 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
     <section className="card" aria-labelledby="tester">
       <h2 id="tester">What would happen</h2>
       <p>
-        A payment as {draft.isChanged ? "your unsaved changes" : "the rule in use"} would route it. No gateway is asked.
+        {data?.amount ? `A payment of ${formatAmount(data.amount)}` : "A payment"} as{" "}
+        {draft.isChanged ? "your unsaved changes" : "the rule in use"} would route it. No gateway is asked.
       </p>
       <div className="fields">
         <Field

@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import {
   ReplayedPayment_End as End,
@@ -107,6 +108,7 @@ const endNames: Readonly<Record<number, readonly [string, string]>> = {
 };
 
 function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
+  const { environmentName, merchantId } = useScope();
   const path = (gateways: readonly string[]) => gateways.map(nameOfGateway).join(" → ") || "nobody";
   return (
     <TableScroll label="Payments that would have gone otherwise">
@@ -123,7 +125,15 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
             <tr key={each.sessionId}>
               <td>
                 <Moment at={each.createdAt} />
-                <div className="mono small soft">{each.sessionId}</div>
+                <div>
+                  <Link
+                    className="mono small"
+                    to="/$environment/$merchantId/payments/$sessionId"
+                    params={{ environment: environmentName, merchantId, sessionId: each.sessionId }}
+                  >
+                    {each.sessionId}
+                  </Link>
+                </div>
               </td>
               <td>
                 {path(each.askedThen)}

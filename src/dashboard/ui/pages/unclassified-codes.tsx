@@ -22,7 +22,7 @@ export function UnclassifiedCodes() {
         that come often.
       </p>
       <TableScroll label="Unclassified decline codes">
-        <table>
+        <table className="codes">
           <thead>
             <tr>
               <th scope="col">Code</th>

@@ -1,6 +1,9 @@
 /** What a live test call at a gateway showed, check by check, as the service says it. */
 import type { VerificationCheck } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 
+/** A test call waits for the gateway, and some seconds more for its test notice: longer than other calls. */
+export const testCall = { timeoutMs: 40_000 };
+
 /** `raw_cards` as `Raw cards`. */
 function inWords(check: string): string {
   const words = check.replaceAll("_", " ");

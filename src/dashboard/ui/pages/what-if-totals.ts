@@ -65,7 +65,7 @@ export function whatIfRows(counts: Counts): Figure[] {
   const { payments, same, succeededThen, succeeds, cannotKnow, lost } = counts;
   const share = (count: number) => `${((100 * count) / payments).toFixed(1)} %`;
   const atMost = succeeds + cannotKnow;
-  const range = succeeds === atMost ? share(succeeds) : `${share(succeeds)} – ${share(atMost)}`;
+  const range = succeeds === atMost ? share(succeeds) : `${share(succeeds).replace(" %", "")} – ${share(atMost)}`;
   return [
     { name: "Approval rate", value: range, detail: `${share(succeededThen)} in truth, of ${payments} payments` },
     { name: "The same", value: String(same), detail: "same gateways, same order, same end" },

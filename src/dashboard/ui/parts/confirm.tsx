@@ -3,18 +3,19 @@ import type { ReactNode } from "react";
 import { Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { Button } from "./button.tsx";
 
-/** A button that asks first; `action` is what both buttons say. */
+/** A button that asks first; `action` is what both buttons say. What can be taken back is no danger. */
 export function Confirm(props: {
   action: string;
   title: string;
   children: ReactNode;
   onConfirm: () => unknown;
   isPending?: boolean;
+  isDanger?: boolean;
 }) {
-  const { action, title, children, onConfirm, isPending } = props;
+  const { action, title, children, onConfirm, isPending, isDanger = true } = props;
   return (
     <DialogTrigger>
-      <Button kind="danger" isPending={isPending ?? false}>
+      <Button {...(isDanger && { kind: "danger" })} isPending={isPending ?? false}>
         {action}
       </Button>
       <ModalOverlay className="overlay" isDismissable>
@@ -26,7 +27,7 @@ export function Confirm(props: {
                 <p className="soft">{children}</p>
                 <div className="row">
                   <Button
-                    kind="danger"
+                    kind={isDanger ? "danger" : "main"}
                     onPress={() => {
                       close();
                       onConfirm();
