@@ -10,6 +10,7 @@ import {
 import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
 import { readPaymentSearch } from "./payment-address.ts";
+import { readDeliverySearch } from "./webhook-address.ts";
 
 const root = createRootRoute({
   component: Outlet,
@@ -118,6 +119,34 @@ const gateways = createRoute({
   component: lazyRouteComponent(() => import("./pages/gateways.tsx"), "GatewaysPage"),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => scope,
+  path: "/webhooks",
+  component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+});
+
+const webhookNotices = createRoute({
+  getParentRoute: () => scope,
+  path: "/webhooks/notices",
+  component: lazyRouteComponent(() => import("./pages/webhook-notices.tsx"), "WebhookNoticesPage"),
+});
+
+const webhookDeliveries = createRoute({
+  getParentRoute: () => scope,
+  path: "/webhooks/deliveries",
+  validateSearch: readDeliverySearch,
+  component: lazyRouteComponent(() => import("./pages/webhook-deliveries.tsx"), "WebhookDeliveriesPage"),
+});
+
+const webhookDelivery = createRoute({
+  getParentRoute: () => scope,
+  path: "/webhooks/deliveries/$endpointId/$eventId",
+  component: lazyRouteComponent(() => import("./pages/webhook-delivery.tsx"), "WebhookDeliveryPage"),
+});
+
+/** The pages about webhooks. */
+const webhookPages = [webhooks, webhookNotices, webhookDeliveries, webhookDelivery] as const;
+
 const team = createRoute({
   getParentRoute: () => scope,
   path: "/team",
@@ -145,7 +174,19 @@ export const router = createRouter({
     signedIn.addChildren([
       start,
       account,
-      scope.addChildren([home, payments, payment, analytics, routing, gateways, keys, team, audit, settings]),
+      scope.addChildren([
+        home,
+        payments,
+        payment,
+        analytics,
+        routing,
+        gateways,
+        ...webhookPages,
+        keys,
+        team,
+        audit,
+        settings,
+      ]),
     ]),
   ]),
   defaultPreload: "intent",

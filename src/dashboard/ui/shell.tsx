@@ -12,6 +12,7 @@ const pages = [
   ["/$environment/$merchantId/analytics", "Analytics"],
   ["/$environment/$merchantId/routing", "Routing"],
   ["/$environment/$merchantId/gateways", "Gateways"],
+  ["/$environment/$merchantId/webhooks", "Webhooks"],
   ["/$environment/$merchantId/keys", "API keys"],
   ["/$environment/$merchantId/team", "Team"],
   ["/$environment/$merchantId/audit", "Audit trail"],

@@ -1,0 +1,66 @@
+/** Registers an endpoint: its URL and events, then its signing secret, shown this once. */
+import { useMutation } from "@connectrpc/connect-query";
+import { Form } from "react-aria-components";
+import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Field } from "../parts/field.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShownSecret } from "../parts/secret.tsx";
+import { useScope } from "../scope.ts";
+import { EventTypeFields, eventTypesOf } from "./webhook-event-types.tsx";
+
+/** A form, and after it the secret. */
+export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd: () => void }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const add = useMutation(WebhookEndpointService.method.addWebhookEndpoint, { onSuccess: onAdded });
+  if (add.data) {
+    return (
+      <section className="card" aria-labelledby="added">
+        <h2 id="added">The endpoint is registered</h2>
+        <p>
+          Give your server its signing secret, then send the test event: once your server answers it with a 2xx status,
+          events are posted, also those that have happened since now.
+        </p>
+        <ShownSecret label="Signing secret" secret={add.data.signingSecret} />
+        <div>
+          <Button onPress={onEnd}>I have kept it</Button>
+        </div>
+      </section>
+    );
+  }
+  return (
+    <section className="card" aria-labelledby="add">
+      <h2 id="add">Register an endpoint</h2>
+      <Form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = new FormData(event.currentTarget);
+          add.mutate({ merchantId, environment, url: String(form.get("url")), eventTypes: eventTypesOf(form) });
+        }}
+      >
+        <Field
+          label="URL"
+          name="url"
+          type="url"
+          isRequired
+          autoFocus
+          maxLength={2048}
+          hint={
+            environmentName === "live"
+              ? "https only, reachable from the internet."
+              : "Such as https://shop.example.com/webhooks."
+          }
+        />
+        <EventTypeFields chosen={[]} />
+        <Refusal error={add.error} />
+        <div className="row">
+          <Button kind="main" type="submit" isPending={add.isPending}>
+            Register
+          </Button>
+          <Button onPress={onEnd}>Cancel</Button>
+        </div>
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,164 @@
+/** What is changed of an endpoint now and then: its URL and events, its secret, what it missed, and its end. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Form } from "react-aria-components";
+import {
+  WebhookEndpoint_Status as Status,
+  type WebhookEndpoint,
+  WebhookEndpointService,
+} from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { ShownSecret } from "../parts/secret.tsx";
+import { useScope } from "../scope.ts";
+import { EventTypeFields, eventTypesOf } from "./webhook-event-types.tsx";
+import { Recover } from "./webhook-recover.tsx";
+
+type ChangeProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
+
+/** Closed until it is wanted. */
+export function EndpointChanges({ endpoint, onChange }: ChangeProps) {
+  return (
+    <details className="changes-of">
+      <summary>Change this endpoint</summary>
+      <div className="stack">
+        <EditForm key={endpoint.version} endpoint={endpoint} onChange={onChange} />
+        <NewSecret endpoint={endpoint} onChange={onChange} />
+        <Recover endpointId={endpoint.endpointId} />
+        <End endpoint={endpoint} onChange={onChange} />
+      </div>
+    </details>
+  );
+}
+
+function useEndpoint({ endpointId, version }: WebhookEndpoint) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(WebhookEndpointService, useTransport());
+  return { client, of: { merchantId, environment, endpointId, version } };
+}
+
+function EditForm({ endpoint, onChange }: ChangeProps) {
+  const { client, of } = useEndpoint(endpoint);
+  const update = useMutation({
+    mutationFn: (form: FormData) => {
+      const url = String(form.get("url"));
+      return client.updateWebhookEndpoint({
+        ...of,
+        // The same URL written again would have to be verified anew.
+        ...(url !== endpoint.url && { url }),
+        eventTypes: { types: eventTypesOf(form) },
+      });
+    },
+    onSuccess: onChange,
+  });
+  return (
+    <Form
+      className="form"
+      aria-label={`URL and events of ${endpoint.url}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        update.mutate(new FormData(event.currentTarget));
+      }}
+    >
+      <Field
+        label="URL"
+        name="url"
+        type="url"
+        isRequired
+        maxLength={2048}
+        defaultValue={endpoint.url}
+        hint="Another URL has to be verified before anything is posted to it."
+      />
+      <EventTypeFields chosen={endpoint.eventTypes} />
+      <Refusal error={update.error} />
+      <div>
+        <Button type="submit" isPending={update.isPending}>
+          Save
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+const overlaps = [
+  [0, "at once"],
+  [1, "after an hour"],
+  [4, "after 4 hours"],
+  [24, "after a day"],
+] as const;
+
+function NewSecret({ endpoint, onChange }: ChangeProps) {
+  const { client, of } = useEndpoint(endpoint);
+  const { run, dialog } = useProof();
+  const rotate = useMutation({
+    mutationFn: (overlapHours: number) => run(() => client.rotateWebhookSecret({ ...of, overlapHours })),
+    onSuccess: onChange,
+  });
+  const id = `overlap-${endpoint.endpointId}`;
+  return (
+    <Form
+      className="form"
+      aria-label={`Signing secret of ${endpoint.url}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        rotate.mutate(Number(new FormData(event.currentTarget).get("overlapHours")));
+      }}
+    >
+      <h3>Signing secret</h3>
+      <div className="field">
+        <label htmlFor={id}>The old secret stops</label>
+        <select id={id} name="overlapHours" defaultValue={0}>
+          {overlaps.map(([hours, name]) => (
+            <option key={hours} value={hours}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <span className="hint">Until then webhooks carry the signatures of both.</span>
+      </div>
+      <Refusal error={rotate.error} />
+      {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
+      <div>
+        <Button type="submit" kind="danger" isPending={rotate.isPending}>
+          Make a new secret
+        </Button>
+      </div>
+      {dialog}
+    </Form>
+  );
+}
+
+function End({ endpoint, onChange }: ChangeProps) {
+  const { client, of } = useEndpoint(endpoint);
+  const disable = useMutation({ mutationFn: () => client.disableWebhookEndpoint(of), onSuccess: onChange });
+  const remove = useMutation({ mutationFn: () => client.removeWebhookEndpoint(of), onSuccess: onChange });
+  return (
+    <div className="form">
+      <Refusal error={disable.error ?? remove.error} />
+      <div className="row">
+        {endpoint.status !== Status.DISABLED && (
+          <Confirm
+            action="Disable"
+            title="Post nothing more to this endpoint?"
+            onConfirm={() => disable.mutate()}
+            isPending={disable.isPending}
+          >
+            What happens until you enable it again is sent only if you ask for it then. To have events wait, pause it.
+          </Confirm>
+        )}
+        <Confirm
+          action="Remove"
+          title="Take this endpoint away for good?"
+          onConfirm={() => remove.mutate()}
+          isPending={remove.isPending}
+        >
+          Nothing is posted to it from now on, and its signing secret is gone. The log of its deliveries is kept.
+        </Confirm>
+      </div>
+    </div>
+  );
+}

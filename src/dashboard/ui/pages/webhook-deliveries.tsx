@@ -1,0 +1,136 @@
+/** What became of a merchant's events: a list that its address narrows, up to date while somebody looks at it. */
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import {
+  type ListWebhookDeliveriesResponse,
+  type WebhookDelivery,
+  WebhookDeliveryService,
+} from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { visible } from "../parts/copied-text.tsx";
+import { DeliveryState } from "../parts/delivery-state.tsx";
+import { News } from "../parts/news.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { type DeliverySearch, filterOf } from "../webhook-address.ts";
+import { DeliveryFilters } from "./webhook-delivery-filters.tsx";
+import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
+
+const rowsAtOnce = 50;
+const what: [string, string] = ["new delivery", "new deliveries"];
+
+/** The page. */
+export function WebhookDeliveriesPage() {
+  const { merchantId, environment } = useScope();
+  const search: DeliverySearch = useSearch({ from: "/signed-in/$environment/$merchantId/webhooks/deliveries" });
+  const endpoints = useQuery(WebhookEndpointService.method.listWebhookEndpoints, { merchantId, environment });
+  const urls = new Map(endpoints.data?.endpoints.map(({ endpointId, url }) => [endpointId, url]));
+  return (
+    <>
+      <WebhookTabs />
+      <DeliveryFilters search={search} urls={urls} />
+      <List search={search} urls={urls} />
+    </>
+  );
+}
+
+function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<string, string> }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
+    WebhookDeliveryService.method.listWebhookDeliveries,
+    { merchantId, environment, ...filterOf(search), pageSize: rowsAtOnce, pageToken: "" },
+    {
+      pageParamKey: "pageToken",
+      getNextPageParam: ({ nextPageToken }: ListWebhookDeliveriesResponse) => nextPageToken || undefined,
+      // Whoever looks far back is not pushed about by what comes in.
+      refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : liveEveryMs),
+      placeholderData: keepPreviousData,
+    },
+  );
+  if (error && !data) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="The list of deliveries" />;
+  const deliveries = data.pages.flatMap((page) => page.deliveries);
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <section className="stack" aria-label="Deliveries" aria-busy={isPlaceholderData}>
+      <News
+        list={`${environmentName} ${JSON.stringify(search)} ${isPlaceholderData}`}
+        rows={deliveries.map(({ eventId, endpointId }) => eventId + endpointId)}
+        what={what}
+      />
+      {error && (
+        <p className="banner" data-tone="bad" role="alert">
+          The list is not up to date: the service does not answer.
+        </p>
+      )}
+      {deliveries.length > 0 && <DeliveryTable deliveries={deliveries} urls={urls} />}
+      {deliveries.length === 0 && (
+        <Empty title={isFiltered ? "No delivery is like that" : "Nothing was delivered yet"}>
+          <p>
+            {isFiltered
+              ? "Take a filter away, or look in the other environment."
+              : `An event of ${environmentName} stands here as soon as it is on its way to an endpoint.`}
+          </p>
+        </Empty>
+      )}
+      {hasNextPage && (
+        <div>
+          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+type TableProps = { deliveries: readonly WebhookDelivery[]; urls: ReadonlyMap<string, string> };
+
+function DeliveryTable({ deliveries, urls }: TableProps) {
+  const { environmentName, merchantId } = useScope();
+  return (
+    <TableScroll label="Deliveries">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col">State</th>
+            <th scope="col">Tries</th>
+            <th scope="col">Endpoint</th>
+            <th scope="col">Happened</th>
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map((delivery) => {
+            const { eventId, endpointId, type, tries, createdAt } = delivery;
+            const params = { environment: environmentName, merchantId, endpointId, eventId };
+            return (
+              <tr key={eventId + endpointId}>
+                <th scope="row">
+                  <Link to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId" params={params}>
+                    {type}
+                  </Link>
+                  <div className="mono soft">{eventId}</div>
+                </th>
+                <td>
+                  <DeliveryState delivery={delivery} />
+                </td>
+                <td>{tries}</td>
+                <td className="url">
+                  <bdi>{visible(urls.get(endpointId) ?? "A removed endpoint")}</bdi>
+                </td>
+                <td>
+                  <Moment at={createdAt} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}

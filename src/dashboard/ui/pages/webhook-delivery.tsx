@@ -1,0 +1,200 @@
+/** One event at one endpoint: how it stands, every try with what was answered, the bytes, and once more by hand. */
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import {
+  type ReplayWebhookDeliveryResponse,
+  WebhookDelivery_Status as Status,
+  type WebhookDelivery,
+  WebhookDeliveryService,
+  type WebhookTry,
+} from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { DeliveryState } from "../parts/delivery-state.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
+
+/** The page. */
+export function WebhookDeliveryPage() {
+  const { merchantId, environment, role } = useScope();
+  const { endpointId, eventId } = useParams({
+    from: "/signed-in/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId",
+  });
+  const key = { merchantId, environment, endpointId, eventId };
+  const { data, error, refetch } = useQuery(WebhookDeliveryService.method.getWebhookDelivery, key, {
+    refetchInterval: ({ state }) => (state.data?.delivery?.status === Status.PENDING ? liveEveryMs : false),
+  });
+  const client = createClient(WebhookDeliveryService, useTransport());
+  const replay = useMutation({ mutationFn: () => client.replayWebhookDelivery(key), onSuccess: () => refetch() });
+  return (
+    <>
+      <WebhookTabs />
+      {error && !data && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading what="The delivery" />}
+      {data?.delivery && (
+        <>
+          <section className="card" aria-labelledby="delivery">
+            <div className="page-head">
+              <h2 id="delivery" className="url">
+                {data.delivery.type}
+              </h2>
+              {role >= Role.DEVELOPER && (
+                <Button isPending={replay.isPending} onPress={() => replay.mutate()}>
+                  Send once more
+                </Button>
+              )}
+            </div>
+            <Refusal error={replay.error} />
+            {replay.data && <Replayed answer={replay.data} />}
+            <Facts delivery={data.delivery} />
+          </section>
+          <Tries log={data.log} />
+          <details className="card">
+            <summary>The bytes of every try</summary>
+            <pre className="excerpt">{visibleLines(data.body)}</pre>
+          </details>
+        </>
+      )}
+    </>
+  );
+}
+
+function Facts({ delivery }: { delivery: WebhookDelivery }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const { eventId, endpointId, sessionId, createdAt, endedAt, tries } = delivery;
+  return (
+    <dl className="facts">
+      <div>
+        <dt>State</dt>
+        <dd>
+          <DeliveryState delivery={delivery} />
+        </dd>
+      </div>
+      <div>
+        <dt>Event</dt>
+        <dd>
+          <CopiedText label="Event id" text={eventId} />
+        </dd>
+      </div>
+      <div>
+        <dt>Endpoint</dt>
+        <dd>
+          <Link
+            to="/$environment/$merchantId/webhooks/deliveries"
+            params={{ environment, merchantId }}
+            search={{ endpoint: endpointId }}
+          >
+            {endpointId}
+          </Link>
+        </dd>
+      </div>
+      <div>
+        <dt>Payment</dt>
+        <dd>
+          <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+            {sessionId}
+          </Link>
+        </dd>
+      </div>
+      <div>
+        <dt>Happened</dt>
+        <dd>
+          <Moment at={createdAt} />
+        </dd>
+      </div>
+      {endedAt && (
+        <div>
+          <dt>Ended</dt>
+          <dd>
+            <Moment at={endedAt} />
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Tries of the schedule</dt>
+        <dd>{tries}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function Replayed({ answer: { taken, tried } }: { answer: ReplayWebhookDeliveryResponse }) {
+  return (
+    <p className="banner" role="status" data-tone={taken ? "good" : "bad"}>
+      {taken ? "Your server took it: " : "Your server did not take it: "}
+      {tried && `${answerOf(tried)} after ${tried.durationMs} ms.`}
+    </p>
+  );
+}
+
+function Tries({ log }: { log: readonly WebhookTry[] }) {
+  if (log.length === 0) {
+    return (
+      <section className="card" aria-labelledby="tries">
+        <h2 id="tries">Tries</h2>
+        <p>It was not tried yet.</p>
+      </section>
+    );
+  }
+  return (
+    <section className="stack" aria-labelledby="tries">
+      <h2 id="tries">Tries</h2>
+      <TableScroll label="Tries">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Answer</th>
+              <th scope="col">Took</th>
+              <th scope="col">How the answer began</th>
+            </tr>
+          </thead>
+          <tbody>
+            {log.toReversed().map((tried, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: two tries may say the same
+              <tr key={log.length - index}>
+                <td>
+                  <Moment at={tried.startedAt} />
+                </td>
+                <td>
+                  <span className="badge" data-tone={isGood(tried) ? "good" : "bad"}>
+                    {answerOf(tried)}
+                  </span>
+                </td>
+                <td>{tried.durationMs} ms</td>
+                <td>
+                  {tried.answerExcerpt === "" ? (
+                    <span className="soft">Nothing</span>
+                  ) : (
+                    <pre className="excerpt">{visibleLines(tried.answerExcerpt)}</pre>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableScroll>
+    </section>
+  );
+}
+
+/** Lines stay lines; all else that is no letter on the screen is shown as its code. */
+function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n");
+}
+
+function isGood({ answer }: WebhookTry): boolean {
+  return answer.case === "statusCode" && answer.value >= 200 && answer.value < 300;
+}
+
+function answerOf({ answer }: WebhookTry): string {
+  if (answer.case === "statusCode") return String(answer.value);
+  return `No answer: ${(answer.value ?? "unknown").replaceAll("_", " ")}`;
+}

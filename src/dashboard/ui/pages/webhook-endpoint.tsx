@@ -1,0 +1,178 @@
+/** One endpoint: how it is doing, and what is done with it every day. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import {
+  WebhookEndpoint_DisabledBecause as Because,
+  WebhookEndpoint_Status as Status,
+  type VerifyWebhookEndpointResponse,
+  type WebhookEndpoint,
+  WebhookEndpointService,
+} from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { visible } from "../parts/copied-text.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { EndpointChanges } from "./webhook-changes.tsx";
+import { Recover } from "./webhook-recover.tsx";
+
+/** A card. */
+export function EndpointCard({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => unknown }) {
+  const { merchantId, environment, environmentName, role } = useScope();
+  const { endpointId, url, status, version, eventTypes } = endpoint;
+  const client = createClient(WebhookEndpointService, useTransport());
+  const of = { merchantId, environment, endpointId };
+  const test = useMutation({ mutationFn: () => client.verifyWebhookEndpoint(of), onSuccess: onChange });
+  const pause = useMutation({
+    mutationFn: async () => {
+      if (status === Status.PAUSED) await client.resumeWebhookEndpoint({ ...of, version });
+      else await client.pauseWebhookEndpoint({ ...of, version });
+    },
+    onSuccess: onChange,
+  });
+  const enable = useMutation({
+    mutationFn: () => client.enableWebhookEndpoint({ ...of, version }),
+    onSuccess: onChange,
+  });
+  const isMissing = (enable.data?.missedEvents ?? 0) > 0;
+  return (
+    <section className="card" aria-labelledby={endpointId}>
+      <div className="page-head">
+        <div>
+          <h2 id={endpointId} className="url">
+            <bdi>{visible(url)}</bdi>
+          </h2>
+          <div className="row">
+            <EndpointBadge status={status} />
+            <code className="soft small">{endpointId}</code>
+          </div>
+        </div>
+        <div className="row">
+          <Link
+            to="/$environment/$merchantId/webhooks/deliveries"
+            params={{ environment: environmentName, merchantId }}
+            search={{ endpoint: endpointId }}
+          >
+            Deliveries
+          </Link>
+          {role >= Role.DEVELOPER && (
+            <>
+              {status !== Status.DISABLED && (
+                <Button
+                  {...(status === Status.PENDING && { kind: "main" })}
+                  isPending={test.isPending}
+                  onPress={() => test.mutate()}
+                >
+                  Send a test event
+                </Button>
+              )}
+              {(status === Status.ENABLED || status === Status.PAUSED) && (
+                <Button isPending={pause.isPending} onPress={() => pause.mutate()}>
+                  {status === Status.PAUSED ? "Resume" : "Pause"}
+                </Button>
+              )}
+              {status === Status.DISABLED && (
+                <Button kind="main" isPending={enable.isPending} onPress={() => enable.mutate()}>
+                  Enable
+                </Button>
+              )}
+            </>
+          )}
+        </div>
+      </div>
+      <Refusal error={test.error ?? pause.error ?? enable.error} />
+      <Health endpoint={endpoint} />
+      {test.data && <TestAnswer answer={test.data} />}
+      {enable.data?.missedSince && isMissing && (
+        <Recover
+          endpointId={endpointId}
+          since={timestampDate(enable.data.missedSince)}
+          expected={enable.data.missedEvents}
+        />
+      )}
+      <p className="small">
+        {eventTypes.length === 0 ? "Gets every event." : "Gets "}
+        {eventTypes.map((type) => (
+          <code className="tag" key={type}>
+            {type}
+          </code>
+        ))}
+      </p>
+      {role >= Role.DEVELOPER && <EndpointChanges endpoint={endpoint} onChange={onChange} />}
+    </section>
+  );
+}
+
+const badges: Readonly<Record<number, { name: string; tone: "good" | "warn" | "bad" }>> = {
+  [Status.PENDING]: { name: "Not verified", tone: "warn" },
+  [Status.ENABLED]: { name: "Enabled", tone: "good" },
+  [Status.PAUSED]: { name: "Paused", tone: "warn" },
+  [Status.DISABLED]: { name: "Disabled", tone: "bad" },
+};
+
+function EndpointBadge({ status }: { status: Status }) {
+  const { name, tone } = badges[status] ?? { name: "–", tone: "warn" };
+  return (
+    <span className="badge" data-tone={tone}>
+      {name}
+    </span>
+  );
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  [Because.GONE]: "it answered 410, which says that it is gone",
+  [Because.FAILING]: "no try has succeeded for five days",
+  [Because.OWNER]: "somebody of your team disabled it",
+};
+
+function Health({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const { status, verifiedAt, failingSince, disabledAt, disabledBecause = 0, overlapUntil } = endpoint;
+  return (
+    <>
+      {status === Status.PENDING && (
+        <p className="banner">
+          Nothing is posted yet. Send the test event: an answer with a 2xx status verifies this endpoint.
+        </p>
+      )}
+      {status === Status.DISABLED && (
+        <p className="banner" data-tone="bad">
+          Disabled since <Moment at={disabledAt} />: {reasons[disabledBecause] ?? "its URL was changed"}. What happens
+          meanwhile can be sent when it is enabled again.
+        </p>
+      )}
+      {status === Status.PAUSED && <p className="banner">Events wait, and all go out in order when it is resumed.</p>}
+      {status !== Status.DISABLED && failingSince && (
+        <p className="banner" data-tone="bad">
+          No try has succeeded since <Moment at={failingSince} />. After five days it is disabled.
+        </p>
+      )}
+      {status === Status.ENABLED && !failingSince && (
+        <p className="small">
+          It takes what is posted. Verified <Moment at={verifiedAt} />.
+        </p>
+      )}
+      {overlapUntil && (
+        <p className="small">
+          The secret before the last one signs, too, until <Moment at={overlapUntil} />.
+        </p>
+      )}
+    </>
+  );
+}
+
+function TestAnswer({ answer }: { answer: VerifyWebhookEndpointResponse }) {
+  const said =
+    answer.answer.case === "statusCode"
+      ? `Your server answered ${answer.answer.value}`
+      : `There was no answer (${String(answer.answer.value ?? "unknown").replaceAll("_", " ")})`;
+  return (
+    <p className="banner" role="status" data-tone={answer.verified ? "good" : "bad"}>
+      {said} after {answer.durationMs} ms.{" "}
+      {answer.verified ? "The endpoint is verified." : "It takes a 2xx status to be verified."}
+    </p>
+  );
+}

@@ -1,0 +1,79 @@
+/** Sends again what an endpoint has not taken since a time: a call for each two thousand events, with what is done so far. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { Form } from "react-aria-components";
+import { WebhookDeliveryService } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useScope } from "../scope.ts";
+
+type RecoverProps = { endpointId: string; since?: Date; expected?: number };
+
+/** `since` and `expected` are known after an endpoint was enabled; otherwise the person says since when. */
+export function Recover({ endpointId, since, expected }: RecoverProps) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(WebhookDeliveryService, useTransport());
+  const [done, setDone] = useState(0);
+  const isStopped = useRef(false);
+  const recover = useMutation({
+    mutationFn: async (from: Date) => {
+      isStopped.current = false;
+      setDone(0);
+      for (let afterEventId = ""; ; ) {
+        const request = { merchantId, environment, endpointId, since: timestampFromDate(from), afterEventId };
+        const { due, nextAfterEventId } = await client.recoverWebhookDeliveries(request);
+        setDone((before) => before + due);
+        afterEventId = nextAfterEventId;
+        if (afterEventId === "" || isStopped.current) return;
+      }
+    },
+  });
+  const id = `since-${endpointId}${since ? "-known" : ""}`;
+  return (
+    <Form
+      className="form recover"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const typed = String(new FormData(event.currentTarget).get("since") ?? "");
+        recover.mutate(since ?? new Date(typed));
+      }}
+    >
+      <h3>Send again what was not taken</h3>
+      {since ? (
+        <p className="soft small">
+          {expected} {expected === 1 ? "event was" : "events were"} not taken while it was disabled.
+        </p>
+      ) : (
+        <div className="field">
+          <label htmlFor={id}>Events since</label>
+          <input id={id} name="since" type="datetime-local" required />
+          <span className="hint">Only what has not had a 2xx answer is posted again, under the same ids.</span>
+        </div>
+      )}
+      <Refusal error={recover.error} />
+      {recover.isPending && (
+        <progress aria-label="Sending again" max={expected} value={expected && Math.min(done, expected)} />
+      )}
+      <p className="small" role="status">
+        {(recover.isPending || recover.isSuccess) && `${done} made due${recover.isPending ? " so far" : ""}.`}
+      </p>
+      <div className="row">
+        <Button type="submit" isPending={recover.isPending}>
+          Send again
+        </Button>
+        {recover.isPending && (
+          <Button
+            onPress={() => {
+              isStopped.current = true;
+            }}
+          >
+            Stop
+          </Button>
+        )}
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { WebhookDelivery_Status as Status } from "../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { eventTypes } from "../../events/outbox.ts";
+import { eventNames } from "./pages/webhook-event-types.tsx";
+import { deliveryStates, filterOf, readDeliverySearch } from "./webhook-address.ts";
+
+const id = "01k0abcdefghjkmnpqrstvwxyz";
+
+describe("readDeliverySearch()", () => {
+  it("keeps what is a filter, and leaves out what is none", () => {
+    const search = { endpoint: `we_${id}`, about: ` evt_${id} `, status: "exhausted" };
+    expect(readDeliverySearch(search)).toEqual({ ...search, about: `evt_${id}` });
+    expect(readDeliverySearch({ endpoint: "we_<script>", about: "tok_x", status: "lost", page: 2 })).toEqual({});
+  });
+});
+
+describe("filterOf()", () => {
+  it("asks for an event, or for a payment's, by the id's own word", () => {
+    expect(filterOf({ about: `evt_${id}` })).toMatchObject({ eventId: `evt_${id}`, sessionId: "" });
+    expect(filterOf({ about: `ps_${id}` })).toMatchObject({ eventId: "", sessionId: `ps_${id}` });
+  });
+
+  it("names each state as the service does", () => {
+    const wanted = deliveryStates.map((status) => filterOf({ status }).status);
+    expect(wanted).toEqual([Status.PENDING, Status.SUCCEEDED, Status.EXHAUSTED]);
+    expect(filterOf({}).status).toBe(Status.STATUS_UNSPECIFIED);
+  });
+});
+
+describe("eventNames", () => {
+  it("offers every type of event that there is", () => {
+    expect(eventNames.map(([type]) => type)).toEqual(eventTypes);
+  });
+});
