@@ -12,6 +12,8 @@ export type AdyenParts = {
   readonly origin: string;
   /** The environment whose accounts are taken. */
   readonly environment: "test" | "live";
+  /** The system's clock, unless a test has one of its own. */
+  readonly nowMs?: (() => number) | undefined;
 };
 
 /** Where the test environment is, for all accounts: https://docs.adyen.com/api-explorer/Checkout/72/overview (2026). */
@@ -25,12 +27,15 @@ type Call = GatewayCall | ChangingCall;
 /** Sends single requests, and never one twice. */
 export class AdyenApi {
   readonly environment: AdyenParts["environment"];
+  readonly nowMs: () => number;
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #testOrigin: string;
 
   constructor(parts: AdyenParts) {
     this.environment = parts.environment;
+    // Runs on evenly when the machine's clock is set.
+    this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
     this.#testOrigin = parts.origin;
@@ -38,8 +43,8 @@ export class AdyenApi {
 
   /** Calls in a row that share one deadline: each gets what is left of it. */
   sharedDeadline<Given extends GatewayCall>(call: Given): () => Given {
-    const endsAtMs = performance.now() + call.timeoutMs;
-    return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - performance.now())) });
+    const endsAtMs = this.nowMs() + call.timeoutMs;
+    return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - this.nowMs())) });
   }
 
   /** Whether the credentials say where to send to at all. */

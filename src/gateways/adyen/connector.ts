@@ -1,5 +1,4 @@
 /** Adyen: the requests of a card payment. What its answers mean is in answers.ts, what its notifications mean in read-notification.ts. */
-import { randomUUID } from "node:crypto";
 import { type Amount, toGatewayAmount } from "../amounts.ts";
 import { withoutPlaceholders } from "../card-forwarder.ts";
 import type {
@@ -72,7 +71,8 @@ export class AdyenConnector implements Connector {
     if (isOver || !isKeptError(reply)) return answer;
     // Adyen may give this error to every repeat of the key, for a week. Another key captures what is still held, and no
     // second time: more than was authorized cannot be captured (https://docs.adyen.com/development-resources/api-idempotency, 2026).
-    const idempotencyKey = randomUUID();
+    // Repeats of one hour share it: one whose answer was lost is not sent anew, and later a notice has told of it.
+    const idempotencyKey = `${call.idempotencyKey}_${Math.floor(this.#api.nowMs() / hourMs)}`;
     return readCapture(await this.#capture({ ...left(), idempotencyKey }, hold), hold);
   }
 
@@ -107,6 +107,8 @@ export class AdyenConnector implements Connector {
     });
   }
 }
+
+const hourMs = 3_600_000;
 
 function paymentPath(pspReference: string, action: "captures" | "cancels"): string {
   return `/payments/${encodeURIComponent(pspReference)}/${action}`;
