@@ -131,6 +131,12 @@ function ItemLink({ item }: { item: AttentionItem }) {
           See the gateway
         </Link>
       );
+    case AttentionItem_Kind.ENDPOINT_DISABLED:
+      return (
+        <Link to="/$environment/$merchantId/webhooks" params={scope}>
+          See the endpoint
+        </Link>
+      );
     default:
       return null;
   }

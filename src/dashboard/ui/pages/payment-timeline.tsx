@@ -1,12 +1,10 @@
 /** What happened to a payment, step by step: when, who, what and why. */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
-import {
-  type PaymentDelivery,
-  type TimelineStep,
-  TimelineStep_Tone,
-} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Link } from "@tanstack/react-router";
+import { type TimelineStep, TimelineStep_Tone } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { dayOf } from "../payment-address.ts";
+import { useScope } from "../scope.ts";
 
 const tones: Readonly<Record<number, "good" | "warn" | "bad">> = {
   [TimelineStep_Tone.GOOD]: "good",
@@ -15,7 +13,8 @@ const tones: Readonly<Record<number, "good" | "warn" | "bad">> = {
 };
 
 /** The list, oldest first. */
-export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[]; deliveries: readonly PaymentDelivery[] }) {
+export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
+  const { environmentName: environment, merchantId } = useScope();
   return (
     <section className="stack" aria-labelledby="timeline">
       <h2 id="timeline">What happened</h2>
@@ -32,6 +31,17 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[]; del
                     <bdi>{visible(step.actor)}</bdi>
                   </span>{" "}
                   <bdi>{visible(step.step)}</bdi>
+                  {step.endpointId && step.eventId && (
+                    <>
+                      {" "}
+                      <Link
+                        to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
+                        params={{ environment, merchantId, endpointId: step.endpointId, eventId: step.eventId }}
+                      >
+                        See its tries
+                      </Link>
+                    </>
+                  )}
                 </p>
                 {step.why && (
                   <p className="soft small">

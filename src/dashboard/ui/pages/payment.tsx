@@ -50,7 +50,7 @@ export function PaymentPage() {
 }
 
 function Details({ payment }: { payment: Payment }) {
-  const { summary, attempts, deliveries, timeline } = payment;
+  const { summary, attempts, timeline } = payment;
   if (!summary) return null;
   return (
     <>
@@ -68,7 +68,7 @@ function Details({ payment }: { payment: Payment }) {
       </header>
       <Facts payment={payment} />
       {attempts.length > 0 && <PaymentAttempts attempts={attempts} />}
-      <PaymentTimeline steps={timeline} deliveries={deliveries} />
+      <PaymentTimeline steps={timeline} />
     </>
   );
 }

@@ -116,12 +116,8 @@ export function SearchBox({ search }: { search: PaymentSearch }) {
 
 /** The rest, which opens on demand. */
 export function Filters({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
-  const { merchantId, environment } = useScope();
   const scope = useParamsOfScope();
   const navigate = useNavigate();
-  const { data } = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
-  const asked = [...new Set((data?.connections ?? []).map(({ gateway }) => gateway))];
-  const gateways = search.gateway && !asked.includes(search.gateway) ? [...asked, search.gateway] : asked;
   const { q: _, ...filters } = search;
   const used = Object.keys(filters).length;
   const go = (wanted: PaymentSearch) =>
@@ -137,44 +133,7 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
           void go(readPaymentSearch({ ...fields, failover: fields.failover === "on" }));
         }}
       >
-        <Choice
-          label="State"
-          name="status"
-          value={search.status}
-          values={paymentStates.map((state) => [state, capitalized(state)])}
-        />
-        <Choice
-          label="Gateway"
-          name="gateway"
-          value={search.gateway}
-          values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
-        />
-        <TextBox label="Order begins with" name="order" value={search.order} />
-        <Choice
-          label="Currency"
-          name="currency"
-          value={search.currency}
-          values={currencies.map(({ code }) => [code, `${code} – ${nameOfCurrency(code)}`])}
-        />
-        <TextBox
-          label="Amount from"
-          name="from"
-          value={search.from?.toString()}
-          inputMode="decimal"
-          pattern="\d{1,12}(\.\d{1,3})?"
-        />
-        <TextBox
-          label="Amount to"
-          name="to"
-          value={search.to?.toString()}
-          inputMode="decimal"
-          pattern="\d{1,12}(\.\d{1,3})?"
-        />
-        <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
-        <TextBox label="Created on or before" name="before" value={search.before} type="date" />
-        <label className="tick">
-          <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
-        </label>
+        <Fields search={search} currencies={currencies} />
         <div className="row">
           <Button kind="main" type="submit">
             Show
@@ -185,6 +144,57 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
         </div>
       </form>
     </details>
+  );
+}
+
+function Fields({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
+  const { merchantId, environment } = useScope();
+  const { data } = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
+  const gateways = [...new Set((data?.connections ?? []).map(({ gateway }) => gateway))];
+  return (
+    <>
+      <Choice
+        label="State"
+        name="status"
+        value={search.status}
+        values={paymentStates.map((state) => [state, capitalized(state)])}
+      />
+      <Choice
+        label="Gateway"
+        name="gateway"
+        value={search.gateway}
+        values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
+      />
+      <TextBox label="Order begins with" name="order" value={search.order} />
+      <Choice
+        label="Currency"
+        name="currency"
+        value={search.currency}
+        values={currencies.map(({ code }) => [code, `${code} – ${nameOfCurrency(code)}`])}
+      />
+      <TextBox
+        label="Amount from"
+        name="from"
+        value={search.from?.toString()}
+        inputMode="decimal"
+        pattern="\d{1,12}(\.\d{1,3})?"
+      />
+      <TextBox
+        label="Amount to"
+        name="to"
+        value={search.to?.toString()}
+        inputMode="decimal"
+        pattern="\d{1,12}(\.\d{1,3})?"
+      />
+      <TextBox label="Created on or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
+      <TextBox label="Created on or before" name="before" value={search.before} type="date" />
+      <label className="tick">
+        <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
+      </label>
+      <p className="row soft small">
+        Amounts are in the chosen currency; without one, they are read with two decimals, as most currencies have.
+      </p>
+    </>
   );
 }
 

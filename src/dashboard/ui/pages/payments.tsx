@@ -66,6 +66,15 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
       placeholderData: keepPreviousData,
     },
   );
+  const unread = [search.from, search.to].find(
+    (amount) => amount !== undefined && minorOf(amount, exponentOf(search, currencies)) === undefined,
+  );
+  if (unread !== undefined)
+    return (
+      <Empty title={`${search.currency ?? "Money"} has fewer decimals than ${unread}`}>
+        <p>Write the amount as one that can be paid.</p>
+      </Empty>
+    );
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The list of payments" />;
   const payments = data.pages.flatMap((page) => page.payments);
@@ -156,10 +165,14 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
+function exponentOf({ currency }: PaymentSearch, currencies: readonly Currency[]): number {
+  return currencies.find(({ code }) => code === currency)?.exponent ?? 2;
+}
+
 /** The filter of an address. Amounts are read with two decimals until a currency is chosen, as most have them. */
 function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
   const { status, gateway, order, currency, from, to, after, before, failover } = search;
-  const exponent = currencies.find(({ code }) => code === currency)?.exponent ?? 2;
+  const exponent = exponentOf(search, currencies);
   const [amountFrom, amountTo] = [minorOf(from, exponent), minorOf(to, exponent)];
   const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
   return {

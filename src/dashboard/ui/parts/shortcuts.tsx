@@ -7,10 +7,13 @@ import { Button } from "./button.tsx";
 const pages = {
   h: ["Home", "home"],
   p: ["Payments", "payments"],
+  a: ["Analytics", "analytics"],
   r: ["Routing", "routing"],
   g: ["Gateways", "gateways"],
+  w: ["Webhooks", "webhooks"],
   k: ["API keys", "keys"],
   t: ["Team", "team"],
+  s: ["Settings", "settings"],
 } as const;
 
 // Of two keys in a row, the second comes within this time.
