@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { paymentsWalked } from "../limits/dashboard.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
@@ -133,6 +134,20 @@ describe("the list of payments", () => {
     expect(payments?.map(({ orderRef }) => orderRef)).toEqual(["day-5"]);
   });
 
+  it("looks at so many payments in one call, says how far back, and finds what lies further by going on", async () => {
+    const { merchant } = await client.merchants.createMerchant({ name: "Many" });
+    const merchantId = merchant!.merchantId!;
+    const created = minutesAgo(paymentsWalked / 60 + 10);
+    await makeMany(decodeId("mer", merchantId)!, { count: paymentsWalked + 1, from: created });
+    const rare = { ...scope(), merchantId, filter: { currency: "JPY" } };
+    const first = await client.payments.listPayments(rare);
+    expect(first).toMatchObject({ payments: [], nextPageToken: expect.stringMatching(/./) });
+    expect(Date.parse(first.searchedBackTo!)).toBe(created.getTime() + 1000);
+    const second = await client.payments.listPayments({ ...rare, pageToken: first.nextPageToken! });
+    expect(second).toMatchObject({ payments: [{ orderRef: "many-0" }], nextPageToken: "" });
+    expect(second.searchedBackTo).toBeUndefined();
+  });
+
   it("knows the decimals of every currency that it may be asked about", async () => {
     const { currencies } = await client.payments.listCurrencies(scope());
     for (const [code, exponent] of [
@@ -149,6 +164,16 @@ describe("the list of payments", () => {
     await expect(list({ createdAfter: "0001-01-01T00:00:00Z" })).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 });
+
+/** A payment a second, the first of which is in yen. */
+async function makeMany(merchantUuid: string, { count, from }: { count: number; from: Date }): Promise<void> {
+  const text = `
+    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
+    SELECT (lpad(to_hex($3::bigint + i * 1000), 12, '0') || '7' || lpad('', 3, '0') || '8' || lpad(to_hex(i), 15, '0'))::uuid,
+      $1, 4900, CASE i WHEN 0 THEN 'JPY' ELSE 'EUR' END, 'many-' || i, 1, t.at, t.at + interval '1 h'
+    FROM generate_series(0, $2::int - 1) i, LATERAL (SELECT to_timestamp(($3::bigint + i * 1000) / 1000.0) AS at) t`;
+  await dashboard.rows(text, [merchantUuid, count, from.getTime()]);
+}
 
 describe("the search", () => {
   const search = async (text: string) => {
