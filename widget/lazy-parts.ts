@@ -16,8 +16,9 @@ export type LazyParts = {
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
 };
 
-// A slow mobile line brings the largest part in two seconds; one that is silent for this long is asked anew.
-const loadLimitMs = 10_000;
+// A slow mobile line brings the largest part in two seconds, the slowest there are all parts in ten; one that is silent
+// for this long is asked anew.
+const loadLimitMs = 20_000;
 
 /** Settles as the promise does, or rejects when it has not in the time that a part may take. */
 export function inTime<Part>(part: Promise<Part>): Promise<Part> {

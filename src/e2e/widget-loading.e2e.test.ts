@@ -53,7 +53,7 @@ describe("a part that is lost", () => {
     const failed = scene.page.waitForEvent("requestfailed");
     await scene.page.goto(scene.merchantOrigin);
     await failed;
-    await scene.page.clock.runFor(6_000);
+    await scene.page.clock.runFor(11_000);
     await scene.told("onReady");
     expect(scene.callNames).toEqual(["onReady"]);
     expect(await tryAgain().count()).toBe(0);
@@ -133,7 +133,7 @@ describe("a part that is silent", () => {
     scene.mountOptions.locale = "de";
     await silent("**/de-*");
     await scene.told("onReady");
-    await scene.page.clock.runFor(11_000);
+    await scene.page.clock.runFor(21_000);
     await expect.poll(() => scene.payButton.textContent()).toContain("Pay ");
   });
 });

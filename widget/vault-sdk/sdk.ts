@@ -62,8 +62,9 @@ export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardF
 
 // A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
 const readyTimeoutMs = 20_000;
-// A frame whose page has loaded answers at once; one that says nothing then is an error page in its place.
-const answersAfterLoadMs = 5_000;
+// A frame whose page has loaded answers at once, on a computer that is busy with all else within seconds; one that says
+// nothing then is an error page in its place.
+const answersAfterLoadMs = 10_000;
 // The frame gives the vault up after 20 s and says so; one that says nothing is not there.
 const answerTimeoutMs = 25_000;
 // WebKit loses what is posted as the frame's load ends. The frame takes the first greeting that it hears; later ones
