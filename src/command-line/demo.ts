@@ -1,7 +1,15 @@
 /** `switchyard demo`: everything on this machine until Ctrl-C. */
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { stopRequested } from "./stop-requested.ts";
+
+type DemoCommandOptions = {
+  readonly port: number;
+  readonly state: string;
+  readonly postgres?: string;
+  readonly nats?: string;
+  readonly demoTraffic?: string;
+};
 
 /** Runs everything on this machine, until it is stopped. */
 export function demoCommand(): Command {
@@ -14,11 +22,19 @@ export function demoCommand(): Command {
       "use this PostgreSQL (a role that may create databases and roles) instead of a private one",
     )
     .option("--nats <url>", "use this NATS with JetStream instead of a private one")
-    .addHelpText("after", "\nExample:\n  npm start -- --port 5000")
-    .action(async (options: { port: number; state: string; postgres?: string; nats?: string }) => {
+    .addOption(
+      new Option(
+        "--demo-traffic [seed]",
+        "begin with a week of payments, made through the API, which takes a few minutes",
+      )
+        .preset("week")
+        .argParser(parseSeed),
+    )
+    .addHelpText("after", "\nExamples:\n  npm start -- --port 5000\n  npm start -- --demo-traffic")
+    .action(async ({ demoTraffic, ...options }: DemoCommandOptions) => {
       const { startDemo } = await import("../demo/demo.ts");
       const stop = stopRequested();
-      const demo = await startDemo({ ...options, state: resolve(options.state) });
+      const demo = await startDemo({ ...options, state: resolve(options.state), traffic: demoTraffic });
       await stop;
       console.log("\nStopping …");
       await demo.close();
@@ -33,4 +49,10 @@ function parsePort(text: string): number {
     throw new InvalidArgumentError("It must be a number from 1024 to 65530.");
   }
   return port;
+}
+
+/** It begins the order references of the payments. */
+function parseSeed(text: string): string {
+  if (/^[A-Za-z0-9-]{1,40}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be 1 to 40 letters, digits and hyphens.");
 }

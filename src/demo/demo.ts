@@ -18,6 +18,7 @@ import { Progress } from "./progress.ts";
 import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
+import { makeTraffic } from "./traffic.ts";
 
 /** What a person may choose: where the demo listens and keeps its state, and servers of their own. */
 export type DemoOptions = {
@@ -29,6 +30,8 @@ export type DemoOptions = {
   readonly dashboard?: boolean | undefined;
   /** Prints nothing; for tests. */
   readonly quiet?: boolean | undefined;
+  /** Seed of a week of payments that is made once everything runs; none is made without. */
+  readonly traffic?: string | undefined;
   /** Settings of the roles beside the demo's own, looked at whenever a role starts; for tests. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 };
@@ -43,7 +46,7 @@ export type Demo = {
 
 type Started = { readonly file: DemoFile; readonly run: (role: Role) => Promise<void> };
 
-type Servers = ServerLogins & { readonly pids: Record<string, number> };
+type Servers = ServerLogins & { readonly pids: Record<string, number>; readonly ownerUrl: string };
 
 /** Starts everything. When a part cannot start, those that did are stopped again and CannotStart says what to do. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
@@ -107,6 +110,13 @@ async function startParts(
     pids: started,
   };
   writeDemoFile(options.state, file);
+  if (options.traffic !== undefined) {
+    const testUrl = Object.assign(new URL(servers.ownerUrl), {
+      pathname: new URL(servers.databases.test).pathname,
+    }).href;
+    const traffic = { file, seed: options.traffic, ownerUrl: testUrl };
+    await progress.count("A week of payments", (onMade) => makeTraffic({ ...traffic, onMade }));
+  }
   return { file, run };
 }
 
@@ -127,7 +137,7 @@ async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)
     pids.nats = server.pid;
     nats = server.urls;
   }
-  return { databases: await prepareDatabases(ownerUrl, options.state), nats, pids };
+  return { databases: await prepareDatabases(ownerUrl, options.state), nats, pids, ownerUrl };
 }
 
 /** A given server has one login; the streams of the environments have different names. */

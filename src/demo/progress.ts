@@ -24,6 +24,21 @@ export class Progress {
     }
   }
 
+  /** A step that says how far it is, and at its end what became of it. */
+  async count(
+    what: string,
+    work: (onDone: (done: number, all: number) => void) => Promise<Readonly<Record<string, number>>>,
+  ): Promise<void> {
+    const say = (text: string) => this.#quiet || process.stdout.write(text);
+    // A terminal has its line written anew; anything else gets a line for each tenth.
+    const ends = await work((done, all) => {
+      if (process.stdout.isTTY) say(`\r  ${what} … ${done} of ${all}`);
+      else if (done % Math.ceil(all / 10) === 0) say(`  ${what} … ${done} of ${all}\n`);
+    });
+    const told = Object.entries(ends).map(([name, count]) => `${count} ${name}`);
+    say(`${process.stdout.isTTY ? "\r" : ""}  ${what} … ${told.join(", ")}\n`);
+  }
+
   /** Where everything is, and what to try. */
   summary(file: DemoFile, path: string): void {
     if (this.#quiet) return;

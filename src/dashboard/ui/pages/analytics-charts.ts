@@ -18,6 +18,10 @@ export type ChartData = {
   readonly lines: readonly Line[];
   /** A value as a person reads it. */
   readonly format: (value: number | undefined) => string;
+  /** The same beside an axis, where there is little room. */
+  readonly formatAxis: (value: number) => string;
+  /** Whether there is nothing between one and two. */
+  readonly isWhole?: boolean;
   /** The largest value that there can be, where there is one. */
   readonly most?: number;
 };
@@ -33,6 +37,18 @@ export function pointNames({ points, pointLength }: GetAnalyticsResponse, timeZo
   const begin = pointLength === PointLength.WEEK ? "Week from " : "";
   return points.map(({ startsAt }) => begin + format.format(timestampDate(startsAt!)));
 }
+
+/** The same names beside an axis: of hours, the day stands at its first one alone. */
+export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
+  const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone });
+  const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone });
+  const days = points.map(({ startsAt }) => day.format(timestampDate(startsAt!)));
+  if (pointLength !== PointLength.HOUR || days.at(-1) !== days[0]) return days;
+  return points.map(({ startsAt }) => hour.format(timestampDate(startsAt!)));
+}
+
+const wholePercent = new Intl.NumberFormat(undefined, { style: "percent" });
+const compact = new Intl.NumberFormat(undefined, { notation: "compact" });
 
 const number = (value: bigint | undefined) => Number(value ?? 0n);
 const orDash = (format: (value: number) => string) => (value: number | undefined) =>
@@ -59,6 +75,8 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
         payment("Without an answer", ({ degraded }) => degraded),
       ],
       format: orDash(formatCount),
+      formatAxis: (value) => compact.format(value),
+      isWhole: true,
     },
     {
       id: "saved",
@@ -66,6 +84,8 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
       caption: "Payments that the first gateway did not take, and another one did.",
       lines: [payment("Saved", ({ savedByFailover }) => savedByFailover)],
       format: orDash(formatCount),
+      formatAxis: (value) => compact.format(value),
+      isWhole: true,
     },
   ];
 }
@@ -86,6 +106,7 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
         ...gateways.map((gateway) => ofGateway(gateway, "approvalRate")),
       ],
       format: formatRate,
+      formatAxis: (value) => wholePercent.format(value),
       most: 1,
     },
     {
@@ -94,6 +115,7 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       caption: "Attempts that ended in a timeout or a gateway's error, of all attempts at the gateway.",
       lines: gateways.map((gateway) => ofGateway(gateway, "technicalFailureRate")),
       format: formatRate,
+      formatAxis: (value) => wholePercent.format(value),
       most: 1,
     },
   ];
@@ -114,6 +136,8 @@ function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       caption: "Money of payments that succeeded, and the part of it that failover saved.",
       lines: [line("Captured", "capturedMinor"), line("Saved by failover", "savedMinor")],
       format: orDash((value) => formatMinor(BigInt(Math.round(value * 10 ** decimals)), { currency, decimals })),
+      formatAxis: (value) =>
+        new Intl.NumberFormat(undefined, { style: "currency", currency, notation: "compact" }).format(value),
     };
   });
 }
@@ -135,6 +159,7 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
         line("Payments, 95 in 100", "payments", "p95Ms"),
       ],
       format: formatMs,
+      formatAxis: formatMs,
     },
   ];
 }

@@ -41,7 +41,7 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
         </dd>
       </div>
       <div>
-        <dt>Half of the payments within</dt>
+        <dt>Median time to outcome</dt>
         <dd className="value">{formatMs(payments.p50Ms)}</dd>
         <dd className="soft small">95 in 100 within {formatMs(payments.p95Ms)}</dd>
       </div>
@@ -67,7 +67,7 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
     <section className="card" aria-labelledby="by-gateway">
       <h2 id="by-gateway">Gateways</h2>
       <TableScroll label="Gateways">
-        <table className="figures">
+        <table className="counts">
           <thead>
             <tr>
               {head.map((name) => (
@@ -121,11 +121,13 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
         <p>No attempt was declined.</p>
       ) : (
         <TableScroll label="Why attempts were declined">
-          <table className="figures">
+          <table className="counts">
             <thead>
               <tr>
                 <th scope="col">Decline code</th>
-                <th scope="col">Gateway</th>
+                <th scope="col" className="text">
+                  Gateway
+                </th>
                 <th scope="col">Attempts</th>
                 <th scope="col">Share</th>
               </tr>

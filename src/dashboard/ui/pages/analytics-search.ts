@@ -47,6 +47,15 @@ export function daysBefore(from: string, days: number): string {
 
 const day = /^20\d\d-\d\d-\d\d$/;
 
+/** Whether the browser knows the zone, without which it could not tell what day it is there. */
+function isZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
 /** Takes from an address what is meant for the page, and nothing else. */
 export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): AnalyticsSearch {
   const text = (name: string, pattern: RegExp) => {
@@ -57,7 +66,7 @@ export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): 
   const isOwn = Object.keys(own).length === 2;
   return {
     ...(isOwn ? own : text("range", new RegExp(`^(${Object.keys(presets).join("|")})$`))),
-    ...text("zone", /^[A-Za-z0-9_+\-/]{1,64}$/),
+    ...(typeof search.zone === "string" && isZone(search.zone) && { zone: search.zone }),
     ...text("points", /^(hour|day|week)$/),
     ...text("gateway", /^[A-Z0-9_]{1,64}$/),
     ...text("currency", /^[A-Z]{3}$/),

@@ -7,7 +7,7 @@ import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../
 import { ChartCard } from "../parts/chart-card.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
-import { chartsOf, pointNames } from "./analytics-charts.ts";
+import { chartsOf, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters, daysOf, ownZone } from "./analytics-filters.tsx";
 
@@ -55,7 +55,10 @@ export function AnalyticsPage() {
 }
 
 function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone: string; gateway: string }) {
-  const [names, charts] = useMemo(() => [pointNames(answer, zone), chartsOf(answer)], [answer, zone]);
+  const { names, short, charts } = useMemo(
+    () => ({ names: pointNames(answer, zone), short: shortNames(answer, zone), charts: chartsOf(answer) }),
+    [answer, zone],
+  );
   const { total, declines } = answer;
   const isEmpty =
     total?.payments === undefined || (total.payments.volumes.length === 0 && total.attempts?.attempts === 0n);
@@ -70,7 +73,7 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       )}
       <div className="charts">
         {charts.map((chart) => (
-          <ChartCard key={chart.id} {...chart} names={names} />
+          <ChartCard key={chart.id} {...chart} names={names} shortNames={short} />
         ))}
       </div>
       <GatewayTable total={total} />

@@ -15,12 +15,18 @@ export type ChartCardProps = {
   readonly caption: string;
   readonly names: readonly string[];
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
+  /** The names of points as an axis has room for them. */
+  readonly shortNames: readonly string[];
   readonly format: (value: number | undefined) => string;
+  readonly formatAxis: (value: number) => string;
+  readonly isWhole?: boolean | undefined;
   readonly most?: number | undefined;
 };
 
 /** The card. */
-export function ChartCard({ id, title, caption, names, lines, format, most }: ChartCardProps) {
+export function ChartCard(props: ChartCardProps) {
+  const { id, title, caption, names, lines, format } = props;
+  const { shortNames, formatAxis, isWhole, most } = props;
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
   const save = () => {
@@ -55,7 +61,7 @@ export function ChartCard({ id, title, caption, names, lines, format, most }: Ch
           <Legend {...{ names, lines, format, point }} />
           <Suspense fallback={<div className="plot" />}>
             <LineChart
-              {...{ names, lines, format, most }}
+              {...{ names: shortNames, lines, formatAxis, isWhole, most }}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />
@@ -103,7 +109,7 @@ function Sample({ index }: { index: number }) {
 function ValueTable({ title, names, lines, format }: Values & { title: string }) {
   return (
     <TableScroll label={title}>
-      <table className="figures">
+      <table className="counts">
         <thead>
           <tr>
             <th scope="col">Time</th>

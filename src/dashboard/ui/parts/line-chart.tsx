@@ -8,7 +8,8 @@ export type LineChartProps = {
   readonly label: string;
   readonly names: readonly string[];
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
-  readonly format: (value: number | undefined) => string;
+  readonly formatAxis: (value: number) => string;
+  readonly isWhole?: boolean | undefined;
   readonly most?: number | undefined;
   /** The point under the pointer, or none. */
   readonly onPoint: (point: number | undefined) => void;
@@ -18,16 +19,23 @@ const heightPx = 220;
 // Marks are shown while there is room between them.
 const markedPointsMax = 45;
 
+// Between the lines of an axis that counts things.
+const wholeSteps = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
+
 /** The chart. It follows its place's width, and the page's colours when they change. */
 export default function LineChart(props: LineChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const { names, lines, most, onPoint, format, label } = props;
+  const { names, lines, most, onPoint, formatAxis, isWhole, label } = props;
   useEffect(() => {
     const element = place.current!;
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(element, { names, lines, most, onPoint, format }), dataOf(names, lines), element);
+      plot = new uPlot(
+        optionsOf(element, { names, lines, most, onPoint, formatAxis, isWhole }),
+        dataOf(names, lines),
+        element,
+      );
     };
     draw();
     const scheme = matchMedia("(prefers-color-scheme: dark)");
@@ -39,7 +47,7 @@ export default function LineChart(props: LineChartProps) {
       observer.disconnect();
       plot?.destroy();
     };
-  }, [names, lines, most, onPoint, format]);
+  }, [names, lines, most, onPoint, formatAxis, isWhole]);
   return <div className="plot" role="img" aria-label={label} ref={place} />;
 }
 
@@ -49,7 +57,7 @@ function dataOf(names: Drawn["names"], lines: Drawn["lines"]): uPlot.AlignedData
   return [names.map((_, index) => index), ...lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
-function optionsOf(element: HTMLElement, { names, lines, most, onPoint, format }: Drawn): uPlot.Options {
+function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAxis, isWhole }: Drawn): uPlot.Options {
   const [ink, edge] = [colorOf(element, "--ink-soft"), colorOf(element, "--edge")];
   const font = "12px system-ui, sans-serif";
   const axis = { stroke: ink, font, ticks: { stroke: edge, size: 4 }, grid: { stroke: edge, width: 1 } };
@@ -63,12 +71,15 @@ function optionsOf(element: HTMLElement, { names, lines, most, onPoint, format }
       {
         ...axis,
         grid: { show: false },
+        size: 32,
         incrs: [1, 2, 3, 4, 6, 7, 12, 14, 24, 28, 48, 56, 84, 168],
         space: 90,
-        values: (_, splits) =>
-          splits.map((split) => names[split]?.replace(/^Week from |,? \d{4}$|,? [A-Z+\-:\d]+$/g, "") ?? ""),
+        values: (_, splits) => splits.map((split) => names[split] ?? ""),
       },
-      { ...axis, size: 66, values: (_, splits) => splits.map((split) => format(split)) },
+      {
+        ...{ ...axis, size: 62, values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)) },
+        ...(isWhole && { incrs: wholeSteps }),
+      },
     ],
     series: [{}, ...lines.map(({ name }, index) => seriesOf(element, name, lookOf(index), names.length))],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },

@@ -21,7 +21,8 @@ describe("formatMinor()", () => {
 describe("formatMs() and formatRate()", () => {
   it("are dashes where there is nothing", () => {
     expect([formatMs(undefined), formatRate(undefined)]).toEqual(["–", "–"]);
-    expect([formatMs(3.3), formatMs(421.6), formatMs(1_234), formatMs(12_345)]).toEqual([
+    expect([formatMs(0), formatMs(3.3), formatMs(421.6), formatMs(1_234), formatMs(12_345)]).toEqual([
+      "0 ms",
       "3.3 ms",
       "422 ms",
       "1.2 s",

@@ -21,7 +21,7 @@ export function formatRate(rate: number | undefined): string {
 export function formatMs(ms: number | undefined): string {
   if (ms === undefined) return "–";
   return ms < 1_000
-    ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+    ? `${ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
     : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 

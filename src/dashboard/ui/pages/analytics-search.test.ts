@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { daysBefore, readAnalyticsSearch } from "./analytics-search.ts";
+
+describe("readAnalyticsSearch()", () => {
+  it("keeps what the page can show", () => {
+    const asked = { range: "28d", zone: "Asia/Kolkata", points: "week", gateway: "SANDBOX_A", currency: "EUR" };
+    expect(readAnalyticsSearch(asked)).toEqual(asked);
+    const own = { first: "2026-11-01", last: "2026-11-20" };
+    expect(readAnalyticsSearch({ ...own, range: "7d" })).toEqual(own);
+  });
+
+  it("drops what would break the page", () => {
+    const nonsense = { range: "9y", zone: "Mars/Olympus", points: "year", gateway: "<b>", currency: 5, other: "x" };
+    expect(readAnalyticsSearch(nonsense)).toEqual({});
+    expect(readAnalyticsSearch({ first: "2026-11-01" })).toEqual({});
+  });
+});
+
+describe("daysBefore()", () => {
+  it("counts days of the calendar, over months, leap days and changes of clocks", () => {
+    expect([daysBefore("2028-03-01", 1), daysBefore("2026-01-01", 1), daysBefore("2026-11-02", 6)]).toEqual([
+      "2028-02-29",
+      "2025-12-31",
+      "2026-10-27",
+    ]);
+  });
+});

@@ -1,0 +1,95 @@
+/** A week of a shop's payments, drawn from a seed: the same seed draws the same week. PURE. */
+
+/** One payment that a customer makes. */
+export type PlannedPayment = {
+  readonly orderRef: string;
+  /** Before the end of the week. */
+  readonly minutesAgo: number;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** A test card of the sandbox. */
+  readonly card: string;
+};
+
+// Enough for charts with a shape, and made within a minute or two.
+const payments = 600;
+const weekMinutes = 7 * 24 * 60;
+// For two hours of the week the first gateway has trouble.
+const trouble = { from: 51 * 60, to: 49 * 60 };
+
+// Customers by hour of the day, UTC: few at night, most in the evening.
+const byHour = [2, 1, 1, 1, 1, 2, 4, 7, 9, 10, 11, 12, 13, 12, 11, 11, 12, 14, 17, 20, 19, 15, 9, 4];
+const prices = [1_290, 1_990, 2_490, 3_900, 4_900, 4_900, 7_900, 12_900, 24_900];
+const currencies = ["EUR", "EUR", "EUR", "EUR", "USD", "USD", "GBP"];
+
+// Test cards by how many customers of a thousand have them.
+const cards: readonly (readonly [number, string])[] = [
+  [545, "4242424242424242"],
+  [230, "5555555555554444"],
+  [60, "378282246310005"],
+  [55, "4000000000000002"],
+  [12, "4000000000005001"],
+  [45, "4000000000009995"],
+  [22, "4000000000000069"],
+  [12, "4100000000000019"],
+  [8, "4000000000009979"],
+  [7, "4000002760003184"],
+  [4, "4000000000005209"],
+];
+const troubledCards: readonly (readonly [number, string])[] = [
+  [450, "4242424242424242"],
+  [420, "4000000000005001"],
+  [60, "4000000000004087"],
+  [40, "4000000000005035"],
+  [30, "4000000000009995"],
+];
+
+/** The payments of the week in the order of time. `endsAtMs` is the week's end, by which hours of the day are known. */
+export function planTraffic(seed: string, endsAtMs: number): PlannedPayment[] {
+  const draw = diceOf(seed);
+  const moments = Array.from({ length: payments }, () => momentOf(draw, endsAtMs)).toSorted(
+    (one, other) => other - one,
+  );
+  return moments.map((minutesAgo, index) => {
+    const isTroubled = minutesAgo <= trouble.from && minutesAgo > trouble.to;
+    return {
+      orderRef: `${seed}-${String(index + 1).padStart(4, "0")}`,
+      minutesAgo,
+      amountMinor: pick(prices, draw()) * (draw() < 0.2 ? 2 : 1),
+      currency: pick(currencies, draw()),
+      card: weighed(isTroubled ? troubledCards : cards, draw()),
+    };
+  });
+}
+
+/** A minute of the week, taken as often as customers come at its hour. */
+function momentOf(draw: () => number, endsAtMs: number): number {
+  for (;;) {
+    const minutesAgo = 1 + draw() * (weekMinutes - 1);
+    const at = new Date(endsAtMs - minutesAgo * 60_000);
+    const weekend = [0, 6].includes(at.getUTCDay()) ? 0.75 : 1;
+    if (draw() * Math.max(...byHour) < byHour[at.getUTCHours()]! * weekend) return minutesAgo;
+  }
+}
+
+const pick = <Item>(items: readonly Item[], dice: number): Item => items[Math.floor(dice * items.length)]!;
+
+function weighed(table: readonly (readonly [number, string])[], dice: number): string {
+  let left = dice * table.reduce((sum, [weight]) => sum + weight, 0);
+  const found = table.find(([weight]) => {
+    left -= weight;
+    return left < 0;
+  });
+  return found?.[1] ?? table[0]![1];
+}
+
+/** Numbers from 0 to 1 by mulberry32 (Tommy Ettinger, public domain), from a seed of any text. */
+function diceOf(seed: string): () => number {
+  let state = [...seed].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0)!, 16_777_619), 2_166_136_261);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,132 @@
+/** Makes the payments of a week through the API, as a shop, its page and a card frame would, and then puts them in their week. */
+import { Client } from "pg";
+import { Agent, request } from "undici";
+import { RestClient } from "../client/merchant/rest-client.ts";
+import { decodeId } from "../platform/ids.ts";
+import type { DemoFile } from "./demo-file.ts";
+import { type PlannedPayment, planTraffic } from "./traffic-plan.ts";
+
+// As many customers at once as a laptop serves well beside everything else.
+const customers = 8;
+// Past the time after which a submission answers that it is still being worked on.
+const submitTimeoutMs = 40_000;
+
+/** What the traffic is made on. */
+export type TrafficOptions = {
+  readonly file: DemoFile;
+  readonly seed: string;
+  /** The database of the test environment, as the owner of its tables. */
+  readonly ownerUrl: string;
+  readonly onMade: (made: number, all: number) => void;
+};
+
+/** Makes the week and resolves when it is there: how many payments, and how each ended. */
+export async function makeTraffic({ file, seed, ownerUrl, onMade }: TrafficOptions): Promise<Record<string, number>> {
+  const endsAtMs = Date.now();
+  const plan = planTraffic(seed, endsAtMs);
+  const shop = new Shop(file);
+  const made: { id: string; at: Date }[] = [];
+  const ends: Record<string, number> = {};
+  const queue = plan.values();
+  const customer = async () => {
+    for (const payment of queue) {
+      const { sessionId, status } = await shop.sell(payment, made.length);
+      made.push({ id: decodeId("ps", sessionId)!, at: new Date(endsAtMs - payment.minutesAgo * 60_000) });
+      ends[status] = (ends[status] ?? 0) + 1;
+      onMade(made.length, plan.length);
+    }
+  };
+  await Promise.all(Array.from({ length: customers }, customer)).finally(() => shop.close());
+  await putInTheirWeek(ownerUrl, made);
+  return ends;
+}
+
+/** The first merchant's shop in test, whose customers know their cards by heart. */
+class Shop {
+  readonly #file: DemoFile;
+  readonly #api: RestClient;
+  // The vault counts the cards of an address, as it should: customers come from many, and loopback has many too.
+  readonly #addresses = Array.from({ length: 60 }, (_, number) => new Agent({ localAddress: `127.0.0.${number + 2}` }));
+
+  constructor(file: DemoFile) {
+    this.#file = file;
+    this.#api = new RestClient({ restBase: file.restBase, secretKey: file.merchants[0]!.test.secretKey });
+  }
+
+  async sell(payment: PlannedPayment, visitor: number): Promise<{ sessionId: string; status: string }> {
+    const { orderRef, amountMinor, currency, card } = payment;
+    const session = await this.#api.createSession({ orderRef, amountMinor, currency });
+    const { sdkUrl, sdkAuthorization } = session.vault as { sdkUrl: string; sdkAuthorization: string };
+    const entered = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3 };
+    const cvc = card.length === 15 ? "1234" : "123";
+    const dispatcher = this.#addresses[visitor % this.#addresses.length]!;
+    const { token } = await post(`${new URL(sdkUrl).origin}/tokens`, sdkAuthorization, { ...entered, cvc }, dispatcher);
+    const rpc = `${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`;
+    const { sessionId, clientSecret } = session;
+    const { checkout } = await post(rpc, clientSecret, { sessionId, vaultToken: token }, dispatcher);
+    return { sessionId, status: (checkout as { status: string }).status };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#addresses.map((agent) => agent.close()));
+  }
+}
+
+async function post(url: string, secret: string, body: object, dispatcher: Agent): Promise<Record<string, unknown>> {
+  const answer = await request(url, {
+    dispatcher,
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(submitTimeoutMs),
+  });
+  // The body could name a secret; its address and status are enough to look it up in the logs.
+  if (answer.statusCode >= 300) throw new Error(`${new URL(url).pathname} answered ${answer.statusCode}`);
+  return (await answer.body.json()) as Record<string, unknown>;
+}
+
+const sessionMoments = [
+  "created_at",
+  "expires_at",
+  "submitted_at",
+  "settled_at",
+  "submit_deadline",
+  "lease_until",
+  "pending_told_at",
+];
+const attemptMoments = [
+  ...["started_at", "answered_at", "completed_at", "capture_started_at", "changed_at", "looked_up_at"],
+  ...["void_asked_at", "voiding_at", "horizon_at"],
+];
+const moved = (columns: readonly string[]) => columns.map((column) => `${column} = x.${column} + moved.by`);
+
+/**
+ * The demo's one step past the service: it moves the moments of its own payments, all of one payment by the same stretch.
+ * The guards that keep anybody from doing so stand aside for this transaction, which only the owner of the tables can ask
+ * of them. What was counted of the payments is counted anew.
+ */
+async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at: Date }[]): Promise<void> {
+  const client = new Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    await client.query(`BEGIN;
+      ALTER TABLE payment_session DISABLE TRIGGER USER;
+      ALTER TABLE attempt DISABLE TRIGGER USER;
+      CREATE TEMPORARY TABLE moved (id uuid, by interval) ON COMMIT DROP`);
+    await client.query(
+      `INSERT INTO moved SELECT id, t.at - s.created_at FROM unnest($1::uuid[], $2::timestamptz[]) AS t(id, at)
+       JOIN payment_session s USING (id)`,
+      [made.map(({ id }) => id), made.map(({ at }) => at)],
+    );
+    await client.query(`
+      UPDATE payment_session x SET ${moved(sessionMoments)} FROM moved WHERE moved.id = x.id;
+      UPDATE attempt x SET ${moved(attemptMoments)} FROM moved WHERE moved.id = x.session_id;
+      ALTER TABLE payment_session ENABLE TRIGGER USER;
+      ALTER TABLE attempt ENABLE TRIGGER USER;
+      DELETE FROM analytics_payment; DELETE FROM analytics_attempt; DELETE FROM analytics_decline;
+      UPDATE analytics_walk SET counted_until = '-infinity';
+      COMMIT`);
+  } finally {
+    await client.end();
+  }
+}
