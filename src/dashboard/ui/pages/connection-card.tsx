@@ -31,7 +31,7 @@ type CardProps = {
 /** A card. */
 export function ConnectionCard({ connection, offered, health, isHealthKnown, onChange }: CardProps) {
   const { merchantId, environment, role } = useScope();
-  const { connectionId, gateway: name, account, verified, paused } = connection;
+  const { connectionId, gateway: name, verified, paused } = connection;
   const gateway = offered.gateways.find((each) => each.gateway === name);
   const client = createClient(GatewayConnectionService, useTransport());
   const { run, dialog } = useProof();
@@ -51,15 +51,7 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
   return (
     <section className="card" aria-labelledby={connectionId}>
       <div className="page-head">
-        <div>
-          <h2 id={connectionId}>
-            {nameOfGateway(name)} <bdi className="soft">{account}</bdi>
-          </h2>
-          <div className="row">
-            <State connection={connection} />
-            <code className="soft small">{connectionId}</code>
-          </div>
-        </div>
+        <CardTitle connection={connection} />
         <div className="row">
           {role >= Role.DEVELOPER && verified && <PauseButton connection={connection} pause={pause} />}
           {role >= Role.OWNER && (
@@ -99,6 +91,21 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
       )}
       {dialog}
     </section>
+  );
+}
+
+function CardTitle({ connection }: { connection: GatewayConnection }) {
+  const { connectionId, gateway, account } = connection;
+  return (
+    <div>
+      <h2 id={connectionId}>
+        {nameOfGateway(gateway)} <bdi className="soft">{account}</bdi>
+      </h2>
+      <div className="row">
+        <State connection={connection} />
+        <code className="soft small">{connectionId}</code>
+      </div>
+    </div>
   );
 }
 

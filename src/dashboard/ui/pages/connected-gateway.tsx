@@ -1,0 +1,64 @@
+/** An account that was just connected: what is left to be done at its gateway, and the live test call. */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import type { Gateway } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { CopyLine } from "../parts/copy-line.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { useScope } from "../scope.ts";
+import { testCall, VerificationRows } from "./verification-rows.tsx";
+
+type ConnectedProps = {
+  gateway: Gateway;
+  connectionId: string;
+  notificationUrl: string;
+  onChange: () => unknown;
+  onEnd: () => void;
+};
+
+/** A card in the form's place. */
+export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
+  const { merchantId, environment, environmentName } = useScope();
+  const client = createClient(GatewayConnectionService, useTransport());
+  const { run, dialog } = useProof();
+  const verify = useMutation({
+    mutationFn: () => run(() => client.verifyGatewayConnection({ merchantId, environment, connectionId }, testCall)),
+    onSuccess: onChange,
+  });
+  const name = nameOfGateway(gateway.gateway);
+  const isVerified = verify.data?.verified === true;
+  return (
+    <section className="card" aria-labelledby="connected">
+      <h2 id="connected">{name} is connected</h2>
+      {gateway.sendsNotices && (
+        <CopyLine
+          label="Notification address"
+          text={notificationUrl}
+          hint={`Enter it at ${name}, where its notices are set up, before you verify.`}
+        />
+      )}
+      {!verify.data && <p>Nothing is routed to it before a live test call has shown that its credentials work.</p>}
+      <Refusal error={verify.error} />
+      {verify.data && <VerificationRows answer={verify.data} />}
+      <div className="row">
+        {!isVerified && (
+          <Button kind="main" isPending={verify.isPending} onPress={() => verify.mutate()}>
+            {verify.data ? "Verify again" : "Verify now"}
+          </Button>
+        )}
+        <Button onPress={onEnd}>{isVerified ? "Done" : "Later"}</Button>
+        {isVerified && (
+          <Link to="/$environment/$merchantId/routing" params={{ environment: environmentName, merchantId }}>
+            Route payments to it
+          </Link>
+        )}
+      </div>
+      {dialog}
+    </section>
+  );
+}
