@@ -90,6 +90,15 @@ withSpecs(["paypal-orders", "paypal-payments"], (payPal) =>
       expect(problemsOf("/v2/checkout/orders", { intent: "HOLD", purchase_units: [{ amount }] })).not.toEqual([]);
       expect(problemsOf("/v2/checkout/orders", { intent: "AUTHORIZE", purchase_unit: [{ amount }] })).not.toEqual([]);
     });
+
+    it("finds a misspelt field where the members of an object stand in several places", () => {
+      const capture = (body: object) => problemsOf("/v2/payments/authorizations/A1/capture", body);
+      expect(capture({ amount, soft_descriptor: "Tea" })).toEqual([]);
+      expect(capture({ amount, descriptor: "Tea" })).not.toEqual([]);
+      const pay = (card: object) => problemsOf("/v2/checkout/orders/A1/authorize", { payment_source: { card } });
+      expect(pay({ number: "4012888888881881", expiry: "2030-03", security_code: "123" })).toEqual([]);
+      expect(pay({ number: "4012888888881881", expiry: "2030-03", cvc: "123" })).not.toEqual([]);
+    });
   }),
 );
 
@@ -102,10 +111,10 @@ describe("spellOutNull()", () => {
 });
 
 describe("closeObjects()", () => {
-  it("closes what names its members, and leaves parts of an allOf and free members open", () => {
+  it("closes what names its members, an allOf as a whole, and leaves free members open", () => {
     const named = { properties: { a: { type: "string" } } };
     expect(closeObjects(named)).toEqual({ ...named, additionalProperties: false });
-    expect(closeObjects({ allOf: [named] })).toEqual({ allOf: [named] });
+    expect(closeObjects({ allOf: [named] })).toEqual({ allOf: [named], unevaluatedProperties: false });
     expect(closeObjects({ type: "object" })).toEqual({ type: "object" });
   });
 });

@@ -1,5 +1,6 @@
 /** One operation of an OpenAPI file: which requests it takes and what it answers, by compiled JSON schemas. */
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "qs";
 import { closeObjects, type Json, spellOutNull } from "./spec-schemas.ts";
@@ -158,7 +159,8 @@ function compilerOf(name: string, document: SpecDocument): Compile {
 function createAjv(name: string, document: SpecDocument, use: SchemaUse) {
   // PayPal's patterns are not valid under the u flag; the formats that these files name are notes to people.
   const options = { strict: false, allErrors: true, unicodeRegExp: false, validateFormats: false } as const;
-  const kind = document.openapi.startsWith("3.1") ? Ajv2020 : Ajv;
+  // The first version that can close an object whose members stand in several places.
+  const kind = document.openapi.startsWith("3.1") ? Ajv2020 : Ajv2019;
   const components = spellOutNull(document.components);
   return new kind({ ...options, coerceTypes: use === "form" }).addSchema(
     { $id: name, components: use === "answer" ? components : closeObjects(components) },

@@ -11,18 +11,18 @@ export function spellOutNull(schema: Json): Json {
 }
 
 /**
- * Objects that name their members take no others, so that a misspelt one is found. Parts of an `allOf` each name only
- * some, and what names none (metadata) is open.
+ * Objects that name their members take no others, so that a misspelt one is found. Parts of an `allOf` each name only some,
+ * so the whole is closed in their place; what names none (metadata) is open.
  */
 export function closeObjects(schema: Json): Json {
   const parts = new Set<unknown>();
   collectParts(schema, parts);
-  const schemas = isObject(schema.schemas) ? schema.schemas : {};
-  const opened = Object.entries(schemas).map(([name, one]) => {
-    const isPart = parts.has(`#/components/schemas/${name}`) && isObject(one) && !("additionalProperties" in one);
-    return [name, isPart ? { ...(one as Json), additionalProperties: true } : one];
-  });
-  return closeUnless(isObject(schema.schemas) ? { ...schema, schemas: Object.fromEntries(opened) } : schema, false);
+  if (!isObject(schema.schemas)) return closeUnless(schema, false);
+  const closed = Object.entries(schema.schemas).map(([name, one]) => [
+    name,
+    isObject(one) ? closeUnless(one, parts.has(`#/components/schemas/${name}`)) : one,
+  ]);
+  return { ...closeUnless({ ...schema, schemas: {} }, false), schemas: Object.fromEntries(closed) };
 }
 
 /** The references that stand in an `allOf` anywhere. */
@@ -41,9 +41,10 @@ function closeUnless(schema: Json, isPart: boolean): Json {
     Object.entries(schema).map(([name, value]) => [name, closeMember(name, value)]),
   ) as Json;
   const names = isObject(closed.properties) && Object.keys(closed.properties).length > 0;
-  const isWhole = !isPart && !("allOf" in closed) && !("additionalProperties" in closed);
   const isSchema = closed.type === "object" || closed.type === undefined;
-  return names && isWhole && isSchema ? { ...closed, additionalProperties: false } : closed;
+  if (isPart || !isSchema || "additionalProperties" in closed) return closed;
+  if (Array.isArray(closed.allOf)) return { ...closed, unevaluatedProperties: false };
+  return names ? { ...closed, additionalProperties: false } : closed;
 }
 
 function closeMember(name: string, value: unknown): unknown {
