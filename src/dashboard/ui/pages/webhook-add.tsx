@@ -7,7 +7,7 @@ import { Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
-import { EventTypeFields, eventTypesOf } from "./webhook-event-types.tsx";
+import { EventTypeFields, eventTypesOf } from "./event-fields.tsx";
 
 /** A form, and after it the secret. */
 export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd: () => void }) {

@@ -15,7 +15,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
-import { EventTypeFields, eventTypesOf } from "./webhook-event-types.tsx";
+import { EventTypeFields, eventTypesOf } from "./event-fields.tsx";
 import { Recover } from "./webhook-recover.tsx";
 
 type ChangeProps = { endpoint: WebhookEndpoint; onChange: () => unknown };

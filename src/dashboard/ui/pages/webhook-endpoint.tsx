@@ -20,25 +20,15 @@ import { useScope } from "../scope.ts";
 import { EndpointChanges } from "./webhook-changes.tsx";
 import { Recover } from "./webhook-recover.tsx";
 
+type CardProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
+
 /** A card. */
-export function EndpointCard({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => unknown }) {
-  const { merchantId, environment, environmentName, role } = useScope();
-  const { endpointId, url, status, version, eventTypes } = endpoint;
-  const client = createClient(WebhookEndpointService, useTransport());
-  const of = { merchantId, environment, endpointId };
-  const test = useMutation({ mutationFn: () => client.verifyWebhookEndpoint(of), onSuccess: onChange });
-  const pause = useMutation({
-    mutationFn: async () => {
-      if (status === Status.PAUSED) await client.resumeWebhookEndpoint({ ...of, version });
-      else await client.pauseWebhookEndpoint({ ...of, version });
-    },
-    onSuccess: onChange,
-  });
-  const enable = useMutation({
-    mutationFn: () => client.enableWebhookEndpoint({ ...of, version }),
-    onSuccess: onChange,
-  });
-  const isMissing = (enable.data?.missedEvents ?? 0) > 0;
+export function EndpointCard({ endpoint, onChange }: CardProps) {
+  const { role } = useScope();
+  const { endpointId, url, status, eventTypes } = endpoint;
+  const actions = useActions({ endpoint, onChange });
+  const { test, pause, enable } = actions;
+  const { missedSince, missedEvents = 0 } = enable.data ?? {};
   return (
     <section className="card" aria-labelledby={endpointId}>
       <div className="page-head">
@@ -51,48 +41,13 @@ export function EndpointCard({ endpoint, onChange }: { endpoint: WebhookEndpoint
             <code className="soft small">{endpointId}</code>
           </div>
         </div>
-        <div className="row">
-          <Link
-            to="/$environment/$merchantId/webhooks/deliveries"
-            params={{ environment: environmentName, merchantId }}
-            search={{ endpoint: endpointId }}
-          >
-            Deliveries
-          </Link>
-          {role >= Role.DEVELOPER && (
-            <>
-              {status !== Status.DISABLED && (
-                <Button
-                  {...(status === Status.PENDING && { kind: "main" })}
-                  isPending={test.isPending}
-                  onPress={() => test.mutate()}
-                >
-                  Send a test event
-                </Button>
-              )}
-              {(status === Status.ENABLED || status === Status.PAUSED) && (
-                <Button isPending={pause.isPending} onPress={() => pause.mutate()}>
-                  {status === Status.PAUSED ? "Resume" : "Pause"}
-                </Button>
-              )}
-              {status === Status.DISABLED && (
-                <Button kind="main" isPending={enable.isPending} onPress={() => enable.mutate()}>
-                  Enable
-                </Button>
-              )}
-            </>
-          )}
-        </div>
+        <Actions endpoint={endpoint} {...actions} />
       </div>
       <Refusal error={test.error ?? pause.error ?? enable.error} />
       <Health endpoint={endpoint} />
       {test.data && <TestAnswer answer={test.data} />}
-      {enable.data?.missedSince && isMissing && (
-        <Recover
-          endpointId={endpointId}
-          since={timestampDate(enable.data.missedSince)}
-          expected={enable.data.missedEvents}
-        />
+      {missedSince && missedEvents > 0 && (
+        <Recover endpointId={endpointId} since={timestampDate(missedSince)} expected={missedEvents} />
       )}
       <p className="small">
         {eventTypes.length === 0 ? "Gets every event." : "Gets "}
@@ -104,6 +59,63 @@ export function EndpointCard({ endpoint, onChange }: { endpoint: WebhookEndpoint
       </p>
       {role >= Role.DEVELOPER && <EndpointChanges endpoint={endpoint} onChange={onChange} />}
     </section>
+  );
+}
+
+/** What is done with an endpoint by one press. */
+function useActions({ endpoint: { endpointId, version, status }, onChange: onSuccess }: CardProps) {
+  const { merchantId, environment } = useScope();
+  const client = createClient(WebhookEndpointService, useTransport());
+  const of = { merchantId, environment, endpointId };
+  return {
+    test: useMutation({ mutationFn: () => client.verifyWebhookEndpoint(of), onSuccess }),
+    pause: useMutation({
+      mutationFn: async () => {
+        if (status === Status.PAUSED) await client.resumeWebhookEndpoint({ ...of, version });
+        else await client.pauseWebhookEndpoint({ ...of, version });
+      },
+      onSuccess,
+    }),
+    enable: useMutation({ mutationFn: () => client.enableWebhookEndpoint({ ...of, version }), onSuccess }),
+  };
+}
+
+function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint } & ReturnType<typeof useActions>) {
+  const { environmentName: environment, merchantId, role } = useScope();
+  const { endpointId, status } = endpoint;
+  return (
+    <div className="row">
+      <Link
+        to="/$environment/$merchantId/webhooks/deliveries"
+        params={{ environment, merchantId }}
+        search={{ endpoint: endpointId }}
+      >
+        Deliveries
+      </Link>
+      {role >= Role.DEVELOPER && (
+        <>
+          {status !== Status.DISABLED && (
+            <Button
+              {...(status === Status.PENDING && { kind: "main" })}
+              isPending={test.isPending}
+              onPress={() => test.mutate()}
+            >
+              Send a test event
+            </Button>
+          )}
+          {(status === Status.ENABLED || status === Status.PAUSED) && (
+            <Button isPending={pause.isPending} onPress={() => pause.mutate()}>
+              {status === Status.PAUSED ? "Resume" : "Pause"}
+            </Button>
+          )}
+          {status === Status.DISABLED && (
+            <Button kind="main" isPending={enable.isPending} onPress={() => enable.mutate()}>
+              Enable
+            </Button>
+          )}
+        </>
+      )}
+    </div>
   );
 }
 
