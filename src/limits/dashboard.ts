@@ -4,7 +4,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** How many payments one call looks at, newest first, for those that a filter lets through: 100 ms of reading, and not of a million. */
-export const paymentsWalked = 20_000;
+export const paymentsWalked = 10_000;
 /** An order reference's beginning that more payments share is no search any more: their list is walked instead. */
 export const prefixMatchesMax = 2_000;
 /** Rows of one call of an export: a quarter of a megabyte. */

@@ -1571,7 +1571,7 @@ export const TimelineStep_ToneSchema: GenEnum<TimelineStep_Tone, TimelineStep_To
  */
 export const PaymentService: GenService<{
   /**
-   * Lists payments, newest first. One call looks at 20 000 payments at most: where a filter lets few through, a page has
+   * Lists payments, newest first. One call looks at 10 000 payments at most: where a filter lets few through, a page has
    * fewer rows than were asked for, or none, and says how far back it looked.
    *
    * @generated from rpc dashboard.v1.PaymentService.ListPayments

@@ -2,9 +2,9 @@
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
-import { keepPreviousData } from "@tanstack/react-query";
+import { type InfiniteData, keepPreviousData, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Switch } from "react-aria-components";
 import {
   type Currency,
@@ -14,6 +14,7 @@ import {
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, minorOf, type PaymentSearch } from "../payment-address.ts";
@@ -25,6 +26,11 @@ import { PaymentsTable } from "./payments-table.tsx";
 // Soon enough to watch a payment come in, seldom enough to be nothing to the service.
 const liveEveryMs = 5_000;
 const rowsAtOnce = 50;
+
+type PaymentList = Pick<
+  UseInfiniteQueryResult<InfiniteData<ListPaymentsResponse>>,
+  "data" | "fetchNextPage" | "hasNextPage" | "isFetchingNextPage" | "error"
+>;
 
 /** The page. */
 export function PaymentsPage() {
@@ -56,7 +62,7 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   const { merchantId, environment, environmentName } = useScope();
   const [isLive, setLive] = useState(false);
   const filter = filterOf(search, currencies);
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
+  const list = useInfiniteQuery(
     PaymentService.method.listPayments,
     { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
     {
@@ -66,6 +72,7 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
       placeholderData: keepPreviousData,
     },
   );
+  const { data, error, refetch, hasNextPage, isPlaceholderData } = list;
   const unread = [search.from, search.to].find(
     (amount) => amount !== undefined && minorOf(amount, exponentOf(search, currencies)) === undefined,
   );
@@ -78,7 +85,6 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The list of payments" />;
   const payments = data.pages.flatMap((page) => page.payments);
-  const searchedBackTo = data.pages.at(-1)?.searchedBackTo;
   const isFiltered = Object.keys(search).length > 0;
   return (
     <section className="stack" aria-label="Payments" aria-busy={isPlaceholderData}>
@@ -92,19 +98,46 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
       {payments.length === 0 && !hasNextPage && (
         <NoPayments isFiltered={isFiltered} environmentName={environmentName} />
       )}
-      {searchedBackTo && hasNextPage && (
-        <p className="soft" role="status">
-          {payments.length === 0 ? "None" : "No more"} of the payments since <Moment at={searchedBackTo} />.
-        </p>
-      )}
-      {hasNextPage && (
-        <div>
-          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
-            {searchedBackTo ? "Look further back" : "Show more"}
-          </Button>
-        </div>
-      )}
+      {hasNextPage && <Further list={list} />}
     </section>
+  );
+}
+
+/** A page more; or, where a look came back with nothing, looks on until something is found or somebody stops it. */
+function Further({ list }: { list: PaymentList }) {
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
+  // How many pages there were when somebody asked for more.
+  const [askedAt, setAskedAt] = useState<number>();
+  const pages = data?.pages.length ?? 0;
+  const { payments = [], searchedBackTo } = data?.pages.at(-1) ?? {};
+  const isOver = !hasNextPage || payments.length > 0 || searchedBackTo === undefined;
+  useEffect(() => {
+    if (askedAt === undefined || isFetchingNextPage) return;
+    if (error || (pages > askedAt && isOver)) setAskedAt(undefined);
+    else void fetchNextPage();
+  }, [askedAt, pages, error, isFetchingNextPage, isOver, fetchNextPage]);
+  const ask = () => {
+    setAskedAt(pages);
+    void fetchNextPage();
+  };
+  const isLooking = askedAt !== undefined && searchedBackTo !== undefined;
+  return (
+    <div className="row">
+      {isLooking ? (
+        <Button onPress={() => setAskedAt(undefined)}>Stop looking</Button>
+      ) : (
+        <Button onPress={ask} isPending={isFetchingNextPage}>
+          {searchedBackTo ? "Look further back" : "Show more"}
+        </Button>
+      )}
+      {searchedBackTo && (
+        <span className="soft" role="status">
+          Nothing more since <Moment at={searchedBackTo} />
+          {isLooking && "; looking further back…"}
+        </span>
+      )}
+      <Refusal error={error} />
+    </div>
   );
 }
 
