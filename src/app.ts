@@ -40,6 +40,7 @@ import { createRecoveryMetrics } from "./metrics/recovery-metrics.ts";
 import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
+import { createPublicAddressOf } from "./platform/client-address.ts";
 import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import type { Logger } from "./platform/log.ts";
@@ -135,6 +136,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     environments: byName,
     entropy: systemEntropy,
     authenticate: createAuthenticate(byName, config.brand),
+    customerAddressOf: createPublicAddressOf(config.trustedProxies),
     style: { brand: config.brand, errorDocsUrl: config.errorDocsUrl },
     reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request met a bug"),
     meta: { brand: config.brand, version, now: () => systemEntropy.now() },

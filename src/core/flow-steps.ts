@@ -1,5 +1,12 @@
 /** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
-import type { CaptureAnswer, GatewayOutcome, LookUpAnswer, NotProcessed, VoidAnswer } from "../gateways/connector.ts";
+import type {
+  CaptureAnswer,
+  GatewayOutcome,
+  LookUpAnswer,
+  NotProcessed,
+  Shopper,
+  VoidAnswer,
+} from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -34,7 +41,13 @@ import { openWorkItem } from "./work-items.ts";
 export type Reached = { readonly trail: SessionWithTrail; readonly opened?: string | undefined };
 
 /** A claimed session in one worker's hands. */
-export type Work = { readonly core: Core; readonly lease: Lease; readonly trail: SessionWithTrail };
+export type Work = {
+  readonly core: Core;
+  readonly lease: Lease;
+  readonly trail: SessionWithTrail;
+  /** Undefined where another process took the submission. */
+  readonly shopper?: Shopper | undefined;
+};
 
 const setCard: Statement = {
   name: "record_card_shown",
@@ -56,8 +69,8 @@ export async function reach(
  * transaction.
  */
 export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached> {
-  const { core, lease, trail } = work;
-  const { outcome, card } = await gateway.authorize(core, trail.session, attempt);
+  const { core, lease, trail, shopper } = work;
+  const { outcome, card } = await gateway.authorize(core, { session: trail.session, shopper }, attempt);
   return core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     if (card !== undefined) tx.send(setCard, [session.id, card.brand, card.last4]);

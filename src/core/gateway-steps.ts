@@ -5,6 +5,7 @@ import type {
   Connector,
   GatewayOutcome,
   LookUpAnswer,
+  Shopper,
   Unknown,
   VoidAnswer,
 } from "../gateways/connector.ts";
@@ -22,7 +23,11 @@ import { findEndInNotices, lookUpInNotices } from "./stored-notices.ts";
  * Asks the gateway for the hold, and lets the circuit breaker know how that went. Captures, voids and look-ups do not
  * count there: they are repeated for one payment for as long as it takes, and take another way than the card does.
  */
-export async function authorize(core: Core, session: PaymentSession, attempt: Attempt): Promise<AuthorizeAnswer> {
+export async function authorize(
+  core: Core,
+  { session, shopper }: { session: PaymentSession; shopper: Shopper | undefined },
+  attempt: Attempt,
+): Promise<AuthorizeAnswer> {
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
@@ -38,6 +43,7 @@ export async function authorize(core: Core, session: PaymentSession, attempt: At
       vaultToken: new Secret(session.vaultToken ?? ""),
       orderRef: session.orderRef,
       customerEmail: session.customerEmail ?? undefined,
+      ...shopper,
     },
   );
   const answer = { ...answered, outcome: withUsableReference(answered.outcome) };

@@ -1,4 +1,5 @@
 /** THE FLOW: a submitted payment from its claim to its end. Read this first; every branch of a payment is in `processSession`. */
+import type { Shopper } from "../gateways/connector.ts";
 import { submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -31,6 +32,8 @@ export type Submission = {
   readonly signal: AbortSignal;
   /** Of the API request, for whoever asks about it later. */
   readonly requestId?: string | undefined;
+  /** Told to the gateways and kept nowhere: whoever takes the session over does without. */
+  readonly shopper?: Shopper | undefined;
 };
 
 /**
@@ -41,7 +44,7 @@ export type Submission = {
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal } = submission;
   const claimed = session.phase === "IDLE" ? await claim(core, submission) : undefined;
-  const run = claimed && startProcessing(core, claimed.lease, claimed.reached);
+  const run = claimed && startProcessing(core, claimed.lease, { ...claimed.reached, shopper: submission.shopper });
   const { session: submitted } = claimed?.reached.trail ?? (await loadSession(core.database, session.id));
   requireSameToken(submitted, vaultToken);
   return waitForEnd(core, submitted, signal, run);
@@ -98,8 +101,11 @@ async function waitForEnd(
   return session;
 }
 
+/** Where a submission has brought its session, and whose it is. */
+type Begun = Reached & { readonly shopper?: Shopper | undefined };
+
 /** Works on a session in the background, as `processSession`. An error leaves it to recovery, once the lease has lapsed. */
-export function startProcessing(core: Core, lease: Lease, from?: Reached): Promise<PaymentSession | undefined> {
+export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
   const run = processSession(core, lease, from)
     .catch((error: unknown) => {
       if (error instanceof LeaseLost) return undefined;
@@ -122,13 +128,13 @@ function inTransaction(
  * Takes a session from wherever its rows say it is to its end, which is returned, or to a moment at which it has to wait;
  * then the lease is left to lapse at that moment. `from` is where the caller has brought it under this lease.
  */
-export async function processSession(core: Core, lease: Lease, from?: Reached): Promise<PaymentSession | undefined> {
+export async function processSession(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
   let reached = from;
   for (;;) {
     const { trail, opened }: Reached = reached ?? { trail: await loadSession(core.database, lease.sessionId) };
     if (trail.session.leaseEpoch !== lease.epoch) return undefined;
     if (trail.session.phase === "DONE") return trail.session;
-    const work: Work = { core, lease, trail };
+    const work: Work = { core, lease, trail, shopper: from?.shopper };
     const step = nextStep(trail, opened);
     reached = undefined;
     switch (step.type) {

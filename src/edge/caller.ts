@@ -2,7 +2,7 @@
 import { createContextKey } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
-import type { RawNotification } from "../gateways/connector.ts";
+import type { RawNotification, Shopper } from "../gateways/connector.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
@@ -31,6 +31,9 @@ export type Caller =
 
 /** Set by authentication before a handler runs. */
 export const callerKey = createContextKey<Caller>({ type: "anonymous" }, { description: "caller" });
+
+/** The customer's browser, on the port that browsers reach; undefined everywhere else. */
+export const shopperKey = createContextKey<Shopper | undefined>(undefined, { description: "shopper" });
 
 /** The request's id, also in its Request-Id header and in every log line about it. */
 export const requestIdKey = createContextKey("", { description: "request id" });

@@ -21,7 +21,7 @@ import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { callerKey, type EdgeEnvironment, requestIdKey } from "./caller.ts";
+import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 
 /** What the checkout needs beside the environment of the session. */
@@ -42,6 +42,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
+        shopper: context.values.get(shopperKey),
       });
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, environment, ended) });
     },

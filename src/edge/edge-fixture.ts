@@ -9,6 +9,7 @@ import type { Core } from "../core/core.ts";
 import { type CoreFixture, startCoreFixture } from "../core/core-fixture.ts";
 import type { SessionOwner } from "../core/create-session.ts";
 import { CreationsInProgress } from "../core/creations-in-progress.ts";
+import { createPublicAddressOf } from "../platform/client-address.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
@@ -137,6 +138,7 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
     environments,
     entropy: systemEntropy,
     authenticate: createAuthenticate(environments, "switchyard"),
+    customerAddressOf: createPublicAddressOf(["127.0.0.1"]),
     style: { brand: "switchyard", errorDocsUrl: "https://docs.example/errors" },
     reportBug: (error) => bugs.push(error),
     meta: { brand: "switchyard", version: "1.2.3", now: () => new Date("2026-01-02T03:04:05.600Z") },

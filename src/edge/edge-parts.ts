@@ -1,4 +1,5 @@
 /** What the edge's servers are made from, put together by the composition root. */
+import type { IncomingMessage } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Entropy } from "../platform/entropy.ts";
@@ -12,6 +13,8 @@ export type EdgeParts = {
   readonly environments: EdgeEnvironments;
   readonly entropy: Entropy;
   readonly authenticate: Authenticate;
+  /** A customer's public address, behind the proxies that the operator trusts. */
+  readonly customerAddressOf: (request: IncomingMessage) => string | undefined;
   readonly style: ErrorStyle;
   readonly reportBug: ReportBug;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };

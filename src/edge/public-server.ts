@@ -4,6 +4,7 @@ import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { userAgentCharactersMax } from "../limits/gateways.ts";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
@@ -20,7 +21,7 @@ import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
 import { serveReference } from "./reference/serve-reference.ts";
-import { beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
+import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { serveWidget } from "./widget-files.ts";
@@ -95,7 +96,12 @@ function createRest(parts: EdgeParts): Transcoder {
 }
 
 function createCheckoutRpc(parts: EdgeParts): Handler {
-  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded: [CheckoutService], grpc: false });
+  const shopperOf = ({ headers, socket }: AnyRequest) => ({
+    shopperIp: parts.customerAddressOf({ headers, socket } as IncomingMessage),
+    shopperUserAgent: headers["user-agent"]?.slice(0, userAgentCharactersMax),
+  });
+  const guarded = [CheckoutService];
+  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf });
   return async (request, response) => {
     if (!request.url?.startsWith("/payments.v1.CheckoutService/")) return false;
     if (answerCors(request, response) || (await rpc(request, response))) return true;

@@ -18,10 +18,11 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import type { Shopper } from "../gateways/connector.ts";
 import { bodyBytesMax } from "../limits.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
 import { frameOf, offerCompressions, readCallBody } from "./call-body.ts";
-import { type Caller, callerKey, requestIdKey } from "./caller.ts";
+import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { toDomainError } from "./error-mapping.ts";
@@ -43,12 +44,19 @@ type Call = {
   readonly deadline: Deadline;
   /** Whether the edge's own guard stands before the method, and tells what is wrong with a body in its turn. */
   readonly isGuarded: boolean;
+  readonly shopper: Shopper | undefined;
 };
 
 /** An adapter for the routes. `guarded` are the services whose guard is the edge's own. */
 export function createRpcAdapter(
   parts: EdgeParts,
-  options: { route: (router: ConnectRouter) => void; guarded: readonly DescService[]; grpc: boolean },
+  options: {
+    route: (router: ConnectRouter) => void;
+    guarded: readonly DescService[];
+    grpc: boolean;
+    /** Given where browsers call. */
+    shopperOf?: (request: AnyRequest) => Shopper;
+  },
 ): RpcAdapter {
   const guard = createRpcGuard(parts);
   const router = createConnectRouter({
@@ -81,7 +89,8 @@ export function createRpcAdapter(
         await answerGrpcUnary({ target, authenticate, invoke, request, response, deadline, stopping });
         return true;
       }
-      const call = { handler, authenticate, form, deadline, isGuarded: guarded.has(handler.service.typeName) };
+      const isGuarded = guarded.has(handler.service.typeName);
+      const call = { handler, authenticate, form, deadline, isGuarded, shopper: options.shopperOf?.(request) };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client went away while its answer was written.
@@ -127,7 +136,7 @@ function recordingTargets(
 const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding", "content-length"];
 
 function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
-  const values = createContextValues().set(requestIdKey, requestIdOf(request));
+  const values = createContextValues().set(requestIdKey, requestIdOf(request)).set(shopperKey, call.shopper);
   const plain = universalRequestFromNodeRequest(request as never, response as never, undefined, values);
   for (const name of consumedHeaders) plain.header.delete(name);
   if (call.form === "proto") plain.header.delete("content-encoding");

@@ -46,6 +46,9 @@ export type AuthorizeRequest = Amount & {
   readonly statementDescriptor?: string | undefined;
 };
 
+/** What was seen of the customer's browser when it submitted; only the process that took the submission knows it. */
+export type Shopper = Pick<AuthorizeRequest, "shopperIp" | "shopperUserAgent">;
+
 /** An attempt as the gateway may know it; without a `gatewayReference` when its answer never reached us. */
 export type AttemptAtGateway = Amount & {
   readonly attemptReference: string;

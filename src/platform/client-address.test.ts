@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { createClientAddressOf, isAddressRange } from "./client-address.ts";
+import { createClientAddressOf, createPublicAddressOf, isAddressRange } from "./client-address.ts";
 
 const addressOf = (trusted: readonly string[], remoteAddress: string | undefined, forwardedFor?: string) =>
   createClientAddressOf(trusted)({
@@ -95,5 +95,26 @@ describe("isAddressRange()", () => {
     "a/8",
   ])("refuses %s", (text) => {
     expect(isAddressRange(text)).toBe(false);
+  });
+});
+
+describe("createPublicAddressOf()", () => {
+  const publicAddressOf = (remoteAddress: string, forwardedFor?: string) =>
+    createPublicAddressOf(privateRange)({
+      headers: { ...(forwardedFor !== undefined && { "x-forwarded-for": forwardedFor }) },
+      socket: { remoteAddress } as IncomingMessage["socket"],
+    });
+
+  it.each([
+    ["10.0.0.9", "8.8.4.4", "8.8.4.4"],
+    ["10.0.0.9", "2a00:1450:4001:81c::200e", "2a00:1450:4001:81c::200e"],
+    ["8.8.8.8", "8.8.4.4", "8.8.8.8"],
+    ["::ffff:8.8.8.8", undefined, "8.8.8.8"],
+  ])("is the whole address in front of the trusted: %s, told of %s", (remoteAddress, forwardedFor, expected) => {
+    expect(publicAddressOf(remoteAddress, forwardedFor)).toBe(expected);
+  });
+
+  it.each(["10.0.0.7", "127.0.0.1", "fe80::1", "100.64.0.1", "nobody", ""])("is none where it would be %s", (told) => {
+    expect(publicAddressOf("10.0.0.9", told)).toBeUndefined();
   });
 });

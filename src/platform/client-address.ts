@@ -26,14 +26,36 @@ export function isAddressRange(text: string): boolean {
  * changes nothing. An IPv6 address stands for its /64, a mapped one for its IPv4 address. Throws for a wrong range.
  */
 export function createClientAddressOf(trustedProxies: readonly string[]): ClientAddressOf {
+  const hopOf = createHopOf(trustedProxies);
+  return (request) => counted(hopOf(request));
+}
+
+/**
+ * As `createClientAddressOf`, but the whole address, and none where it is not a public one: behind proxies that nobody has
+ * named, all customers would seem to be the nearest of them.
+ */
+export function createPublicAddressOf(
+  trustedProxies: readonly string[],
+): (request: Pick<IncomingMessage, "headers" | "socket">) => string | undefined {
+  const hopOf = createHopOf(trustedProxies);
+  return (request) => {
+    const hop = hopOf(request);
+    if (isIP(hop) === 0) return undefined;
+    const address = parsed(hop);
+    return address.range() === "unicast" ? address.toString() : undefined;
+  };
+}
+
+/** The first hop seen from us that is none of our proxies; empty where there is none. */
+function createHopOf(trustedProxies: readonly string[]): ClientAddressOf {
   const isOurs = proxyaddr.compile([...trustedProxies]);
   const isTrusted = (hop: string, distance: number) => isOurs(withoutPort(hop), distance);
   return (request) => {
-    if (request.socket.remoteAddress === undefined) return "unknown";
+    if (request.socket.remoteAddress === undefined) return "";
     // From us to the client, up to the first that is not trusted.
     const hops = proxyaddr.all(request as IncomingMessage, isTrusted).map(withoutPort);
     // A hop that is no address was not written as ours are; who told of it is certain.
-    return counted(hops.findLast((hop) => isIP(hop) !== 0) ?? "");
+    return hops.findLast((hop) => isIP(hop) !== 0) ?? "";
   };
 }
 
@@ -42,10 +64,14 @@ function withoutPort(hop: string): string {
   return /^(?:\[([0-9a-f:.]+)\]|([\d.]+))(?::\d{1,5})?$/i.exec(hop)?.slice(1).find(Boolean) ?? hop;
 }
 
+/** A zone names an interface of ours and is no part of the address. */
+function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 {
+  return ipaddr.process(text.replace(/%.*$/, ""));
+}
+
 function counted(text: string): string {
   if (isIP(text) === 0) return "unknown";
-  // A zone names an interface of ours and is no part of the address.
-  const address = ipaddr.process(text.replace(/%.*$/, ""));
+  const address = parsed(text);
   if (address instanceof ipaddr.IPv4) return address.toString();
   const bits = `${address.toNormalizedString()}/${customerPrefixBits}`;
   return `${ipaddr.IPv6.networkAddressFromCIDR(bits).toString()}/${customerPrefixBits}`;

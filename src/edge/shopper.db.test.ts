@@ -1,0 +1,74 @@
+import type { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withAnswers } from "../core/recovery-fixture.ts";
+import type { AuthorizeRequest } from "../gateways/connector.ts";
+import { userAgentCharactersMax } from "../limits/gateways.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { createPublicServer } from "./public-server.ts";
+
+let edge: EdgeFixture;
+let server: ReturnType<typeof createServer>;
+const told: AuthorizeRequest[] = [];
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  await edge.core.setRule([]);
+  const environment = edge.parts.environments.test!;
+  // Every gateway declines, and what it was told is kept.
+  const core = withAnswers(environment.core, {
+    authorize: async (_call, request) => {
+      told.push(request);
+      const declined = { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "no" } as const;
+      return { outcome: { type: "declined", ...declined } };
+    },
+  });
+  const environments = { test: { ...environment, core } };
+  const authenticate = createAuthenticate(environments, "switchyard");
+  server = createPublicServer({ ...edge.parts, environments, authenticate });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await edge.close();
+});
+
+/** What the first gateway is told of a payment that is submitted with these headers. */
+async function toldWith(headers: Record<string, string>): Promise<AuthorizeRequest> {
+  const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
+  const created = await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) });
+  const { sessionId, clientSecret } = created.json as { sessionId: string; clientSecret: string };
+  const { port } = server.address() as AddressInfo;
+  const answer = await fetch(`http://127.0.0.1:${port}/payments.v1.CheckoutService/SubmitPayment`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ sessionId, vaultToken: "tok_1" }),
+  });
+  expect(answer.status).toBe(200);
+  return told.at(-1)!;
+}
+
+describe("what a gateway is told of the customer's browser", () => {
+  it("is its public address, as the trusted proxy tells it, and its name", async () => {
+    expect(await toldWith({ "x-forwarded-for": "10.9.9.9, 8.8.4.4", "user-agent": "Browser/1" })).toMatchObject({
+      shopperIp: "8.8.4.4",
+      shopperUserAgent: "Browser/1",
+    });
+  });
+
+  it("is no address that is not public, and no more of a name than a name has", async () => {
+    const { shopperIp, shopperUserAgent } = await toldWith({ "user-agent": "x".repeat(4_000) });
+    expect(shopperIp).toBeUndefined();
+    expect(shopperUserAgent).toHaveLength(userAgentCharactersMax);
+  });
+
+  it("is kept in no row", async () => {
+    await toldWith({ "x-forwarded-for": "8.8.4.4", "user-agent": "Traceless/7" });
+    const text = `SELECT string_agg(to_jsonb(s)::text, '') || (SELECT string_agg(to_jsonb(a)::text, '') FROM attempt a)
+      || (SELECT string_agg(to_jsonb(o)::text, '') FROM outbox_event o) AS everything FROM payment_session s`;
+    const { rows } = await edge.core.asOwner.pool.query<{ everything: string }>(text);
+    expect(rows[0]!.everything).toContain("order-1");
+    expect(rows[0]!.everything).not.toMatch(/8\.8\.4\.4|Traceless/);
+  });
+});
