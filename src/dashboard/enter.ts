@@ -1,6 +1,7 @@
 /** Signing the browser of a call in, for every rpc that ends so. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
+import type { Member } from "../accounts/members.ts";
 import { findPasswordProblem, hashPassword } from "../accounts/passwords.ts";
 import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
 import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../accounts/sign-ins.ts";
@@ -10,7 +11,7 @@ import { Secret } from "../platform/secrets.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { memberMessage } from "./member-messages.ts";
 import { readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
-import { visitOf } from "./visit.ts";
+import { memberActor, visitOf } from "./visit.ts";
 
 /** What the rpcs of members need beside the others' parts. */
 export type SignInParts = DashboardParts & { readonly signIns: NonNullable<DashboardParts["signIns"]> };
@@ -30,6 +31,12 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
   if (signIn === undefined) throw new Error("a sign-in is over before it began");
   tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));
   return memberMessage(signIn);
+}
+
+/** The row of somebody who has just come in, with where from. */
+export async function auditEntry(tx: Tx, parts: SignInParts, context: HandlerContext, member: Member): Promise<void> {
+  const change = { actor: memberActor(member), after: { address: addressOf(parts, context) } };
+  await visitOf(context).auditMember(tx, member, change);
 }
 
 /** Makes the sign-in of a call fresh, and gives its browser another token for it; `also` is done with it or not at all. */

@@ -39,8 +39,8 @@ import {
 import { passkeysMax } from "../limits/sign-in.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { addressOf, enter, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
-import { memberActor, visitOf } from "./visit.ts";
+import { addressOf, auditEntry, enter, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
+import { visitOf } from "./visit.ts";
 
 type PasskeyRpcs = ServiceImpl<typeof PasskeyService>;
 
@@ -134,7 +134,7 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
       await takeTryBack(proving, address);
       const member = await parts.accounts.transaction(async (tx) => {
         await note(tx);
-        await visitOf(context).auditMember(tx, held.member, { actor: memberActor(held.member) });
+        await auditEntry(tx, parts, context, held.member);
         return enter(tx, parts, context, held);
       });
       return create(SignInWithPasskeyResponseSchema, { member });

@@ -22,12 +22,12 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
-import { claimOf, enter, hashAccepted, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
+import { auditEntry, claimOf, enter, hashAccepted, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
 import { passwordResetRpcs } from "./password-reset-rpc.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
 import { totpRpcs } from "./totp-rpc.ts";
-import { memberActor, visitOf } from "./visit.ts";
+import { visitOf } from "./visit.ts";
 
 /** The rpcs that members sign in and out with. */
 export function createSignInService(parts: SignInParts): ServiceImpl<typeof SignInService> {
@@ -41,7 +41,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         return create(SignInResponseSchema, { codeNeeded: true });
       }
       const member = await accounts.transaction(async (tx) => {
-        await visit.auditMember(tx, proof.member, { actor: memberActor(proof.member) });
+        await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);
       });
       return create(SignInResponseSchema, { member });

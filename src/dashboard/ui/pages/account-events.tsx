@@ -4,9 +4,11 @@ import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { inWords } from "../parts/action-words.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { useSignIn } from "../signed-in.tsx";
 
 /** The list, newest first. */
 export function AccountEvents() {
+  const { member } = useSignIn();
   const { data, error, refetch } = useQuery(SignInService.method.listAccountEvents, {});
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="What happened here" />;
@@ -22,7 +24,7 @@ export function AccountEvents() {
             <div>
               {inWords(action)}
               <div className="soft small">
-                <bdi>{actor}</bdi>
+                <bdi>{actor.startsWith(`${member?.email} (`) ? "You" : actor}</bdi>
                 {typeof after?.address === "string" && ` · from ${after.address}`}
               </div>
             </div>

@@ -10,6 +10,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
 import { AccountEvents } from "./account-events.tsx";
+import { PasskeysCard } from "./passkeys-card.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { TotpCard } from "./totp-card.tsx";
 
@@ -40,6 +41,7 @@ export function AccountPage() {
       </header>
       <Refusal error={signOut.error} />
       <PasswordForm />
+      <PasskeysCard />
       <TotpCard />
       <SignIns />
       <AccountEvents />

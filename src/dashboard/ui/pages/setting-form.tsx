@@ -20,7 +20,9 @@ export type SettingProps = {
   mayChange: boolean;
   /** What is wrong with a text, if anything is. */
   findProblem: (text: string) => string | undefined;
-  save: (text: string) => Promise<unknown>;
+  save: (text: string, revision: string) => Promise<unknown>;
+  /** Of what is kept. A change is made from the one that it began with, whatever is read meanwhile. */
+  revision: string;
   /** Reads what the service has. */
   onChange: () => Promise<unknown>;
   /** Is told when something is unsaved, and when nothing is any more. */
@@ -29,20 +31,26 @@ export type SettingProps = {
 
 /** The setting's card. */
 export function SettingForm(props: SettingProps) {
-  const { title, explanation, kept, mayChange, findProblem, save, onChange, onUnsaved } = props;
-  const [draft, setDraft] = useState<string>();
+  const { title, explanation, kept, revision, mayChange, findProblem, save, onChange, onUnsaved } = props;
+  const [draft, setDraft] = useState<{ text: string; revision: string }>();
+  const [isTried, setTried] = useState(false);
   const { run, dialog } = useProof();
-  const text = draft ?? kept;
-  const isUnsaved = draft !== undefined && draft !== kept;
+  const text = draft?.text ?? kept;
+  const isUnsaved = draft !== undefined && draft.text !== kept;
   useEffect(() => onUnsaved(title, isUnsaved), [onUnsaved, title, isUnsaved]);
-  const saving = useMutation({ mutationFn: (wanted: string) => run(() => save(wanted)) });
+  const saving = useMutation({ mutationFn: () => run(() => save(text, draft?.revision ?? revision)) });
   const takeKept = async () => {
     await onChange();
     setDraft(undefined);
+    setTried(false);
     saving.reset();
   };
+  // Said when somebody saves, and gone as soon as it is right: on leaving the field it would move the button under the press.
+  const problem = isTried && isUnsaved ? findProblem(text) : undefined;
   const submit = async () => {
-    await saving.mutateAsync(text);
+    setTried(true);
+    if (findProblem(text) !== undefined) return;
+    await saving.mutateAsync();
     await onChange();
     setDraft(undefined);
   };
@@ -66,7 +74,12 @@ export function SettingForm(props: SettingProps) {
           submit().catch(() => {});
         }}
       >
-        <Line {...props} text={text} onText={setDraft} findProblem={findProblem} />
+        <Line
+          {...props}
+          text={text}
+          problem={problem}
+          onText={(changed) => setDraft({ text: changed, revision: draft?.revision ?? revision })}
+        />
         {mayChange && (
           <div className="row">
             <Button kind="main" type="submit" isPending={saving.isPending} isDisabled={!isUnsaved}>
@@ -86,22 +99,24 @@ function discardText(error: unknown): string {
   return error && codeOf(error) === "state_conflict" ? "Show what is set now" : "Discard";
 }
 
-function Line(props: SettingProps & { text: string; onText: (text: string) => void }) {
-  const { label, hint, isList, mayChange, text, onText, findProblem } = props;
+type LineProps = SettingProps & { text: string; problem: string | undefined; onText: (text: string) => void };
+
+function Line({ label, hint, isList, mayChange, text, problem, onText }: LineProps) {
   return (
     <TextField
       className="field"
       value={text}
       onChange={onText}
       isReadOnly={!mayChange}
-      validate={(value) => findProblem(value) ?? null}
+      isInvalid={problem !== undefined}
+      validationBehavior="aria"
     >
       <Label>{label}</Label>
       {isList ? <TextArea rows={4} spellCheck="false" /> : <Input inputMode="numeric" />}
       <Text slot="description" className="hint">
         {hint}
       </Text>
-      <FieldError className="problem" />
+      <FieldError className="problem">{problem}</FieldError>
     </TextField>
   );
 }

@@ -49,9 +49,8 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
   const onUnsaved = useCallback((title: string, isUnsaved: boolean) => {
     setUnsaved((before) => [...before.filter((each) => each !== title), ...(isUnsaved ? [title] : [])]);
   }, []);
-  const shared = { mayChange: role >= Role.DEVELOPER, onChange, onUnsaved };
+  const shared = { mayChange: role >= Role.DEVELOPER, onChange, onUnsaved, revision: settings.revision };
   const scope = { merchantId, environment };
-  const { revision } = settings;
   const service = createClient(SettingsService, transport);
   return (
     <>
@@ -68,7 +67,7 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
         kept={settings.checkoutOrigins.join("\n")}
         isList
         findProblem={findOriginProblem}
-        save={(text) => service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision })}
+        save={(text, from) => service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })}
       />
       <SettingForm
         {...shared}
@@ -78,7 +77,9 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
         hint="From 5 to 1440, a day."
         kept={String(settings.sessionLifetimeSeconds / 60)}
         findProblem={findLifetimeProblem}
-        save={(text) => service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision })}
+        save={(text, from) =>
+          service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision: from })
+        }
       />
       <SettingForm
         {...shared}

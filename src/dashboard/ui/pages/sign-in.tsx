@@ -1,14 +1,17 @@
-/** Signing in: address and password, then the app's code where the member has one. */
-import { useMutation } from "@connectrpc/connect-query";
-import { useQueryClient } from "@tanstack/react-query";
+/** Signing in: by a passkey, or by address and password, then the app's code where the member has one. */
+import { createClient } from "@connectrpc/connect";
+import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { Form } from "react-aria-components";
+import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { answerByPasskey } from "../parts/ask-passkey.ts";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { Mark } from "../parts/mark.tsx";
-import { messageOf } from "../rpc.ts";
+import { Refusal } from "../parts/refusal.tsx";
 
 /** The form, and after it the page that was asked for. */
 export function SignInPage() {
@@ -16,18 +19,29 @@ export function SignInPage() {
   const navigate = useNavigate();
   const router = useRouter();
   const queries = useQueryClient();
-  const signIn = useMutation(SignInService.method.signIn);
+  const signIn = useRpc(SignInService.method.signIn);
   const [needsCode, setNeedsCode] = useState(false);
   const submit = async (form: FormData) => {
     const code = String(form.get("code") ?? "");
     const claim = { email: String(form.get("email")), password: String(form.get("password")), ...(code && { code }) };
     const { codeNeeded } = await signIn.mutateAsync(claim);
-    if (codeNeeded) return setNeedsCode(true);
+    if (codeNeeded) setNeedsCode(true);
+    else await goOn();
+  };
+  const goOn = async () => {
     // Nothing of whoever was signed in before is shown to this one.
     queries.clear();
     if (next === undefined) await navigate({ to: "/" });
     else router.history.push(next);
   };
+  const client = createClient(PasskeyService, useTransport());
+  const byPasskey = useMutation({
+    mutationFn: async () => {
+      const { options } = await client.beginPasskeySignIn({});
+      await client.signInWithPasskey({ credential: await answerByPasskey(options) });
+    },
+    onSuccess: goOn,
+  });
   return (
     <main className="lone">
       <div className="lone-box">
@@ -42,11 +56,7 @@ export function SignInPage() {
             submit(new FormData(event.currentTarget)).catch(() => {});
           }}
         >
-          {signIn.error && (
-            <p className="banner" data-tone="bad" role="alert">
-              {messageOf(signIn.error)}
-            </p>
-          )}
+          <Refusal error={signIn.error ?? byPasskey.error} />
           <Field label="E-mail" name="email" type="email" autoComplete="username" isRequired autoFocus />
           <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired />
           {needsCode && (
@@ -62,6 +72,9 @@ export function SignInPage() {
           )}
           <Button kind="main" type="submit" isPending={signIn.isPending}>
             {signIn.isPending ? "Signing in …" : "Sign in"}
+          </Button>
+          <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+            Use a passkey
           </Button>
         </Form>
       </div>

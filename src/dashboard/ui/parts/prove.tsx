@@ -1,12 +1,17 @@
 /** Asks again who somebody is, where the service wants to know: then does what was to be done. */
-import { useMutation } from "@connectrpc/connect-query";
+import { createClient } from "@connectrpc/connect";
+import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
-import { codeOf, messageOf } from "../rpc.ts";
+import { codeOf } from "../rpc.ts";
 import { useSignIn } from "../signed-in.tsx";
+import { answerByPasskey } from "./ask-passkey.ts";
 import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
+import { ProofDeclined, Refusal } from "./refusal.tsx";
 import { Username } from "./username.tsx";
 
 /** `run` does it, asking first where it must; `dialog` belongs into the page. */
@@ -33,15 +38,18 @@ export function useProof() {
   return { run, dialog: <ProofDialog isOpen={isAsking} onEnd={end} /> };
 }
 
-/** The person closed the question: nothing was done, and nothing needs to be said. */
-export class ProofDeclined extends Error {
-  override readonly name = "ProofDeclined";
-}
-
 function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boolean) => void }) {
-  const prove = useMutation(SignInService.method.proveSignIn);
+  const prove = useRpc(SignInService.method.proveSignIn);
   const { member } = useSignIn();
   const [needsCode, setNeedsCode] = useState(false);
+  const client = createClient(PasskeyService, useTransport());
+  const byPasskey = useMutation({
+    mutationFn: async () => {
+      const { options } = await client.beginPasskeyProof({});
+      await client.proveWithPasskey({ credential: await answerByPasskey(options) });
+    },
+    onSuccess: () => onEnd(true),
+  });
   const submit = async (form: FormData) => {
     const code = String(form.get("code") ?? "");
     const answer = await prove.mutateAsync({ password: String(form.get("password")), ...(code && { code }) });
@@ -54,7 +62,7 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
         <Dialog>
           <Heading slot="title">Confirm that it is you</Heading>
           <p className="soft">
-            Keys, gateways and roles ask for your password when your last proof is older than 15 minutes.
+            Keys, gateways and roles ask who you are when your last proof is older than 15 minutes.
           </p>
           <Form
             className="form"
@@ -63,11 +71,7 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
               submit(new FormData(event.currentTarget)).catch(() => {});
             }}
           >
-            {prove.error && (
-              <p className="banner" data-tone="bad" role="alert">
-                {messageOf(prove.error)}
-              </p>
-            )}
+            <Refusal error={prove.error ?? byPasskey.error} />
             <Username email={member?.email} />
             <Field
               label="Password"
@@ -84,6 +88,11 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
               <Button kind="main" type="submit" isPending={prove.isPending}>
                 Confirm
               </Button>
+              {member?.hasPasskey && (
+                <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+                  Use a passkey
+                </Button>
+              )}
               <Button onPress={() => onEnd(false)}>Cancel</Button>
             </div>
           </Form>

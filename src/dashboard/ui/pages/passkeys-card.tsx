@@ -1,0 +1,116 @@
+/** A member's passkeys: add, name, remove. */
+import { createClient } from "@connectrpc/connect";
+import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Form } from "react-aria-components";
+import { type Passkey, PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
+import { createPasskey } from "../parts/ask-passkey.ts";
+import { browserName } from "../parts/browser-name.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Moment } from "../parts/time.tsx";
+
+/** The card. */
+export function PasskeysCard() {
+  const { data, error, refetch } = useQuery(PasskeyService.method.listPasskeys, {});
+  const client = createClient(PasskeyService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const add = useMutation({
+    mutationFn: async () => {
+      const { options } = await run(() => client.offerPasskey({}));
+      const credential = await createPasskey(options);
+      return client.addPasskey({ credential, name: browserName(navigator.userAgent).slice(0, 100) });
+    },
+    onSuccess: () => queries.invalidateQueries(),
+  });
+  if (error) return <Failure error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="Your passkeys" />;
+  return (
+    <section className="card" aria-labelledby="passkeys">
+      <div className="page-head">
+        <div>
+          <h2 id="passkeys">Passkeys</h2>
+          <p>A device with its PIN, finger or face signs you in by itself. No page of another site can ask for it.</p>
+        </div>
+        <Button onPress={() => add.mutate()} isPending={add.isPending}>
+          Add a passkey
+        </Button>
+      </div>
+      <Refusal error={add.error} />
+      {data.passkeys.length > 0 && (
+        <ul className="form">
+          {data.passkeys.map((passkey) => (
+            <PasskeyRow key={passkey.passkeyId} passkey={passkey} />
+          ))}
+        </ul>
+      )}
+      {dialog}
+    </section>
+  );
+}
+
+function PasskeyRow({ passkey }: { passkey: Passkey }) {
+  const { passkeyId, name, synced, createdAt, lastUsedAt } = passkey;
+  const [isRenaming, setRenaming] = useState(false);
+  const client = createClient(PasskeyService, useTransport());
+  const queries = useQueryClient();
+  const { run, dialog } = useProof();
+  const changed = () => {
+    setRenaming(false);
+    return queries.invalidateQueries();
+  };
+  const rename = useMutation({
+    mutationFn: (wanted: string) => client.renamePasskey({ passkeyId, name: wanted }),
+    onSuccess: changed,
+  });
+  const remove = useMutation({ mutationFn: () => run(() => client.removePasskey({ passkeyId })), onSuccess: changed });
+  return (
+    <li className="form">
+      <div className="page-head">
+        <div>
+          <bdi>{name}</bdi> {synced && <span className="badge">Synced</span>}
+          <div className="soft small">
+            Added <Moment at={createdAt} /> · last used <Moment at={lastUsedAt} />
+          </div>
+        </div>
+        <div className="row">
+          <Button onPress={() => setRenaming(!isRenaming)} aria-label={`Rename ${name}`} aria-expanded={isRenaming}>
+            Rename
+          </Button>
+          <Confirm
+            action="Remove"
+            title={`Remove ${name}?`}
+            onConfirm={() => remove.mutate()}
+            isPending={remove.isPending}
+          >
+            It signs nobody in from now on. Delete it on the device too.
+          </Confirm>
+        </div>
+      </div>
+      <Refusal error={rename.error ?? remove.error} />
+      {isRenaming && (
+        <Form
+          className="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            rename.mutate(String(new FormData(event.currentTarget).get("name")));
+          }}
+        >
+          <Field label="Name" name="name" defaultValue={name} maxLength={100} isRequired autoFocus />
+          <div>
+            <Button type="submit" isPending={rename.isPending}>
+              Save the name
+            </Button>
+          </div>
+        </Form>
+      )}
+      {dialog}
+    </li>
+  );
+}
