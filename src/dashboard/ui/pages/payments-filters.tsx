@@ -22,8 +22,8 @@ const dayMs = 86_400_000;
 // Beside any list; chosen once more, it is taken back.
 const periods = [
   ["Today", 0],
-  ["Last 7 days", 6],
-  ["Last 30 days", 29],
+  ["7 days", 6],
+  ["30 days", 29],
 ] as const;
 
 /** The lists that people ask for every day. */
