@@ -95,7 +95,7 @@ describe("createProgram()", () => {
   it.each(leaves)("%s says what it does, and shows an example", (name, command) => {
     const help = helpOf(command);
     expect(command.description()).not.toBe("");
-    expect(help.slice(help.indexOf("\nExample:\n"))).toMatch(name === "switchyard demo" ? "npm start" : name);
+    expect(help.slice(help.search(/\nExamples?:\n/))).toMatch(name === "switchyard demo" ? "npm start" : name);
   });
 
   it.each(leaves.filter(([name]) => !runOn.includes(name)))("%s prints JSON on demand", (_name, command) => {
