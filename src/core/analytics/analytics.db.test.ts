@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts
 import { type AskedRange, cutRange } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
 import { loadCounts } from "./load-counts.ts";
-import { type SettledRow, storeSettled } from "./settled-rows-fixture.ts";
+import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows-fixture.ts";
 
 let testDatabase: TestDatabase;
 let owner: Client;
@@ -30,8 +30,7 @@ beforeEach(() => {
 
 const store = (...rows: SettledRow[]) => storeSettled(owner, merchantId, rows);
 const recount = async () => {
-  const empty = ["payment", "attempt", "decline"].map((each) => `DELETE FROM analytics_${each}`);
-  await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
+  await forgetCounts(owner);
   await countSettledOnce(database);
 };
 async function counts(asked: AskedRange, currency?: string) {
@@ -47,49 +46,52 @@ async function succeededBy(asked: AskedRange) {
 const paid = (settledAt: string): SettledRow => ({ settledAt, attempts: [{ gateway: "A", status: "CAPTURED" }] });
 const utc = (firstDay: string, lastDay = firstDay) => ({ firstDay, lastDay, timeZone: "UTC" });
 
+const at = "2026-03-10T12:00:00Z";
+/** A payment of each kind. */
+const oneOfEach: readonly SettledRow[] = [
+  { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
+  {
+    ...{ settledAt: at, amountMinor: 2500, seconds: 2 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 200 },
+      { gateway: "B", status: "CAPTURED", ms: 400 },
+    ],
+  },
+  {
+    ...{ settledAt: at, amountMinor: 700, currency: "USD", seconds: 11 },
+    attempts: [
+      { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
+      { gateway: "B", status: "CAPTURED", ms: 400 },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
+    attempts: [{ gateway: "A", status: "DECLINED", kind: "FRAUD", code: "fraud_suspected", ms: 100 }],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
+      { gateway: "B", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DEGRADED", seconds: 4 },
+    attempts: [
+      { gateway: "A", status: "FAILED", kind: "GATEWAY_ERROR", ms: 50 },
+      { gateway: "B", status: "VOIDING", kind: "GATEWAY_ERROR", ms: 50 },
+    ],
+  },
+  { settledAt: at, status: "EXPIRED", attempts: [] },
+];
+
 // Every count is asked for twice: from the payments themselves, and from what was counted beforehand.
 describe.each([
   ["counted as one looks", async () => {}],
   ["counted beforehand", recount],
 ])("payments that are %s", (_name, prepare) => {
   it("add up to what was computed by hand", async () => {
-    const at = "2026-03-10T12:00:00Z";
-    await store(
-      { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
-      {
-        ...{ settledAt: at, amountMinor: 2500, seconds: 2 },
-        attempts: [
-          { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 200 },
-          { gateway: "B", status: "CAPTURED", ms: 400 },
-        ],
-      },
-      {
-        ...{ settledAt: at, amountMinor: 700, currency: "USD", seconds: 11 },
-        attempts: [
-          { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
-          { gateway: "B", status: "CAPTURED", ms: 400 },
-        ],
-      },
-      {
-        ...{ settledAt: at, status: "DECLINED", seconds: 1 },
-        attempts: [{ gateway: "A", status: "DECLINED", kind: "FRAUD", code: "fraud_suspected", ms: 100 }],
-      },
-      {
-        ...{ settledAt: at, status: "DECLINED", seconds: 1 },
-        attempts: [
-          { gateway: "A", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
-          { gateway: "B", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
-        ],
-      },
-      {
-        ...{ settledAt: at, status: "DEGRADED", seconds: 4 },
-        attempts: [
-          { gateway: "A", status: "FAILED", kind: "GATEWAY_ERROR", ms: 50 },
-          { gateway: "B", status: "VOIDING", kind: "GATEWAY_ERROR", ms: 50 },
-        ],
-      },
-      { settledAt: at, status: "EXPIRED", attempts: [] },
-    );
+    await store(...oneOfEach);
     await prepare();
     const found = await counts(utc("2026-03-10"));
     const bare = ({ latency, ...row }: (typeof found.payments)[number]) => ({ ...row, timed: sum(latency) });

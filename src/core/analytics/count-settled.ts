@@ -9,19 +9,12 @@ const takeWalk: Statement = {
   text: `SELECT counted_until::text AS "countedUntil" FROM analytics_walk FOR UPDATE SKIP LOCKED`,
 };
 
-/**
- * How far one may count: no payment that is settled from now on, or in a transaction that still runs, was settled before
- * this moment. Every process of ours settles under the same role, which sees its own transactions. app.clock() is read
- * before the server's clock, so that what lies between them pushes the moment back.
- */
+/** How far one may count, and whether that is less than there is. */
 const selectSettledUntil: Statement = {
   name: "select_settled_until",
   text: `
-    WITH moment AS (
-      SELECT app.clock() - clock_timestamp() AS ahead, min(xact_start) AS oldest
-      FROM pg_stat_activity WHERE datname = current_database())
-    SELECT least(moment.oldest + moment.ahead, edge.at)::text AS "until", edge.at IS NOT NULL AS "isMore"
-    FROM moment LEFT JOIN LATERAL (
+    SELECT least(settled.before, edge.at)::text AS "until", edge.at IS NOT NULL AS "isMore"
+    FROM app.settled_before() AS settled(before) LEFT JOIN LATERAL (
       SELECT max(settled_at) + interval '1 microsecond' AS at
       FROM (SELECT settled_at FROM payment_session WHERE settled_at >= $1::timestamptz ORDER BY settled_at LIMIT $2) s
       HAVING count(*) = $2) edge ON true`,

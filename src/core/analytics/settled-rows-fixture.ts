@@ -39,6 +39,12 @@ const insert = `
     CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END
   FROM jsonb_to_recordset($13) AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int)`;
 
+/** Has everything counted anew: rows of the past come after it was counted. */
+export async function forgetCounts(owner: Client): Promise<void> {
+  const empty = ["payment", "attempt", "decline"].map((each) => `DELETE FROM analytics_${each}`);
+  await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
+}
+
 /** Stores payments of one merchant. */
 export async function storeSettled(owner: Client, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
   await owner.query("ALTER TABLE payment_session DISABLE TRIGGER USER; ALTER TABLE attempt DISABLE TRIGGER USER");

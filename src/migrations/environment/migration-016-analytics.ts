@@ -8,6 +8,12 @@ CREATE FUNCTION app.latency_step(from_at timestamptz, to_at timestamptz) RETURNS
   'SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
      least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END';
 
+-- Before this moment no payment is settled any more: neither from now on, nor in a transaction that still runs. Every process
+-- settles under the same role, which sees its own transactions. The payments' clock is read before the server's, so that
+-- what lies between the two pushes the moment back.
+CREATE FUNCTION app.settled_before() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+  'SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()';
+
 -- What was settled before this moment is in the counts; the rest is read from the payments themselves.
 CREATE TABLE analytics_walk (
   only_one      boolean PRIMARY KEY DEFAULT true CHECK (only_one),

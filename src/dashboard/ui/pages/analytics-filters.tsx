@@ -1,6 +1,7 @@
 /** Which days the analytics are about, in which zone, and what they are narrowed to: all of it is in the address. */
 import type { ReactNode } from "react";
 import type { GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { ownZone, timeZones } from "../parts/time-zones.ts";
 import {
   type AnalyticsSearch,
   type DayRange,
@@ -9,11 +10,6 @@ import {
   presets,
   todayIn,
 } from "./analytics-search.ts";
-
-/** The zone of the person at the page. */
-export const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-const zones = [...new Set([ownZone, "UTC", ...Intl.supportedValuesOf("timeZone")])];
 
 /** The days that an address means. */
 export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsSearch): DayRange {
@@ -36,8 +32,6 @@ export function AnalyticsFilters({
   const [days, today] = [daysOf(search), todayIn(zone)];
   const chooseDays = (chosen: DayRange) => onChange({ ...chosen, range: undefined });
   const preset = search.first === undefined ? (search.range ?? "7d") : "own";
-  const withChosen = (names: readonly string[] = [], chosen: string) =>
-    [...new Set([...names, chosen])].filter(Boolean);
   return (
     <search className="filters" aria-label="What is counted">
       <Choice
@@ -67,7 +61,7 @@ export function AnalyticsFilters({
         onChange={(last) => chooseDays({ ...days, last })}
       />
       <Choice label="Time zone" value={zone} onChange={(value) => onChange({ zone: value })}>
-        {withChosen(zones, zone).map((name) => (
+        {[...new Set([...timeZones, zone])].map((name) => (
           <option key={name}>{name}</option>
         ))}
       </Choice>
@@ -81,18 +75,13 @@ export function AnalyticsFilters({
         <option value="day">Days</option>
         <option value="week">Weeks</option>
       </Choice>
-      <Choice label="Gateway" value={gateway} onChange={(value) => onChange({ gateway: value || undefined })}>
-        <option value="">All</option>
-        {withChosen(known?.gateways, gateway).map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </Choice>
-      <Choice label="Currency" value={currency} onChange={(value) => onChange({ currency: value || undefined })}>
-        <option value="">All</option>
-        {withChosen(known?.currencies, currency).map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </Choice>
+      <Narrowing label="Gateway" names={known?.gateways} value={gateway} onChange={(to) => onChange({ gateway: to })} />
+      <Narrowing
+        label="Currency"
+        names={known?.currencies}
+        value={currency}
+        onChange={(to) => onChange({ currency: to })}
+      />
     </search>
   );
 }
@@ -115,6 +104,27 @@ function Choice({
         {children}
       </select>
     </label>
+  );
+}
+
+/** One of what there is, or all. What was chosen stays, also where there is nothing of it. */
+function Narrowing({
+  names = [],
+  onChange,
+  ...field
+}: {
+  label: string;
+  names: readonly string[] | undefined;
+  value: string;
+  onChange: (value: string | undefined) => void;
+}) {
+  return (
+    <Choice {...field} onChange={(value) => onChange(value || undefined)}>
+      <option value="">All</option>
+      {[...new Set([...names, field.value])].filter(Boolean).map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </Choice>
   );
 }
 

@@ -6,10 +6,11 @@ import { useMemo } from "react";
 import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ChartCard } from "../parts/chart-card.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { chartsOf, pointNames, shortNames } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
-import { AnalyticsFilters, daysOf, ownZone } from "./analytics-filters.tsx";
+import { AnalyticsFilters, daysOf } from "./analytics-filters.tsx";
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
