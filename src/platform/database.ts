@@ -34,32 +34,57 @@ export type Queryable = {
  */
 export class Tx implements Queryable {
   readonly #client: PoolClient;
-  readonly #afterCommit: (() => void)[];
-  readonly #sent: Promise<unknown>[];
+  readonly #begun: Promise<unknown>;
+  readonly #sent: Promise<unknown>[] = [];
+  readonly #hints: (() => void)[] = [];
+  #failure: unknown;
 
-  /** `sent` is what has to succeed beside what `query` was awaited for. */
-  constructor(client: PoolClient, afterCommit: (() => void)[], sent: Promise<unknown>[]) {
+  /** Begins on a connection that is nobody else's; what `query` and `send` are given first shares BEGIN's round trip. */
+  constructor(client: PoolClient) {
     this.#client = client;
-    this.#afterCommit = afterCommit;
-    this.#sent = sent;
+    this.#begun = client.query("BEGIN");
+    this.#begun.catch(() => {});
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#client.query<Row>({ ...statement, values: [...values], types: readings })).rows;
+    try {
+      const running = this.#client.query<Row>({ ...statement, values: [...values], types: readings });
+      // Should BEGIN fail, which it does with its connection, nothing is sent behind what went out with it.
+      const [, { rows }] = await Promise.all([this.#begun, running]);
+      return rows;
+    } catch (error) {
+      this.#failure ??= error;
+      throw error;
+    }
   }
 
   /** Sends a change whose result nobody needs, in one round trip with what comes next; where it fails, so does the transaction. */
   send(statement: Statement, values: readonly unknown[]): void {
-    this.#sent.push(this.query(statement, values));
-    this.#sent.at(-1)?.catch(() => {});
+    const sent = this.query(statement, values);
+    sent.catch(() => {});
+    this.#sent.push(sent);
   }
 
   /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
   afterCommit(hint: () => void): void {
-    this.#afterCommit.push(hint);
+    this.#hints.push(hint);
+  }
+
+  /** For `Database`: commits, in one round trip with what was sent last, and runs the hints. */
+  async commit(): Promise<void> {
+    // Behind a statement that failed, a commit rolls back.
+    await Promise.all([this.#begun, ...this.#sent, this.#client.query("COMMIT")]);
+    for (const hint of this.#hints) hint();
+  }
+
+  /** For `Database`: what went wrong, where `error` says no more than that something before it did. */
+  causeOf(error: unknown): unknown {
+    return (error as { code?: unknown } | undefined)?.code === inFailedTransaction ? (this.#failure ?? error) : error;
   }
 }
 
+// What every statement is answered that comes behind one that failed.
+const inFailedTransaction = "25P02";
 // Both mean that nothing of the transaction happened and that the same work may succeed now.
 const repeatable = new Set(["40P01", "40001"]);
 // A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
@@ -94,25 +119,17 @@ export class Database implements Queryable {
 
   async #transactionOnce<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const client = await this.pool.connect();
-    const afterCommit: (() => void)[] = [];
+    const tx = new Tx(client);
     let broken: Error | undefined;
-    // Shares the first statement's round trip.
-    const begun = client.query("BEGIN");
-    begun.catch(() => {});
-    const sent: Promise<unknown>[] = [begun];
     try {
-      const result = await work(new Tx(client, afterCommit, sent));
-      // Behind a statement that failed, a commit rolls back.
-      await Promise.all([...sent, client.query("COMMIT")]);
-      for (const hint of afterCommit) hint();
+      const result = await work(tx);
+      await tx.commit();
       return result;
     } catch (error) {
       await client.query("ROLLBACK").catch((failure: Error) => {
         broken = failure;
       });
-      // Whatever was sent behind the one that failed says no more than that.
-      await Promise.all(sent);
-      throw error;
+      throw tx.causeOf(error);
     } finally {
       // A connection that could not even roll back is closed, not reused.
       client.release(broken);
