@@ -236,7 +236,7 @@ describe("parseKeyFile()", () => {
   it("names the member that is wrong, not its value", () => {
     const file = JSON.parse(generateKeyFile("test"));
     const short = JSON.stringify({ ...file, pageToken: "c2hvcnQ=" });
-    expect(() => parseKeyFile(short, "test")).toThrow("pageToken must be 32 bytes in base64");
+    expect(() => parseKeyFile(short, "test")).toThrow("pageToken.keys.page-token-test-1 must be 32 bytes in base64");
     const none = JSON.stringify({ ...file, sealing: { ...file.sealing, current: "gone" } });
     expect(() => parseKeyFile(none, "test")).toThrow("sealing.current names no key");
   });

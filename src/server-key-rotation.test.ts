@@ -1,7 +1,14 @@
 import { sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { signPageToken, verifyPageToken } from "./core/page-token.ts";
 import { seal, unseal } from "./platform/secrets.ts";
-import { rotateClientSecret, rotateSigning, rotateVaultRing } from "./server-key-rotation.ts";
+import {
+  rotateClientSecret,
+  rotatePageToken,
+  rotateSealing,
+  rotateSigning,
+  rotateVaultRing,
+} from "./server-key-rotation.ts";
 import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "./server-keys.ts";
 
 const keys = JSON.parse(generateKeyFile("test"));
@@ -62,5 +69,46 @@ describe("rotateClientSecret()", () => {
     expect([clientSecret.current, [...clientSecret.keys.keys()]]).toEqual([2, [1, 2]]);
     const dropped = parseKeyFile(JSON.stringify(rotateClientSecret(used, "drop")), "test");
     expect([...dropped.clientSecret.keys.keys()]).toEqual([2]);
+  });
+});
+
+describe("rotatePageToken()", () => {
+  const keysOf = (file: object) => parseKeyFile(JSON.stringify(file), "test").pageToken;
+  const page = { scope: "a list", now: new Date("2026-01-01T00:00:00Z") };
+  const isTaken = (by: object, token: string) => {
+    try {
+      return verifyPageToken(keysOf(by), { ...page, token }) === "row_1";
+    } catch {
+      return false;
+    }
+  };
+
+  it.each([
+    ["a new file", keys],
+    ["a file of the first version", { ...keys, pageToken: Object.values(keys.pageToken.keys)[0] }],
+  ])("lets every copy read every other copy's tokens at each step, from %s on", (_what, first) => {
+    const added = rotatePageToken(first, "add");
+    const used = rotatePageToken(added, "use");
+    const dropped = rotatePageToken(used, "drop");
+    const signedBy = (file: object) => signPageToken(keysOf(file), { ...page, lastId: "row_1" });
+    const neighbours = [
+      [first, added],
+      [added, used],
+    ] as const;
+    for (const [before, after] of neighbours) {
+      expect([isTaken(after, signedBy(before)), isTaken(before, signedBy(after))]).toEqual([true, true]);
+    }
+    expect([isTaken(dropped, signedBy(used)), isTaken(dropped, signedBy(first))]).toEqual([true, false]);
+  });
+});
+
+describe("rotateSealing()", () => {
+  it("seals by the new key from its use on, and opens what the old one sealed until it is dropped", () => {
+    const used = rotateSealing(rotateSealing(keys, "add"), "use");
+    const ring = (file: object) => parseKeyFile(JSON.stringify(file), "test").sealing;
+    expect(seal(ring(used), "row", "x")).toMatch(/^sealing-test-2\./);
+    const old = seal(ring(keys), "row", "x");
+    expect(unseal(ring(used), "row", old).expose()).toBe("x");
+    expect(() => unseal(ring(rotateSealing(used, "drop")), "row", old)).toThrow("not in the ring");
   });
 });

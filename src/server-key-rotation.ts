@@ -2,7 +2,14 @@
  * Turns the server's own keys over in three steps, so that no copy of a role ever meets a key that it does not know:
  * every copy learns the new key, then it is used, then the old one goes. Each copy reads its file when it starts.
  */
-import { freshKey, freshSigningKey, type KeyFile, publicHalf, type VaultKeyFile } from "./server-keys.ts";
+import {
+  freshKey,
+  freshSigningKey,
+  type KeyFile,
+  pageTokenRing,
+  publicHalf,
+  type VaultKeyFile,
+} from "./server-keys.ts";
 
 /** `add`: known everywhere; `use`: for everything new; `drop`: the ones before are gone. */
 export type RotationStep = "add" | "use" | "drop";
@@ -17,6 +24,19 @@ export function rotateVaultRing(file: VaultKeyFile, step: RotationStep): VaultKe
 /** The edge's file after a step of the key that client secrets are derived by. Throws when the step before is missing. */
 export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {
   return { ...file, clientSecret: rotateRing(file.clientSecret, step, (last) => Number(last) + 1) };
+}
+
+/** The edge's file after a step of the key that page tokens are signed by. Throws when the step before is missing. */
+export function rotatePageToken(file: KeyFile, step: RotationStep): KeyFile {
+  return { ...file, pageToken: rotateRing(pageTokenRing(file), step, nextKid) };
+}
+
+/**
+ * The edge's file after a step of the key that rows are sealed by. Before `drop` every row has to be sealed anew
+ * (`server-keys reseal`). Throws when the step before is missing.
+ */
+export function rotateSealing(file: KeyFile, step: RotationStep): KeyFile {
+  return { ...file, sealing: rotateRing(file.sealing, step, nextKid) };
 }
 
 /** Both files after a step of the key that signs for the vault. Throws when the step before it has not been made. */

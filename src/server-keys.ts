@@ -4,13 +4,14 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import type { ClientSecretKeys } from "./core/client-secret.ts";
+import type { PageTokenKeys } from "./core/page-token.ts";
 import { type KeyRing, Secret } from "./platform/secrets.ts";
 
 /** Keys that edge and worker hold. The vault's ring is not among them. */
 export type ServerKeys = {
   readonly clientSecret: ClientSecretKeys;
   readonly sealing: KeyRing;
-  readonly pageToken: Secret;
+  readonly pageToken: PageTokenKeys;
   /** Ed25519: signs session grants, frame policies and service tokens; the vault holds the public half. */
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
   /** Public halves of internal services' keys, Ed25519: each holds its own private one. */
@@ -32,7 +33,8 @@ export type KeyFile = {
   environment: string;
   clientSecret: { current: number; keys: Record<string, string> };
   sealing: RingFile;
-  pageToken: string;
+  /** Files of the first version have the one key. */
+  pageToken: RingFile | string;
   signing: { kid: string; privateKey: string };
   /** The signing key to come; the vault knows it already. */
   nextSigning?: { kid: string; privateKey: string };
@@ -57,7 +59,7 @@ export function generateKeyFile(environment: "test" | "live"): string {
     environment,
     clientSecret: { current: 1, keys: { 1: freshKey() } },
     sealing: { current: kid("sealing"), keys: { [kid("sealing")]: freshKey() } },
-    pageToken: freshKey(),
+    pageToken: { current: kid("page-token"), keys: { [kid("page-token")]: freshKey() } },
     signing: { kid: kid("signing"), privateKey: freshSigningKey() },
   });
 }
@@ -136,7 +138,7 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
       keys: clientSecretKeys,
     },
     sealing: ringOf(file.sealing, "sealing"),
-    pageToken: new Secret(keyOf(file.pageToken, "pageToken").toString("base64")),
+    pageToken: pageTokenKeysOf(pageTokenRing(file)),
     signing: { kid: file.signing.kid, privateKey: createPrivateKey(file.signing.privateKey) },
     internalServices: Object.entries(file.internalServices ?? {}).map(([kid, pem]) => ({
       kid,
@@ -159,6 +161,20 @@ export function parseVaultKeys(text: string, environment: "test" | "live"): Vaul
       return { kid, publicKey: createPublicKey(pem) };
     }),
   };
+}
+
+/** The ring of page tokens, also of a file that has one key alone. */
+export function pageTokenRing({ pageToken, environment }: KeyFile): RingFile {
+  if (typeof pageToken !== "string") return pageToken;
+  const kid = `page-token-${environment}-1`;
+  return { current: kid, keys: { [kid]: pageToken } };
+}
+
+function pageTokenKeysOf(file: RingFile): PageTokenKeys {
+  const { current, keys } = ringOf(file, "pageToken");
+  const secretOf = (key: Uint8Array) => new Secret(Buffer.from(key).toString("base64"));
+  const others = Object.entries(keys).filter(([kid]) => kid !== current);
+  return [secretOf(keys[current]!), ...others.map(([, key]) => secretOf(key))];
 }
 
 function readFile<File extends KeyFile | VaultKeyFile>(text: string, environment: "test" | "live"): File {

@@ -1,13 +1,25 @@
 /** `switchyard server-keys rotate`: one step of turning a key over, written into the files that it concerns. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { type RotationStep, rotateClientSecret, rotateSigning, rotateVaultRing } from "../server-key-rotation.ts";
+import {
+  type RotationStep,
+  rotateClientSecret,
+  rotatePageToken,
+  rotateSealing,
+  rotateSigning,
+  rotateVaultRing,
+} from "../server-key-rotation.ts";
 import { type KeyFile, printKeyFile, type VaultKeyFile } from "../server-keys.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
+const names = ["vault-ring", "signing", "client-secret", "page-token", "sealing"] as const;
+
+// The keys that edge and worker alone hold.
+const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
+
 type Options = OutputOptions & {
-  readonly key: "vault-ring" | "signing" | "client-secret";
+  readonly key: (typeof names)[number];
   readonly step: RotationStep;
   readonly keys?: string;
   readonly vaultKeys?: string;
@@ -26,9 +38,9 @@ export function rotateCommand(): Command {
     description: "turn a key over in three steps: every copy learns the new one, uses it, forgets the old one",
     example: "switchyard server-keys rotate --key vault-ring --step add --vault-keys vault-keys-live.json",
   })
-    .addOption(new Option("--key <name>").choices(["vault-ring", "signing", "client-secret"]).makeOptionMandatory())
+    .addOption(new Option("--key <name>").choices(names).makeOptionMandatory())
     .addOption(new Option("--step <step>").choices(["add", "use", "drop"]).makeOptionMandatory())
-    .option("--keys <file>", "the key file of edge and worker; for signing and client-secret")
+    .option("--keys <file>", "the key file of edge and worker; for every key but vault-ring")
     .option("--vault-keys <file>", "the vault's key file; for vault-ring and signing")
     .action((options: Options) => {
       const files = rotate(options);
@@ -44,9 +56,11 @@ function rotate({ key, step, ...files }: Options): string[] {
       const path = given(files.vaultKeys, "--vault-keys");
       return [write(path, rotateVaultRing(read<VaultKeyFile>(path), step))];
     }
-    case "client-secret": {
+    case "client-secret":
+    case "page-token":
+    case "sealing": {
       const path = given(files.keys, "--keys");
-      return [write(path, rotateClientSecret(read<KeyFile>(path), step))];
+      return [write(path, rotations[key](read<KeyFile>(path), step))];
     }
     case "signing": {
       const paths = [given(files.keys, "--keys"), given(files.vaultKeys, "--vault-keys")] as const;

@@ -6,6 +6,7 @@ import { generateAccountsKeyFile } from "../dashboard-settings.ts";
 import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
+import { resealCommand } from "./reseal-keys.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
 /** Makes the installation's own keys. */
@@ -16,6 +17,7 @@ export function serverKeysCommand(): Command {
     .addCommand(generateAccountsCommand())
     .addCommand(separateCommand())
     .addCommand(rotateCommand())
+    .addCommand(resealCommand())
     .addCommand(addServiceCommand());
 }
 

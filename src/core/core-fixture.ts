@@ -176,7 +176,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     log: createLogger({ name: "test", level: "silent" }),
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
-    pageTokenKey: new Secret("page"),
+    pageTokenKey: [new Secret("page")],
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,

@@ -6,10 +6,11 @@ import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Logger } from "../platform/log.ts";
-import type { KeyRing, Secret } from "../platform/secrets.ts";
+import type { KeyRing } from "../platform/secrets.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { CreationsInProgress } from "./creations-in-progress.ts";
+import type { PageTokenKeys } from "./page-token.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 
 /** JSON as the vault object holds it. */
@@ -41,7 +42,7 @@ export type Core = {
   readonly log: Logger;
   readonly clientSecretKeys: ClientSecretKeys;
   readonly sealing: KeyRing;
-  readonly pageTokenKey: Secret;
+  readonly pageTokenKey: PageTokenKeys;
   /** Of either mode, which makes no difference here. Cards reach it by way of the connectors. */
   readonly vault: Omit<CardVault, "forward" | "close">;
   /** The connector of a gateway, or undefined when this environment has none. */

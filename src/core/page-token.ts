@@ -3,22 +3,25 @@ import { pageTokenLifetimeMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { equalInConstantTime, hmacSha256, type Secret } from "../platform/secrets.ts";
 
+/** The first signs; every one of them counts, so that a token outlives the day on which its key takes another's place. */
+export type PageTokenKeys = readonly [Secret, ...Secret[]];
+
 // In no id.
 const separator = " ";
 
 /** A token for the page after the row with this id, of any shape. `scope` is everything that a later call has to repeat. */
-export function signPageToken(key: Secret, options: { scope: string; lastId: string; now: Date }): string {
+export function signPageToken([key]: PageTokenKeys, options: { scope: string; lastId: string; now: Date }): string {
   const content = `${options.lastId}${separator}${(options.now.getTime() + pageTokenLifetimeMs).toString(36)}`;
-  const signature = hmacSha256(Buffer.from(key.expose()), `${content}\n${options.scope}`);
+  const signature = signatureOf(key, content, options.scope);
   return `${Buffer.from(content).toString("base64url")}.${signature.toString("base64url")}`;
 }
 
 /** The id inside a token. Throws `invalid_parameter` when it is not ours, out of date, or of another list. */
-export function verifyPageToken(key: Secret, options: { scope: string; token: string; now: Date }): string {
+export function verifyPageToken(keys: PageTokenKeys, options: { scope: string; token: string; now: Date }): string {
   const [encoded = "", signature = ""] = options.token.split(".");
   const content = Buffer.from(encoded, "base64url").toString();
-  const expected = hmacSha256(Buffer.from(key.expose()), `${content}\n${options.scope}`);
-  const genuine = equalInConstantTime(expected, Buffer.from(signature, "base64url"));
+  const given = Buffer.from(signature, "base64url");
+  const genuine = keys.some((key) => equalInConstantTime(signatureOf(key, content, options.scope), given));
   const [lastId = "", expiry = ""] = content.split(separator);
   if (!genuine || Number.parseInt(expiry, 36) < options.now.getTime()) {
     throw new DomainError(
@@ -28,4 +31,8 @@ export function verifyPageToken(key: Secret, options: { scope: string; token: st
     );
   }
   return lastId;
+}
+
+function signatureOf(key: Secret, content: string, scope: string): Buffer {
+  return hmacSha256(Buffer.from(key.expose()), `${content}\n${scope}`);
 }

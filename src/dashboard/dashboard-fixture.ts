@@ -52,7 +52,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   const core = {
     sealing,
     connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
-    pageTokenKey: new Secret("page"),
+    pageTokenKey: [new Secret("page")] as const,
     timing: usualTiming,
     vault: { forwarding: selfHostedForwarding },
   };

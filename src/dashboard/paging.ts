@@ -1,7 +1,6 @@
 /** Pages of a list in an environment: signed tokens in requests, rows in answers. */
-import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
-import type { Secret } from "../platform/secrets.ts";
 
 /** What a request says of the page that it wants. */
 export type PageRequest = { readonly pageSize?: number | undefined; readonly pageToken: string };
@@ -12,7 +11,7 @@ export type PageRequest = { readonly pageSize?: number | undefined; readonly pag
  */
 export async function loadPage<Row extends { readonly id: string }>(
   request: PageRequest,
-  about: { list: readonly unknown[]; key: Secret; now: Date },
+  about: { list: readonly unknown[]; key: PageTokenKeys; now: Date },
   load: (page: { after: string | undefined; count: number }) => Promise<readonly Row[]>,
 ): Promise<{ rows: readonly Row[]; nextPageToken: string }> {
   const { key, now } = about;

@@ -29,6 +29,7 @@ export function openSigningSecrets(
     .map((sealed) => unseal(context.sealing, placeOf(context, endpointId), sealed));
 }
 
-function placeOf(context: SealingContext, endpointId: string): string {
+/** What a sealed signing secret is bound to. */
+export function placeOf(context: Pick<SealingContext, "environmentName">, endpointId: string): string {
   return `endpoint/${endpointId}/${context.environmentName}`;
 }

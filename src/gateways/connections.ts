@@ -150,7 +150,8 @@ export async function findConnection(database: Database, id: string): Promise<Co
   return connection;
 }
 
-function placeOf(connectionId: string): string {
+/** What a sealed credential is bound to. */
+export function placeOf(connectionId: string): string {
   return `connection_credential/${connectionId}`;
 }
 

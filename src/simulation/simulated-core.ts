@@ -41,7 +41,7 @@ export function createSimulatedCore(parts: {
     ),
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
-    pageTokenKey: new Secret("page"),
+    pageTokenKey: [new Secret("page")],
     vault: {
       origin: "https://vault.example",
       forwarding: selfHostedForwarding,

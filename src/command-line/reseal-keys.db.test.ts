@@ -1,0 +1,91 @@
+/** A sealing key is turned over with an environment's rows in place, from the first step to the last. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Egress } from "../events/egress.ts";
+import { registerEndpoint } from "../events/endpoints.ts";
+import { rotateSecret } from "../events/rotate-secret.ts";
+import { openSigningSecrets } from "../events/signing-secrets.ts";
+import { loopback } from "../events/testing/events-bed.ts";
+import { dropCredentials, loadCredentials, recordConnection, stageCredentials } from "../gateways/connections.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { createLogger } from "../platform/log.ts";
+import { type RotationStep, rotateSealing } from "../server-key-rotation.ts";
+import { generateKeyFile, parseKeyFile } from "../server-keys.ts";
+import { createTestDatabase } from "../testing/postgres.ts";
+import { runCommand as run } from "../testing/run-command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-"));
+const file = join(folder, "keys.json");
+const merchantId = systemEntropy.uuid();
+const connectionId = systemEntropy.uuid();
+
+let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
+let pool: Pool;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("environment");
+  pool = new Pool({ connectionString: testDatabase.url, max: 2 });
+  database = new Database(pool);
+  writeFileSync(file, generateKeyFile("test"));
+});
+afterAll(async () => {
+  await pool?.end();
+  await testDatabase?.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ring = () => parseKeyFile(readFileSync(file, "utf8"), "test").sealing;
+const rotate = (step: RotationStep) =>
+  writeFileSync(file, JSON.stringify(rotateSealing(JSON.parse(readFileSync(file, "utf8")), step)));
+const reseal = () =>
+  run([
+    ...["server-keys", "reseal", "--environment", "test", "--keys", file],
+    ...["--url", testDatabase.ownerUrl, "--json"],
+  ]);
+
+const stage = (credentials: Record<string, string>) =>
+  database.transaction((tx) => stageCredentials(tx, ring(), { connectionId, credentials }));
+const credentialsOf = (credentialVersion: number) =>
+  loadCredentials(database, ring(), { connectionId, credentialVersion });
+
+it("leaves nothing that only the dropped key would open, and every secret as it was", async () => {
+  const context = {
+    ...{ database, entropy: systemEntropy, egress: new Egress(loopback), environmentName: "test" },
+    ...{
+      log: createLogger({ name: "test", level: "silent" }),
+      sealing: ring(),
+      signingSecretPrefix: "switchyard_test_whsec_",
+    },
+  };
+  await database.transaction((tx) =>
+    recordConnection(tx, { id: connectionId, merchantId, gateway: "SANDBOX_A", account: "one" }),
+  );
+  const [first, second] = [await stage({ apiKey: "one" }), await stage({ apiKey: "two" })];
+  const third = await stage({ apiKey: "refused" });
+  await dropCredentials(database, { connectionId, credentialVersion: third });
+  const wanted = { merchantId, url: "http://127.0.0.1:9/", eventTypes: [] };
+  const { endpoint, signingSecret } = await registerEndpoint(context, wanted);
+  const key = { merchantId, endpointId: endpoint.id };
+  const rotated = await database.transaction((tx) =>
+    rotateSecret(tx, context, key, { version: undefined, overlapHours: 24 }),
+  );
+  const secrets = [rotated.signingSecret, signingSecret].map((secret) => secret.expose());
+
+  rotate("add");
+  rotate("use");
+  // What is sealed by the new key stays as it is.
+  const fourth = await stage({ apiKey: "three" });
+  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1 });
+  rotate("drop");
+  expect(Object.keys(ring().keys)).toEqual(["sealing-test-2"]);
+
+  const opened = await Promise.all([first, second, fourth].map(credentialsOf));
+  expect(opened.map((credentials) => credentials.apiKey?.expose())).toEqual(["one", "two", "three"]);
+  const { rows } = await pool.query("SELECT secret_sealed, previous_sealed FROM endpoint");
+  const found = openSigningSecrets({ sealing: ring(), environmentName: "test" }, endpoint.id, rows[0]);
+  expect(found.map((secret) => secret.expose())).toEqual(secrets);
+});
