@@ -19,6 +19,8 @@ export const brand = "switchyard";
 export type BenchBed = {
   /** Makes an empty, migrated database; its runtime role's address. */
   makeDatabase(name: string, kind: DatabaseKind): Promise<string>;
+  /** The same database as its owner, whom no guard holds. */
+  ownerUrlOf(name: string): string;
   /** Gives the bed's merchant the bed's key in an environment's database. */
   openTo(databaseUrl: string): Promise<void>;
   readonly merchantId: string;
@@ -49,6 +51,7 @@ export async function startBed(): Promise<BenchBed> {
     const secret = generateKey(systemEntropy, { brand, environment: "test", kind: "secret" });
     return {
       makeDatabase: (name, kind) => databases.make(name, kind),
+      ownerUrlOf: (name) => withParts(server.ownerUrl, { database: `bench_${name}` }),
       openTo: (databaseUrl) =>
         withPool(databaseUrl, async (database) =>
           database.transaction(async (tx) => {

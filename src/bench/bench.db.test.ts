@@ -65,7 +65,14 @@ describe("npm run bench", { timeout: 120_000 }, () => {
     expect(output).toMatch(/6 payments\/s +\d+/);
   });
 
-  it.each(["edge", "payments", "webhooks"])("has an example in the help of %s", async (name) => {
+  it("asks every rpc of the dashboard over payments of a year, and prints the table", async () => {
+    const { output, errors } = await bench("dashboard", "--payments", "500", "--repeats", "2");
+    for (const name of ["GetAnalytics", "ListPayments", "SearchPayments", "GetHome"]) {
+      expect(output, errors).toMatch(new RegExp(`${name} .* \\d+ +\\d+ +≤ 300`));
+    }
+  });
+
+  it.each(["edge", "payments", "webhooks", "dashboard"])("has an example in the help of %s", async (name) => {
     expect((await bench(name, "--help")).output).toContain(`npm run bench -- ${name}`);
   });
 });
