@@ -72,7 +72,7 @@ export function GatewaysPage() {
             onChange={() => Promise.all([connections.refetch(), health.refetch()])}
           />
         ))}
-      <UnclassifiedCodes />
+      {!error && <UnclassifiedCodes />}
     </>
   );
 }

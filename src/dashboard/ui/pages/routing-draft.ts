@@ -49,6 +49,14 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   return one.connectionIds.join() === other.connectionIds.join() && switches(one) === switches(other);
 }
 
+// Of whoever set it, the audit trail's name has the id too.
+const actorId = / \(\w+\)$/;
+
+/** Who set a version, as the page names them. */
+export function whoSet({ setBy }: RoutingRule): string {
+  return setBy?.replace(actorId, "") ?? "set-up of the installation";
+}
+
 /** One payment to try a rule on. */
 export type Trial = { readonly amountMinor: bigint; readonly currency: string };
 

@@ -15,10 +15,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
-import { useRouteTest } from "./routing-draft.ts";
-
-// Of whoever set it, the audit trail's name has the id too.
-const actorId = / \(\w+\)$/;
+import { useRouteTest, whoSet } from "./routing-draft.ts";
 
 // A page's first look, and as many as one call gives.
 const [firstCount, mostCount] = [5, 100];
@@ -69,8 +66,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
             </span>
           )}
           <div className="soft small">
-            <Moment at={createdAt} /> ·{" "}
-            <bdi title={setBy}>{setBy?.replace(actorId, "") ?? "set-up of the installation"}</bdi>
+            <Moment at={createdAt} /> · <bdi title={setBy}>{whoSet(routingRule)}</bdi>
             {restoredFrom !== undefined && ` · says again what version ${restoredFrom} said`}
           </div>
         </div>

@@ -8,9 +8,10 @@ import { Button } from "../parts/button.tsx";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
-import { type RuleDraft, type Trial, useRouteTest } from "./routing-draft.ts";
+import { type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
 
 /** Nothing while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
@@ -82,6 +83,7 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
     { staleTime: 0 },
   );
   const newer = data?.versions.filter(({ routingRule }) => (routingRule?.version ?? 0) > draft.base);
+  const newest = newer?.[0]?.routingRule;
   const theirs = newer?.flatMap(({ changes }) => changes) ?? [];
   const takeTheirs = useMutation({
     mutationFn: () => queries.invalidateQueries(),
@@ -103,7 +105,16 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
       <Modal className="dialog">
         <Dialog role="alertdialog">
           <Heading slot="title">Somebody else changed the rule</Heading>
-          <p className="soft">{messageOf(error)}</p>
+          <p className="soft">
+            {newest ? (
+              <>
+                Version {newest.version} was set by <bdi>{whoSet(newest)}</bdi>, <Moment at={newest.createdAt} />. Yours
+                was made from version {draft.base}.
+              </>
+            ) : (
+              messageOf(error)
+            )}
+          </p>
           <ul className="small">
             {theirs.map((change) => (
               <li key={change}>{change}</li>

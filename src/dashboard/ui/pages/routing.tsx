@@ -76,6 +76,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   }
   return (
     <>
+      {!mayChange && <p className="banner">You may look at the rule and try it. Developers and owners change it.</p>}
       <RoutingOrder draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
