@@ -19,7 +19,7 @@ import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import {
   type WebhookDeliveryJson,
   WebhookDeliveryService,
@@ -35,6 +35,9 @@ import { RpcError } from "./rpc-error.ts";
 
 /** A routing rule as the rpcs show it. */
 export type RoutingRuleView = RoutingRuleJson;
+
+/** A merchant's settings as the rpcs show them. */
+export type SettingsView = SettingsJson;
 
 /** A work item as the rpcs show it. */
 export type WorkItemView = WorkItemJson;

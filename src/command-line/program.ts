@@ -22,6 +22,7 @@ import { routingCommand } from "./routing.ts";
 import { serveCommand } from "./serve.ts";
 import { serverKeysCommand } from "./server-keys.ts";
 import { sessionCommand } from "./session.ts";
+import { settingsCommand } from "./settings.ts";
 import { workListCommand } from "./work-list.ts";
 
 /** All commands, ready to parse arguments. */
@@ -44,6 +45,7 @@ export function createProgram(): Command {
     gatewayCommand(),
     routingCommand(),
     originsCommand(),
+    settingsCommand(),
     endpointCommand(),
     deliveryCommand(),
     listenCommand(),

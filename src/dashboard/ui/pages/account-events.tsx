@@ -28,7 +28,9 @@ export function AccountEvents() {
                 {typeof after?.address === "string" && ` · from ${after.address}`}
               </div>
             </div>
-            <Moment at={createdAt} />
+            <span className="soft small">
+              <Moment at={createdAt} />
+            </span>
           </li>
         ))}
       </ul>

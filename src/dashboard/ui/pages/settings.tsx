@@ -87,7 +87,7 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
         title="Notices by mail"
         explanation="Who is told when a webhook endpoint of yours fails for a day, and when it is disabled. Owners change it."
         label="Addresses"
-        hint="One a line, at most ten. None: notices are shown here alone."
+        hint="One a line, at most ten. None: they are told of on the webhooks page alone."
         kept={addresses.join("\n")}
         isList
         findProblem={findAddressProblem}
