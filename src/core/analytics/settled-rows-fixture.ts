@@ -1,5 +1,4 @@
 /** Settled payments as rows with moments of a test's choice, written by the tables' owner, who may pass their guards. */
-import type { Client } from "pg";
 import { v7 } from "uuid";
 import type { AttemptStatus, FailureKind, SessionStatus } from "../entities.ts";
 
@@ -19,6 +18,9 @@ export type SettledRow = {
     readonly ms?: number;
   }[];
 };
+
+/** A connection of the tables' owner. */
+export type Owner = { query(text: string, values?: unknown[]): Promise<unknown> };
 
 // Foreign keys of both tables are looked at when the statement is done.
 const insert = `
@@ -40,13 +42,13 @@ const insert = `
   FROM jsonb_to_recordset($13) AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int)`;
 
 /** Has everything counted anew: rows of the past come after it was counted. */
-export async function forgetCounts(owner: Client): Promise<void> {
+export async function forgetCounts(owner: Owner): Promise<void> {
   const empty = ["payment", "attempt", "decline"].map((each) => `DELETE FROM analytics_${each}`);
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
 
 /** Stores payments of one merchant. */
-export async function storeSettled(owner: Client, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
+export async function storeSettled(owner: Owner, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
   await owner.query("ALTER TABLE payment_session DISABLE TRIGGER USER; ALTER TABLE attempt DISABLE TRIGGER USER");
   for (const { settledAt, status = "SUCCEEDED", amountMinor = 100, currency = "EUR", seconds = 1, ...row } of rows) {
     const attempts = row.attempts.map((attempt, index) => ({ id: v7(), sequence: index + 1, ms: 1, ...attempt }));
