@@ -80,7 +80,7 @@ describe("the routing page", () => {
       ]);
       await unsaved(page).getByRole("button", { name: "Save as version 2" }).click();
       await unsaved(page).waitFor({ state: "detached" });
-      await page.getByText("Version 2 in use").waitFor();
+      await page.getByText("Version 2 in use", { exact: true }).waitFor();
     },
     patienceMs,
   );
@@ -95,7 +95,7 @@ describe("the routing page", () => {
       await question.getByRole("button", { name: "Stay" }).click();
       await other.getByRole("button", { name: /^Move Sandbox A .* up$/ }).click();
       await other.getByRole("button", { name: "Save as version 3" }).click();
-      await other.getByText("Version 3 in use").waitFor();
+      await other.getByText("Version 3 in use", { exact: true }).waitFor();
       await other.close();
       await page.getByRole("button", { name: "Save as version 3" }).click();
       const conflict = page.getByRole("alertdialog", { name: "Somebody else changed the rule" });
