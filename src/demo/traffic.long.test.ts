@@ -1,0 +1,41 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestDemo, type TestDemo } from "../e2e/demo-fixture.ts";
+import { makeTraffic } from "./traffic.ts";
+
+let demo: TestDemo;
+let owner: Client;
+let ends: Record<string, number>;
+beforeAll(async () => {
+  demo = await startTestDemo();
+  const ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+  owner = new Client({ connectionString: ownerUrl });
+  await owner.connect();
+  ends = await makeTraffic({ file: demo.file, seed: "long", ownerUrl, onMade: () => {} });
+}, 600_000);
+afterAll(async () => {
+  await owner?.end();
+  await demo?.close();
+});
+
+const one = async (text: string) => (await owner.query(text)).rows[0];
+
+describe("makeTraffic()", () => {
+  it("makes 600 payments of a week, most of which succeed and some by failover", async () => {
+    const row = await one(`SELECT count(*)::int AS all, count(*) FILTER (WHERE failover)::int AS saved,
+      extract(day FROM max(created_at) - min(created_at))::int AS days FROM payment_session`);
+    expect(row).toMatchObject({ all: 600, days: 6 });
+    expect(row.saved).toBeGreaterThan(20);
+    expect(ends.SUCCEEDED).toBeGreaterThan(480);
+  });
+
+  it("leaves payments in the order of their ids and whole, and every guard in its place", async () => {
+    const orders = "SELECT array_agg(order_ref ORDER BY id) = array_agg(order_ref ORDER BY created_at) AS same FROM";
+    expect(await one(`${orders} (SELECT * FROM payment_session WHERE substr(order_ref, 6)::int % 40 = 0) s`)).toEqual({
+      same: true,
+    });
+    expect((await owner.query("SELECT rule FROM app.audit()")).rows).toEqual([]);
+    const asleep = "SELECT count(*)::int AS asleep FROM pg_trigger WHERE tgenabled = 'D' AND NOT tgisinternal";
+    expect(await one(asleep)).toEqual({ asleep: 0 });
+  });
+});
