@@ -17,6 +17,7 @@ import * as workList from "./environment/migration-008-work-list.ts";
 import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
 import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
 import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
+import * as namedByLookUp from "./environment/migration-012-named-by-look-up.ts";
 import * as gatewayUpkeep from "./environment/migration-013-gateway-upkeep.ts";
 import * as paymentSearch from "./environment/migration-014-payment-search.ts";
 import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
@@ -42,6 +43,7 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     webhookEndpoints,
     endpointNotices,
     vaultSessions,
+    namedByLookUp,
     gatewayUpkeep,
     paymentSearch,
     ruleAuthors,

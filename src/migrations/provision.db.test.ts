@@ -76,6 +76,7 @@ describe("migrate()", () => {
       "009-webhook-endpoints",
       "010-endpoint-notices",
       "011-vault-sessions",
+      "012-named-by-look-up",
       "013-gateway-upkeep",
       "014-payment-search",
       "015-rule-authors",
