@@ -202,6 +202,25 @@ describe("the search", () => {
       expect(await search(text)).toEqual([]);
   });
 
+  it("finds a payment by the request that submitted it, while it is under way and when it is over", async () => {
+    const [running, over] = [systemEntropy.uuid(), systemEntropy.uuid()];
+    await makePayment(dashboard, {
+      orderRef: "running",
+      createdAt: minutesAgo(70),
+      status: "CREATED",
+      processing: true,
+      submitRequestUuid: running,
+    });
+    await makePayment(dashboard, { orderRef: "over", createdAt: minutesAgo(1), submitRequestUuid: over });
+    for (const [uuid, orderRef] of [
+      [running, "running"],
+      [over, "over"],
+    ] as const) {
+      const { matches } = await client.payments.searchPayments({ ...scope(), text: encodeId("req", uuid) });
+      expect(matches).toMatchObject([{ payment: { orderRef }, by: "REQUEST_ID" }]);
+    }
+  });
+
   it("finds a payment by a gateway's reference at one of the merchant's connections", async () => {
     const account = { gateway: "SANDBOX_A", account: "mine", credentials: { apiKey: "sandbox_test_mine" } };
     const { connection } = await client.connections.addGatewayConnection({ ...scope(), ...account });

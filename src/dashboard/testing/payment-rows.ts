@@ -21,7 +21,9 @@ export type MadePayment = {
   /** The merchant's own id; the fixture's merchant when absent. */
   readonly merchantUuid?: string;
   readonly processing?: boolean;
+  /** Of the requests that created and submitted it. */
   readonly requestUuid?: string;
+  readonly submitRequestUuid?: string;
 };
 
 /** Lets rows in that no flow could make; the foreign keys still hold. */
@@ -49,14 +51,15 @@ const insertPayment = `
   )
   INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at,
     status, phase, lease_epoch, lease_until, submit_deadline, rule_version, submitted_at, settled_at, winner_attempt_id,
-    captured_via, capture_confirmed, failover, decline_code, card_brand, card_last4, create_request_id)
+    captured_via, capture_confirmed, failover, decline_code, card_brand, card_last4, create_request_id,
+    submit_request_id)
   VALUES ($1, $2, $3, $4, $5, 1, $6, $6::timestamptz + interval '30 min', $7, $8, $9, $6, $6,
     CASE WHEN $9 = 1 THEN 3 END, CASE WHEN $9 = 1 THEN $6::timestamptz END,
     CASE WHEN $7 <> 'CREATED' THEN $6::timestamptz + interval '9 s' END, $10::uuid,
     CASE WHEN $10::uuid IS NOT NULL THEN $11 END, CASE WHEN $10::uuid IS NOT NULL THEN true END,
     $10::uuid IS NOT NULL AND jsonb_array_length($12::jsonb) > 1,
     CASE WHEN $7 IN ('DECLINED', 'DEGRADED') THEN 'insufficient_funds' END,
-    CASE WHEN $9 = 1 THEN 'visa' END, CASE WHEN $9 = 1 THEN '4242' END, $13)`;
+    CASE WHEN $9 = 1 THEN 'visa' END, CASE WHEN $9 = 1 THEN '4242' END, $13, $14)`;
 
 /** Stores a payment, and gives its public ids. Call `openTables` first. */
 export async function makePayment(dashboard: DashboardFixture, made: MadePayment) {
@@ -87,6 +90,7 @@ export async function makePayment(dashboard: DashboardFixture, made: MadePayment
     winner?.gateway ?? null,
     JSON.stringify(attempts),
     made.requestUuid ?? null,
+    made.submitRequestUuid ?? null,
   ]);
   return {
     sessionId: encodeId("ps", id),
