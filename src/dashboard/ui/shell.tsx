@@ -1,5 +1,6 @@
 /** What stands around every page about a merchant: where one is, and where one can go. */
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { Mark } from "./parts/mark.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
@@ -23,6 +24,7 @@ const pages = [
 export function Shell() {
   const { environmentName, merchantId, merchantName } = useScope();
   const { member } = useSignIn();
+  const nav = useCurrentInView();
   if (merchantName === undefined) return <Missing />;
   return (
     <div className="shell" data-environment={environmentName}>
@@ -46,7 +48,7 @@ export function Shell() {
           <Link to="/account">{member?.name}</Link>
         </div>
       </header>
-      <nav className="nav" aria-label="Pages">
+      <nav className="nav" aria-label="Pages" ref={nav}>
         <ul>
           {pages.map(([to, name]) => (
             <li key={to}>
@@ -62,4 +64,17 @@ export function Shell() {
       </main>
     </div>
   );
+}
+
+/** Where the pages stand in a row that scrolls, as on a phone, the one that is shown is in view. */
+function useCurrentInView() {
+  const nav = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: which link is the current one follows from the address
+  useEffect(() => {
+    const row = nav.current;
+    const current = row?.querySelector<HTMLElement>("[data-status=active]");
+    if (row && current) row.scrollLeft = current.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+  }, [pathname]);
+  return nav;
 }

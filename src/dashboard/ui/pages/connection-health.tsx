@@ -1,5 +1,6 @@
 /** How an account answered within the last hour. */
 import type { GatewayHealth } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { formatRate } from "../parts/numbers.ts";
 import { Moment } from "../parts/time.tsx";
 
 const seconds = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
@@ -25,7 +26,7 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
         </div>
         <div>
           <dt>Approved</dt>
-          <dd>{((100 * approved) / attempts).toFixed(1)} %</dd>
+          <dd>{formatRate(approved / attempts)}</dd>
           <dd className="soft small">
             {approved} approved, {declined} declined
           </dd>
@@ -35,11 +36,11 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
           <dd>
             {failed}{" "}
             <span className="badge" data-tone={failed === 0 ? "good" : "bad"}>
-              {failed === 0 ? "None" : `${((100 * failed) / attempts).toFixed(1)} %`}
+              {failed === 0 ? "None" : formatRate(failed / attempts)}
             </span>
           </dd>
           <dd className="soft small">
-            timeouts: {timeouts}, errors: {errors}
+            {timeouts} timeouts · {errors} errors
           </dd>
         </div>
         <div>

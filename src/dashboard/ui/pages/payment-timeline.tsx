@@ -28,7 +28,7 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
               <div>
                 <p>
                   <span className="actor">
-                    <bdi>{visible(step.actor)}</bdi>
+                    <bdi>{visible(step.actor)}</bdi>:
                   </span>{" "}
                   <bdi>{visible(step.step)}</bdi>
                   {step.endpointId && step.eventId && (

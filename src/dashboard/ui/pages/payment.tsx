@@ -4,6 +4,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
+import { nameOfBrand } from "../parts/card-brand.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
@@ -86,7 +87,7 @@ function Facts({ payment }: { payment: Payment }) {
         </Fact>
         {summary?.cardLast4 && (
           <Fact name="Card">
-            {summary.cardBrand} ending in {summary.cardLast4}
+            {nameOfBrand(summary.cardBrand)} ending in {summary.cardLast4}
           </Fact>
         )}
         {customerEmail && (

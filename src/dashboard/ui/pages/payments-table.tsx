@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Amount } from "../parts/amount.tsx";
+import { nameOfBrand } from "../parts/card-brand.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
@@ -80,7 +81,7 @@ function Row({ payment, note }: PaymentRow) {
       <td role="cell">
         {cardLast4 ? (
           <span className="card-face">
-            {cardBrand} <span className="soft">·· {cardLast4}</span>
+            {nameOfBrand(cardBrand)} <span className="soft">·· {cardLast4}</span>
           </span>
         ) : (
           <span className="soft">–</span>

@@ -36,7 +36,7 @@ export function WebhooksPage() {
         <Empty title={`No endpoint in ${environmentName} yet`}>
           <p>
             {role >= Role.DEVELOPER
-              ? "Register the URL of your server: it is told of every payment's end, and of nothing twice."
+              ? "Register the URL of your server: it is told how every payment ended."
               : "A developer of your team registers the URL that events are posted to."}
           </p>
         </Empty>
