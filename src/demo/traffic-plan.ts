@@ -11,8 +11,8 @@ export type PlannedPayment = {
   readonly card: string;
 };
 
-// Enough for charts with a shape, and made within a minute or two.
-const payments = 600;
+/** Payments of a week: enough for charts with a shape, and made within a minute or two. */
+export const weekPayments = 600;
 const weekMinutes = 7 * 24 * 60;
 // For two hours of the week the first gateway has trouble.
 const trouble = { from: 51 * 60, to: 49 * 60 };
@@ -45,7 +45,7 @@ const troubledCards: readonly (readonly [number, string])[] = [
 ];
 
 /** The payments of the week in the order of time. `endsAtMs` is the week's end, by which hours of the day are known. */
-export function planTraffic(seed: string, endsAtMs: number): PlannedPayment[] {
+export function planTraffic(seed: string, endsAtMs: number, payments = weekPayments): PlannedPayment[] {
   const draw = diceOf(seed);
   const moments = Array.from({ length: payments }, () => momentOf(draw, endsAtMs)).toSorted(
     (one, other) => other - one,

@@ -17,13 +17,21 @@ export type TrafficOptions = {
   readonly seed: string;
   /** The database of the test environment, as the owner of its tables. */
   readonly ownerUrl: string;
+  /** How many, when not as many as the demo makes. */
+  readonly payments?: number | undefined;
   readonly onMade: (made: number, all: number) => void;
 };
 
 /** Makes the week and resolves when it is there: how many payments, and how each ended. */
-export async function makeTraffic({ file, seed, ownerUrl, onMade }: TrafficOptions): Promise<Record<string, number>> {
+export async function makeTraffic({
+  file,
+  seed,
+  ownerUrl,
+  payments,
+  onMade,
+}: TrafficOptions): Promise<Record<string, number>> {
   const endsAtMs = Date.now();
-  const plan = planTraffic(seed, endsAtMs);
+  const plan = planTraffic(seed, endsAtMs, payments);
   const shop = new Shop(file);
   const made: { id: string; at: Date }[] = [];
   const ends: Record<string, number> = {};
