@@ -2,6 +2,7 @@ import { Secret as OtpSecret, TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { throttledAccount } from "../accounts/sign-in-throttle.ts";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -54,12 +55,14 @@ describe("what happens to a member's account", () => {
 
   it("has a row for the first failed sign-in and for each that made somebody wait, and none of who is unknown", async () => {
     const { memberId } = await dashboard.addMember("Gus", "VIEWER");
-    for (let tries = 0; tries < 9; tries++) {
+    for (let tries = 0; tries < 5; tries++) {
       await codeOf(guess("gus"));
       await codeOf(guess("nobody"));
     }
     await dashboard.accountRows("UPDATE sign_in_failures SET last_at = last_at - interval '15 minutes'");
-    await codeOf(guess("gus"));
+    expect(await codeOf(guess("gus"))).toBe("invalid_sign_in");
+    await pages.makeWait(throttledAccount("gus@example.com"));
+    expect(await codeOf(guess("gus"))).toBe("rate_limited");
     const rows = (await rowsAbout(memberId)).filter(({ merchant_id }) => merchant_id === null);
     expect(rows.map(({ action, after }) => [action, after?.failures])).toEqual([
       ["SignInRefused", 1],
@@ -101,7 +104,8 @@ describe("an operator", () => {
   it("makes a link for a new password, which works once, ends every sign-in, and lets in through the waits", async () => {
     await dashboard.addMember("Finn", "VIEWER");
     const cookie = await pages.enter("Finn");
-    for (let tries = 0; tries < 6; tries++) await codeOf(guess("finn"));
+    for (let tries = 0; tries < 5; tries++) await codeOf(guess("finn"));
+    await pages.makeWait(throttledAccount("finn@example.com"));
     const make = () => pages.members(undefined, operator).resetMemberPassword({ email: "Finn@example.com" });
     const [replaced, made] = [await make(), await make()];
     const tokenOf = ({ link }: { link: string }) => link.split("https://dashboard.example.com/new-password#")[1]!;

@@ -81,6 +81,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     merchantId: encodeId("mer", merchant.id),
     secretKey,
     mailbox,
+    sealing,
     /** A new operator's token, which is let in from now on. */
     async hireOperator(label: string): Promise<Secret> {
       const token = generateOperatorToken(systemEntropy, brand);

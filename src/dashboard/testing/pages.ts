@@ -8,6 +8,7 @@ import { PasskeyService } from "../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SettingsService } from "../../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { keyedHash, type Throttled } from "../../accounts/sign-in-throttle.ts";
 import type { Secret } from "../../platform/secrets.ts";
 import { type DashboardFixture, memberPassword } from "../dashboard-fixture.ts";
 
@@ -88,6 +89,14 @@ export class Pages {
     await this.#fixture().accountRows(
       `UPDATE sign_in SET ${column} = ${column} - $1::interval WHERE token_hash = sha256($2::bytea)`,
       [interval, Buffer.from(cookie.split("=")[1]!)],
+    );
+  }
+
+  /** Has whatever is counted wait, however slow the machine is: its last failure is an hour ahead. */
+  async makeWait({ name }: Throttled): Promise<void> {
+    await this.#fixture().accountRows(
+      "UPDATE sign_in_failures SET last_at = clock_timestamp() + interval '1 hour' WHERE subject = $1",
+      [keyedHash(this.#fixture().sealing, name)],
     );
   }
 
