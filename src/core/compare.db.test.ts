@@ -83,7 +83,7 @@ describe("compareOnce()", () => {
       lookUp: async (_, { gatewayReference }) => {
         const answer: LookUpAnswer =
           gatewayReference === undefined
-            ? { type: "cannotTell", reason: "nothing is found by that" }
+            ? { type: "cannotTell", isUnfound: true, reason: "nothing is found by that" }
             : { type: "captured", gatewayReference };
         told.push(answer);
         return answer;
@@ -93,6 +93,25 @@ describe("compareOnce()", () => {
     expect(told.map(({ type }) => type)).toEqual(["cannotTell", "captured"]);
     expect(await lastRun()).toMatchObject({ attempts: 1, read: 1, couldNotTell: 0, mismatches: 0 });
     expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("takes no mismatch for settled by the record that we know of alone", async () => {
+    const session = await paid();
+    await wholePass(looksUp({ type: "captured", gatewayReference: "beside ours" }));
+    const couldNotSearch = [
+      { type: "cannotTell", reason: "no answer" },
+      { type: "cannotTell", isUnfound: true, reason: "nothing is found by that" },
+    ] as const;
+    const seen: unknown[] = [];
+    for (const answer of couldNotSearch) {
+      await fixture.asOwner.pool.query("UPDATE comparison_run SET started_at = started_at - interval '2 h'");
+      const lookUp: Connector["lookUp"] = async (_, { gatewayReference }) =>
+        gatewayReference === undefined ? answer : { type: "captured", gatewayReference };
+      await wholePass(withAnswers(fixture.core, { lookUp }));
+      seen.push((await lastRun()).read);
+      expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", resolvedAt: null }]);
+    }
+    expect(seen).toEqual([0, 1]);
   });
 
   it("cannot tell without a connector, and does not fail", async () => {

@@ -56,12 +56,14 @@ async function compareOrSkip(core: Core, attempt: ComparedAttempt): Promise<Outc
 async function compareAttempt(core: Core, attempt: ComparedAttempt): Promise<Outcome> {
   // Under our reference alone: what there is beside the authorization that we know of is what is looked for.
   const found = await readRecord(core, { ...attempt, gatewayReference: null });
-  const isLost = found.answer.type === "cannotTell" && found.source === "read" && attempt.gatewayReference !== null;
-  // A gateway that finds nothing by our reference (PayPal), or not yet, is asked for the one that we know of.
-  const theirs = isLost ? await readRecord(core, attempt) : found;
+  const isUnfound = found.answer.type === "cannotTell" && found.answer.isUnfound && attempt.gatewayReference !== null;
+  // A gateway that finds nothing by our reference (PayPal), or not yet, is asked for the one that we know of. One that
+  // failed is asked again an hour later: what we know of is not all that there may be.
+  const theirs = isUnfound ? await readRecord(core, attempt) : found;
   const verdict = compareRecords(attempt, theirs);
   if (verdict.type === "cannotTell" || !(await isUnchanged(core.database, attempt))) return { seen: "nothing" };
-  await actOn(core, attempt, verdict, theirs.source);
+  // That the one we know of agrees says nothing of another one beside it, which the open row may be about.
+  if (verdict.type !== "agree" || !isUnfound) await actOn(core, attempt, verdict, theirs.source);
   return { seen: theirs.source, found: verdict.type };
 }
 

@@ -128,7 +128,8 @@ export type LookUpAnswer =
   | { readonly type: "voided" }
   | Declined
   | { readonly type: "absent" }
-  | { readonly type: "cannotTell"; readonly reason: string };
+  /** `isUnfound`: the gateway finds nothing by what it was asked with, which proves nothing; it may by its own reference. */
+  | { readonly type: "cannotTell"; readonly reason: string; readonly isUnfound?: true };
 
 /** One thing that must be right before a connection may be routed to. */
 export type VerifyRow = {

@@ -134,6 +134,8 @@ describe("PayPalConnector", () => {
     expect(outcome).toMatchObject({ type: "unknown", gatewayReference: orderName });
     if (outcome.type !== "unknown") throw new Error("checked above");
     const named = { ...withoutName(payment), gatewayReference: outcome.gatewayReference };
+    const unnamed = await bench.connector.lookUp(bench.call(""), withoutName(payment));
+    expect(unnamed).toMatchObject({ type: "cannotTell", isUnfound: true });
     const found = await bench.connector.lookUp(bench.call(""), named);
     expect(found).toEqual({ type: "held", gatewayReference: authorizationName });
     expect(await bench.connector.void(bench.call("v1"), named)).toEqual({ type: "done" });

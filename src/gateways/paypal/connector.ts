@@ -181,6 +181,7 @@ const tooLate = {
 
 const unfindable = {
   type: "cannotTell",
+  isUnfound: true,
   reason: "the gateway finds an order by its own name alone, and that never reached us",
 } as const;
 

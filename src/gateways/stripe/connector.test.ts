@@ -132,7 +132,7 @@ describe("StripeConnector", () => {
     const payment = bench.newPayment();
     await holdPayment(bench, payment);
     const lookUp = () => bench.connector.lookUp(bench.call(""), withoutName(payment));
-    expect(await lookUp()).toMatchObject({ type: "cannotTell" });
+    expect(await lookUp()).toMatchObject({ type: "cannotTell", isUnfound: true });
     await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
     expect(await lookUp()).toMatchObject({ type: "held" });
   });

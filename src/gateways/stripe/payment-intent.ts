@@ -43,8 +43,14 @@ export function readSearch(reply: GatewayReply, attempt: AttemptAtGateway): Look
   const order = ["captured", "held", "heldOther", "cannotTell", "voided", "declined", "absent"];
   const [first] = states.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
   // "Don't use search in read-after-write flows" (https://docs.stripe.com/search, 2026): nothing found is no proof.
-  return first ?? { type: "cannotTell", reason: "the gateway's search, which lags behind, finds no such payment" };
+  return first ?? unfound;
 }
+
+const unfound = {
+  type: "cannotTell",
+  isUnfound: true,
+  reason: "the gateway's search, which lags behind, finds no such payment",
+} as const;
 
 /** The payment intents of a search's answer, or undefined when it is none. */
 export function foundIntents(reply: GatewayReply): readonly Json[] | undefined {
