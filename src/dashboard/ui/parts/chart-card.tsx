@@ -82,11 +82,11 @@ function Legend({ names, lines, format, point }: Values & { point: number | unde
           <li key={name}>
             <Sample index={index} />
             {name}
-            {point !== undefined && <strong>{format(values[point])}</strong>}
+            <strong>{point === undefined ? "" : format(values[point])}</strong>
           </li>
         ))}
       </ul>
-      <span className="soft small">{point === undefined ? "" : names[point]}</span>
+      <span className="soft">{point === undefined ? "" : names[point]}</span>
     </figcaption>
   );
 }
@@ -97,11 +97,7 @@ function Sample({ index }: { index: number }) {
   return (
     <svg className={`sample line-${(index % 4) + 1}`} viewBox="0 0 30 10" aria-hidden="true">
       <line x1="0" y1="5" x2="30" y2="5" strokeDasharray={dash.join(" ")} />
-      {mark === "square" ? (
-        <rect x="11.5" y="1.5" width="7" height="7" className="filled" />
-      ) : (
-        <circle cx="15" cy="5" r="3" className={mark === "ring" ? "ring" : "filled"} />
-      )}
+      <circle cx="15" cy="5" r="3" className={mark === "ring" ? "ring" : "filled"} />
     </svg>
   );
 }

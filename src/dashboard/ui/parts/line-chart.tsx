@@ -22,6 +22,9 @@ const markedPointsMax = 45;
 // Between the lines of an axis that counts things.
 const wholeSteps = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
+// The same for parts of a whole, in hundredths.
+const rateSteps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+
 /** The chart. It follows its place's width, and the page's colours when they change. */
 export default function LineChart(props: LineChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -79,6 +82,7 @@ function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAx
       {
         ...{ ...axis, size: 62, values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)) },
         ...(isWhole && { incrs: wholeSteps }),
+        ...(most === 1 && { incrs: rateSteps }),
       },
     ],
     series: [{}, ...lines.map(({ name }, index) => seriesOf(element, name, lookOf(index), names.length))],
@@ -98,7 +102,7 @@ function seriesOf(element: HTMLElement, label: string, look: LineLook, points: n
     ...{ label, stroke, width: 2, dash: [...look.dash], spanGaps: false },
     points: {
       show: marks || undefined,
-      size: look.mark === "square" ? 7 : 6,
+      size: 6,
       fill: look.mark === "ring" ? colorOf(element, "--surface") : stroke,
       stroke,
     },

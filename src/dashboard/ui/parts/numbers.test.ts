@@ -14,6 +14,8 @@ describe("decimalOf()", () => {
 describe("formatMinor()", () => {
   it("writes the decimals of ISO 4217, not the browser's", () => {
     expect(formatMinor(123_456n, { currency: "ISK", decimals: 0 })).toContain("123,456");
+    // Browsers write Afghanis without decimals.
+    expect(formatMinor(4_900n, { currency: "AFN", decimals: 2 })).toContain("49.00");
     expect(formatMinor(123_456n, { currency: "KWD", decimals: 3 })).toContain("123.456");
   });
 });
