@@ -1,9 +1,9 @@
-/** What people call a card's brand. */
+/** What people call a card's brand, short enough for a column. */
 
 const names: Readonly<Record<string, string>> = {
   visa: "Visa",
   mastercard: "Mastercard",
-  amex: "American Express",
+  amex: "Amex",
 };
 
 /** Its own name, or the identifier where this page does not know it yet. */
