@@ -93,10 +93,9 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
     ...openers(database, merchant.id),
     ...(await teamOf(accounts, merchant.id)),
     /** Tells an event of a new session, or of this one, and makes its deliveries. */
-    async tellEvent(sessionUuid?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
-      const told = await bed.tell({ merchantId: merchant.id, ...(sessionUuid && { sessionId: sessionUuid }) });
-      await fanOut(database, [{ sessionId: told.sessionId, sequence: 99 }]);
-      const { eventId, sessionId } = told;
+    async tellEvent(of?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
+      const { eventId, sessionId } = await bed.tell({ merchantId: merchant.id, ...(of && { sessionId: of }) });
+      await fanOut(database, [{ sessionId, sequence: 99 }]);
       return { eventId: encodeId("evt", eventId), sessionId: encodeId("ps", sessionId), sessionUuid: sessionId };
     },
     /** Posts what is due, as a worker would. */
