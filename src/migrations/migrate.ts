@@ -22,6 +22,7 @@ import * as gatewayUpkeep from "./environment/migration-013-gateway-upkeep.ts";
 import * as paymentSearch from "./environment/migration-014-payment-search.ts";
 import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
 import * as analytics from "./environment/migration-016-analytics.ts";
+import * as noticeCredential from "./environment/migration-017-notice-credential.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
 
@@ -48,6 +49,7 @@ const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
     paymentSearch,
     ruleAuthors,
     analytics,
+    noticeCredential,
   ],
   accounts: [accounts, members, signInProofs],
   vault: [cards, sessionCounts],

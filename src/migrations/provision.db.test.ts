@@ -81,6 +81,7 @@ describe("migrate()", () => {
       "014-payment-search",
       "015-rule-authors",
       "016-analytics",
+      "017-notice-credential",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

@@ -20,8 +20,8 @@ const insertNotice: Statement = {
   name: "insert_gateway_notice",
   text: `
     INSERT INTO gateway_notice
-      (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined, credential_version)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     ON CONFLICT (connection_id, notice_id) DO NOTHING`,
 };
 
@@ -43,13 +43,34 @@ export async function takeNotification(
     throw new DomainError("not_found", "No gateway connection takes notifications at this address.");
   }
   const notification = await read();
+  let signed: Signed | undefined;
   for (const credentialVersion of await versionsToTry(context.database, connection.id)) {
+    if (signed !== undefined && !mayBeTried(signed, credentialVersion)) continue;
     const wanted = { connectionId: connection.id, credentialVersion };
     const credentials = await loadCredentials(context.database, context.sealing, wanted);
     const reading = await connector.readNotification(credentials, notification);
-    if (reading.type === "authentic") return storeNotices(context.database, connection.id, reading.notices);
+    if (reading.type !== "authentic") continue;
+    if (signed === undefined || reading.notices.some(isTest)) signed = { ...wanted, notices: reading.notices };
   }
-  throw new DomainError("invalid_key", "The notification is not signed with this connection's secret.");
+  if (signed === undefined) {
+    throw new DomainError("invalid_key", "The notification is not signed with this connection's secret.");
+  }
+  await storeNotices(context.database, signed);
+}
+
+type Signed = {
+  readonly connectionId: string;
+  readonly credentialVersion: number;
+  readonly notices: readonly Notice[];
+};
+
+// A test notice counts for the newest credentials that it is signed with: where two have one key, those are being tried.
+function mayBeTried({ credentialVersion, notices }: Signed, version: number): boolean {
+  return version > credentialVersion && notices.every(isTest);
+}
+
+function isTest({ kind }: Notice): boolean {
+  return kind === "test";
 }
 
 const selectVersions: Statement = {
@@ -70,7 +91,7 @@ function isActionable({ gatewayReference }: Notice): boolean {
   return gatewayReference.length <= gatewayReferenceCharactersMax;
 }
 
-async function storeNotices(database: Database, connectionId: string, notices: readonly Notice[]): Promise<void> {
+async function storeNotices(database: Database, { connectionId, credentialVersion, notices }: Signed): Promise<void> {
   await database.transaction(async (tx) => {
     for (const notice of notices.filter(isActionable)) {
       await tx.query(insertNotice, [
@@ -82,6 +103,7 @@ async function storeNotices(database: Database, connectionId: string, notices: r
         notice.amount?.amountMinor ?? null,
         notice.amount?.currency ?? null,
         notice.declined ? JSON.stringify(notice.declined) : null,
+        credentialVersion,
       ]);
     }
   });
