@@ -64,6 +64,29 @@ describe("switchyard connection with STRIPE", () => {
     const { code, out } = await routeToStripe();
     expect({ code, answer: JSON.parse(out) }).toMatchObject({ code: 0, answer: { verified: true } });
   });
+
+  it("pauses and resumes the account, and rotates its key, which changes nothing when the new one fails", async () => {
+    const { connections } = JSON.parse((await run(["connection", "list"])).out);
+    const { connectionId } = connections.find(({ gateway }: { gateway: string }) => gateway === "STRIPE");
+    const rotate = (secretKey: string) =>
+      run(["connection", "rotate", connectionId, "--credentials-file", "-"], JSON.stringify({ secretKey }));
+    const paused = JSON.parse((await run(["connection", "pause", connectionId])).out);
+    expect(paused.connection).toMatchObject({ paused: true, verified: true });
+    const resumed = JSON.parse((await run(["connection", "resume", connectionId])).out);
+    expect(resumed.connection).toMatchObject({ paused: false });
+    await demo.sandbox.setAccount("test_thekeythatfails", { rawCards: false });
+    const failed = await rotate("sk_test_thekeythatfails");
+    expect({ code: failed.code, answer: JSON.parse(failed.out) }).toMatchObject({
+      code: 1,
+      answer: { verified: false },
+    });
+    const rotated = await rotate("sk_test_thenextkeyoftheshop");
+    expect({ code: rotated.code, answer: JSON.parse(rotated.out) }).toMatchObject({
+      code: 0,
+      answer: { verified: true },
+    });
+    expect(JSON.parse((await run(["connection", "unclassified"])).out)).toEqual({ codes: [] });
+  });
 });
 
 describe("a payment with STRIPE at priority 1", () => {

@@ -8,7 +8,6 @@ import { PayPalConnector } from "../../gateways/paypal/connector.ts";
 import { SandboxAConnector } from "../../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../../gateways/sandbox/b/connector.ts";
 import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
-import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
 import { StripeConnector } from "../../gateways/stripe/connector.ts";
 import { takeNotification } from "../../notifications/intake.ts";
 import { processNoticesOnce } from "../../notifications/process-notices.ts";
@@ -16,6 +15,7 @@ import { systemEntropy } from "../../platform/entropy.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { TestForwarder } from "../../testing/forwarder.ts";
 import { type ReceivedRequest, Receiver } from "../../testing/receiver.ts";
+import { noticeKey, standInAccounts } from "../../testing/stand-in-accounts.ts";
 import { passesLuhn } from "../../vault/card.ts";
 import { CircuitBreaker } from "../circuit-breaker.ts";
 import type { Core } from "../core.ts";
@@ -25,55 +25,17 @@ import type { PaymentSession } from "../entities.ts";
 import { reconcileOnce } from "../reconcile.ts";
 import { recordRoutingRule } from "../routing-rules.ts";
 
-/** How a gateway is asked for an account at its stand-in, and what it calls a plain decline and a fraud. */
-type Row = {
-  readonly acquirer: AcquirerName;
-  readonly declineCode: string;
-  readonly fraudCode: string;
-  readonly credentials: (account: string) => Readonly<Record<string, string>>;
-};
-
-const hmacKey = "0F".repeat(32);
-
-const rows: Readonly<Record<Gateway, Row>> = {
-  STRIPE: {
-    acquirer: "STRIPE",
-    declineCode: "insufficient_funds",
-    fraudCode: "fraudulent",
-    credentials: (account) => ({ secretKey: `sk_${account}` }),
-  },
-  ADYEN: {
-    acquirer: "ADYEN",
-    declineCode: "12",
-    fraudCode: "20",
-    credentials: (account) => ({ apiKey: "AQEpairs/of-the=matrix", merchantAccount: account, hmacKey }),
-  },
-  PAYPAL: {
-    acquirer: "PAYPAL",
-    declineCode: "5120",
-    fraudCode: "9500",
-    credentials: (account) => ({ clientId: `ClientOfThePairs_${account}`, clientSecret: "SecretOfThePairs0000" }),
-  },
-  SANDBOX_A: {
-    acquirer: "A",
-    declineCode: "insufficient_funds",
-    fraudCode: "fraudulent",
-    credentials: (account) => ({ apiKey: `sandbox_${account}` }),
-  },
-  SANDBOX_B: {
-    acquirer: "B",
-    declineCode: "12",
-    fraudCode: "20",
-    credentials: (account) => ({
-      apiKey: `sandbox_${account}`,
-      merchantAccount: account,
-      notificationHmacKey: hmacKey,
-    }),
-  },
+/** What a gateway calls a plain decline and a fraud. */
+const codes: Readonly<Record<Gateway, { readonly decline: string; readonly fraud: string }>> = {
+  STRIPE: { decline: "insufficient_funds", fraud: "fraudulent" },
+  ADYEN: { decline: "12", fraud: "20" },
+  PAYPAL: { decline: "5120", fraud: "9500" },
+  SANDBOX_A: { decline: "insufficient_funds", fraud: "fraudulent" },
+  SANDBOX_B: { decline: "12", fraud: "20" },
 };
 
 /** Every gateway that there is a connector for. */
-export const gateways = Object.keys(rows) as readonly Gateway[];
+export const gateways = Object.keys(codes) as readonly Gateway[];
 
 /** What the first gateway of a pair may do. */
 export const troubles = ["decline", "fraud", "timeout", "error 500", "reset", "lost answer"] as const;
@@ -115,27 +77,39 @@ export class PairBed {
 
   /** A new merchant with verified accounts of its own, so that no circuit breaker has seen another pair's trouble. */
   async connect(first: Gateway, second: Gateway): Promise<Pair> {
+    return { first, second, owner: await this.#connect([first, second]) };
+  }
+
+  /** Pays by a new merchant with this gateway alone, whose answer is lost, until the session is done. */
+  async payAlone(gateway: Gateway): Promise<PaymentSession> {
+    const owner = await this.#connect([gateway]);
+    const session = await this.pay({ first: gateway, second: gateway, owner }, "lost answer");
+    await Promise.all(this.core.inFlight);
+    return session;
+  }
+
+  async #connect(named: readonly Gateway[]): Promise<SessionOwner> {
     const merchantId = systemEntropy.uuid();
     // The random end of the id: ids of one millisecond begin alike.
     const account = `test_pair${merchantId.replaceAll("-", "").slice(-20)}`;
     const connectionIds: string[] = [];
-    for (const gateway of [first, second]) {
+    for (const gateway of named) {
       const connectionId = systemEntropy.uuid();
       connectionIds.push(connectionId);
-      const ofGateway = account + rows[gateway].acquirer.toLowerCase();
+      const ofGateway = account + standInAccounts[gateway].acquirer.toLowerCase();
       await this.core.database.transaction(async (tx) => {
         await recordConnection(tx, { id: connectionId, merchantId, gateway, account: ofGateway });
-        const credentials = rows[gateway].credentials(ofGateway);
+        const credentials = standInAccounts[gateway].credentials(ofGateway);
         const credentialVersion = await stageCredentials(tx, this.core.sealing, { connectionId, credentials });
         await recordVerified(tx, { connectionId, credentialVersion });
       });
       const notificationUrl = `${this.#notices.url}/${encodeId("gc", connectionId)}`;
-      await this.base.sandbox.setAccount(ofGateway, { notificationUrl, hmacKey });
+      await this.base.sandbox.setAccount(ofGateway, { notificationUrl, hmacKey: noticeKey });
     }
     await this.core.database.transaction((tx) =>
       recordRoutingRule(tx, { merchantId, connectionIds, failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] }),
     );
-    return { first, second, owner: { ...this.base.owner, merchantId } };
+    return { ...this.base.owner, merchantId };
   }
 
   /** Pays with a card that makes this trouble at the first gateway and none at the second. */
@@ -143,8 +117,8 @@ export class PairBed {
     // What it does is set here, for this payment alone.
     const number = cardNumber(++this.#numbers);
     const { sandbox } = this.base;
-    await sandbox.setCard(rows[first].acquirer, number, behaviourOf(trouble, rows[first]));
-    await sandbox.setCard(rows[second].acquirer, number, { act: "approve" });
+    await sandbox.setCard(standInAccounts[second].acquirer, number, { act: "approve" });
+    await sandbox.setCard(standInAccounts[first].acquirer, number, behaviourOf(trouble, first));
     const order = { amountMinor: 4900, currency: "EUR", orderRef: `${first} ${second} ${trouble}` };
     const created = await createSession(this.core, owner, order);
     const { session } = await this.base.trail(created.session);
@@ -155,7 +129,7 @@ export class PairBed {
 
   /** Ends the connection of the authorize that the stand-in keeps silent about. */
   async #cutOff(gateway: Gateway, session: PaymentSession): Promise<void> {
-    const operation = `${rows[gateway].acquirer.toLowerCase()}.silence`;
+    const operation = `${standInAccounts[gateway].acquirer.toLowerCase()}.silence`;
     const attemptId = async () => (await this.base.trail(session)).attempts[0]?.id;
     let id = await attemptId();
     while (id === undefined) id = await attemptId();
@@ -229,12 +203,12 @@ function cardNumber(nth: number): string {
   return `${digits}${last}`;
 }
 
-function behaviourOf(trouble: Trouble, row: Row): CardBehaviour {
+function behaviourOf(trouble: Trouble, gateway: Gateway): CardBehaviour {
   switch (trouble) {
     case "decline":
-      return { act: "decline", code: row.declineCode };
+      return { act: "decline", code: codes[gateway].decline };
     case "fraud":
-      return { act: "decline", code: row.fraudCode };
+      return { act: "decline", code: codes[gateway].fraud };
     case "timeout":
     case "reset":
       return { act: "stay_silent" };

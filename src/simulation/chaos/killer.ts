@@ -1,14 +1,11 @@
 /** Decides what goes down next: processes killed and stopped, servers restarted, acquirers cut off. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
 import type { Dice } from "../dice.ts";
 import type { Site } from "./site.ts";
 
 const second = 1_000;
 // A strike every two seconds on average: more often, and processes would do little else than start.
 const everyMsMax = 4 * second;
-
-const acquirers: readonly AcquirerName[] = ["A", "B"];
 
 // Shorter than a lease (20 s), longer than one, and past the horizon of an attempt at SANDBOX_B (50 s).
 const stopLengths: readonly (readonly [weight: number, range: readonly [leastS: number, mostS: number]])[] = [
@@ -36,7 +33,7 @@ const strikes: readonly (readonly [weight: number, strike: Strike])[] = [
   [4, ({ vault }, dice) => vault.stop(dice.between(second, 15 * second))],
   // Its requests wait in the system's buffers and are executed when it goes on: as late as a network may be.
   [4, ({ sandbox }, dice) => sandbox.stop(dice.between(second, 12 * second))],
-  [8, (site, dice) => void site.cutOff(dice.pick(acquirers), dice.between(second, 15 * second))],
+  [8, (site, dice) => void site.cutOff(dice.pick(site.acquirerNames), dice.between(second, 15 * second))],
   [6, (site, dice) => void site.moveNoticesTo(dice.between(0, 1))],
   [4, ({ postgres }, dice) => postgres.restart(dice.pick(["fast", "immediate", "killed"] as const), downMs(dice))],
   [4, ({ nats }, dice) => nats.kill({ losesStore: dice.chance(0.4) }, downMs(dice))],

@@ -1,8 +1,8 @@
 /** `npm run chaos`: the whole product under load while its processes are killed, then the money is counted. */
 import { randomInt } from "node:crypto";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { CannotStart } from "../../demo/detached-server.ts";
-import { runChaos } from "./chaos-run.ts";
+import { type ChaosOptions, runChaos } from "./chaos-run.ts";
 import { stopOrphans } from "./orphans.ts";
 import { createProgress } from "./progress.ts";
 import { writeReport } from "./report.ts";
@@ -25,9 +25,14 @@ const program = new Command("chaos")
   )
   .option("--seed <seed>", "what is done to whom, to do it again; by default another one each time", whole)
   .option("--rate <rate>", "new sessions in a second", above(0), ratePerSecond)
+  .addOption(
+    new Option("--gateways <which>", "the two pretend gateways, or stand-ins of STRIPE, ADYEN and PAYPAL before them")
+      .choices(["pretend", "all"])
+      .default("pretend"),
+  )
   .option("--keep", "keep the state folder although nothing is wrong")
   .addHelpText("after", "\nExample:\n  npm run chaos -- --minutes 10 --seed 7 --rate 5")
-  .action(async (options: { minutes: number; seed?: number; rate: number; keep?: boolean }) => {
+  .action(async (options: Omit<ChaosOptions, "seed"> & { seed?: number }) => {
     const interrupted = new AbortController();
     process.on("SIGINT", () => interrupted.abort());
     process.on("SIGTERM", () => interrupted.abort());

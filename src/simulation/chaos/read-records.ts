@@ -1,13 +1,25 @@
 /** Reads what a run has left in the database and at the acquirers, for the checker. */
-import { toGatewayAmount } from "../../gateways/amounts.ts";
+import { currencies as currenciesOfAdyen } from "../../gateways/adyen/currencies.ts";
+import { type CurrencyTable, toGatewayAmount } from "../../gateways/amounts.ts";
+import type { Gateway } from "../../gateways/connector.ts";
+import { currencies as currenciesOfPayPal } from "../../gateways/paypal/currencies.ts";
 import { currencies as currenciesOfA } from "../../gateways/sandbox/a/currencies.ts";
 import { currencies as currenciesOfB } from "../../gateways/sandbox/b/currencies.ts";
+import { currencies as currenciesOfStripe } from "../../gateways/stripe/currencies.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { SandboxControl } from "../../testing/sandbox-control.ts";
 import type { AttemptRecord, EventRecord, Records, SessionRecord } from "./records.ts";
 import { withDatabase } from "./site-database.ts";
 
 type Row<Fields extends string> = Record<Fields, string> & Record<"sequence" | "amountMinor", number>;
+
+const currenciesAt: Readonly<Record<Gateway, CurrencyTable>> = {
+  STRIPE: currenciesOfStripe,
+  ADYEN: currenciesOfAdyen,
+  PAYPAL: currenciesOfPayPal,
+  SANDBOX_A: currenciesOfA,
+  SANDBOX_B: currenciesOfB,
+};
 
 const selectSessions = `
   SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
@@ -65,8 +77,7 @@ function toAttempt(
     | "currency"
   >,
 ): AttemptRecord {
-  const table = row.gateway === "SANDBOX_A" ? currenciesOfA : currenciesOfB;
-  const amount = toGatewayAmount(table, row);
+  const amount = toGatewayAmount(currenciesAt[row.gateway as Gateway], row);
   return {
     ...row,
     sessionId: encodeId("ps", row.sessionId),

@@ -7,13 +7,13 @@ import type { Role } from "../../config.ts";
 import { prepareDatabases } from "../../demo/databases.ts";
 import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
 import { roleVariables } from "../../demo/role-variables.ts";
-import type { AcquirerName } from "../../gateways/sandbox/ledger.ts";
+import { type AcquirerName, acquirerNames } from "../../gateways/sandbox/ledger.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { freePortRange } from "../../testing/free-port-range.ts";
 import { SandboxControl } from "../../testing/sandbox-control.ts";
 import { RoleKeeper } from "./role-keeper.ts";
 import { NatsKeeper, PostgresKeeper } from "./server-keeper.ts";
-import { type SiteMerchant, seedSite } from "./site-merchant.ts";
+import { type SiteGateways, type SiteMerchant, seedSite } from "./site-merchant.ts";
 import type { Tally } from "./tally.ts";
 
 /** Begins the name of every run's folder. */
@@ -32,6 +32,8 @@ export class Site {
   /** Where each edge takes REST and the checkout's calls. */
   readonly edgeOrigins: readonly string[];
   readonly vaultOrigin: string;
+  /** Those that the merchant's rule has. */
+  acquirerNames: readonly AcquirerName[] = ["A", "B"];
   sandbox!: RoleKeeper;
   vault!: RoleKeeper;
   edges: readonly RoleKeeper[] = [];
@@ -74,22 +76,23 @@ export class Site {
   }
 
   /** Makes the one merchant, whose webhooks are posted to this address. */
-  async openMerchant(webhookUrl: string): Promise<SiteMerchant> {
+  async openMerchant(webhookUrl: string, gateways: SiteGateways = "pretend"): Promise<SiteMerchant> {
+    if (gateways === "all") this.acquirerNames = acquirerNames;
     const { stateFolder } = this;
     const [addresses] = this.#addresses;
-    this.#merchant = await seedSite({ variables: this.#variables, addresses, stateFolder }, webhookUrl);
+    this.#merchant = await seedSite({ variables: this.#variables, addresses, stateFolder }, webhookUrl, gateways);
     return this.#merchant;
   }
 
   /** An acquirer hangs up on everybody for a while; what it has on record stays. */
   async cutOff(acquirer: AcquirerName, forMs: number): Promise<void> {
-    this.#tally.add(`cut off SANDBOX_${acquirer}`);
+    this.#tally.add(`cut off ${acquirer.length === 1 ? `SANDBOX_${acquirer}` : acquirer}`);
     await this.acquirers.setDown(acquirer, true).catch(() => {});
     await pause(forMs);
     await this.acquirers.setDown(acquirer, false).catch(() => {});
   }
 
-  /** SANDBOX_B posts its notices to this edge from now on, as a load balancer would choose another one. */
+  /** Notices are posted to this edge from now on, as a load balancer would choose another one. */
   async moveNoticesTo(edge: number): Promise<void> {
     await this.#merchant?.sendNoticesTo(this.edgeOrigins[edge] ?? "").catch(() => {});
   }
@@ -99,7 +102,7 @@ export class Site {
     await Promise.all([this.postgres.wake(), this.nats.wake()]);
     await Promise.all(this.#roles().map((keeper) => keeper.wake()));
     await this.acquirers.setFaults();
-    await Promise.all([this.acquirers.setDown("A", false), this.acquirers.setDown("B", false)]);
+    await Promise.all(this.acquirerNames.map((acquirer) => this.acquirers.setDown(acquirer, false)));
   }
 
   /** Stops everything; what was stored stays. */
