@@ -21,6 +21,13 @@ const stage = (account: string) =>
 const useFromNowOn = (credentialVersion: number) =>
   fixture.core.database.transaction((tx) => recordVerified(tx, { connectionId, credentialVersion }));
 
+const dropped = {
+  name: "select_dropped_of_a_test",
+  text: "SELECT version FROM connection_credential WHERE connection_id = $1 AND sealed = '' ORDER BY version",
+};
+const droppedVersions = async () =>
+  (await fixture.asOwner.query<{ version: number }>(dropped, [connectionId])).map(({ version }) => version);
+
 const versionUsed = async (session: { id: string }) => (await fixture.trail(session)).attempts[0]!.credentialVersion;
 
 describe("credentials that are swapped in mid-payment", () => {
@@ -45,19 +52,39 @@ describe("recordVerified()", () => {
     expect(await useFromNowOn(newer)).toBe(true);
     expect(await useFromNowOn(older)).toBe(false);
     expect(await versionUsed(await pay(cards.approved))).toBe(newer);
+    // So that the rotation that came too late drops them, as it says.
+    await dropCredentials(fixture.core.database, { connectionId, credentialVersion: older });
+    expect(await droppedVersions()).toEqual([older]);
+  });
+
+  it("does so where the newer ones come into use in the same moment", async () => {
+    const [older, newer] = [await stage("older"), await stage("newer")];
+    let late: Promise<boolean> | undefined;
+    await fixture.core.database.transaction(async (tx) => {
+      expect(await recordVerified(tx, { connectionId, credentialVersion: newer })).toBe(true);
+      late = useFromNowOn(older);
+      const waiting = {
+        name: "count_waiting_for_lock",
+        text: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      };
+      await expect.poll(async () => (await fixture.core.database.query(waiting, [])).length).toBe(1);
+    });
+    expect(await late).toBe(false);
+    const before = await droppedVersions();
+    await dropCredentials(fixture.core.database, { connectionId, credentialVersion: older });
+    expect(await droppedVersions()).toEqual([...before, older]);
   });
 });
 
 describe("dropCredentials()", () => {
   it("forgets what was refused, never what is in use or was", async () => {
     const inUse = await loadNewestVersion(fixture.core.database, connectionId);
+    const before = await droppedVersions();
     const refused = await stage("refused");
     for (const credentialVersion of [1, inUse, refused]) {
       await dropCredentials(fixture.core.database, { connectionId, credentialVersion });
     }
-    const text = "SELECT version FROM connection_credential WHERE connection_id = $1 AND sealed = ''";
-    const { rows } = await fixture.asOwner.pool.query(text, [connectionId]);
-    expect(rows).toEqual([{ version: refused }]);
+    expect(await droppedVersions()).toEqual([...before, refused]);
     expect(await useFromNowOn(refused)).toBe(false);
     expect(await loadNewestVersion(fixture.core.database, connectionId)).toBe(inUse);
   });

@@ -49,18 +49,20 @@ export async function stageCredentials(
 const swapCredentials: Statement = {
   name: "swap_credentials",
   text: `
-    WITH verified AS (
-      UPDATE connection_credential SET verified_at = app.clock()
-      WHERE connection_id = $1 AND version = $2 AND dropped_at IS NULL
-      RETURNING connection_id, version)
+    WITH older AS (
+      SELECT id FROM connection WHERE id = $1 AND coalesce(credential_version, 0) <= $2 FOR UPDATE),
+    verified AS (
+      UPDATE connection_credential v SET verified_at = app.clock() FROM older
+      WHERE v.connection_id = older.id AND v.version = $2 AND v.dropped_at IS NULL
+      RETURNING v.connection_id, v.version)
     UPDATE connection c SET credential_version = v.version FROM verified v
-    WHERE c.id = v.connection_id AND coalesce(c.credential_version, 0) <= v.version
+    WHERE c.id = v.connection_id
     RETURNING c.id`,
 };
 
 /**
  * Puts verified credentials to use for new attempts; those under way keep the version that they began with. False where
- * newer ones are in use already, so that of two rotations at once the later one stays.
+ * newer ones are in use already, so that of two rotations at once the later one stays; the earlier is not verified then.
  */
 export async function recordVerified(
   tx: Tx,
