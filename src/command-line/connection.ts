@@ -10,13 +10,7 @@ import {
   UsageError,
 } from "./attachment.ts";
 import { table } from "./output.ts";
-
-type CheckView = {
-  readonly check?: string;
-  readonly passed?: boolean;
-  readonly required?: boolean;
-  readonly detail?: string;
-};
+import { rotationLines, verificationLines } from "./verification-lines.ts";
 
 type ConnectionOptions = AttachOptions & ScopeOptions;
 
@@ -66,10 +60,7 @@ function verifyCommand(): Command {
       const { verified } = await administer(
         options,
         ({ connections }) => connections.verifyGatewayConnection({ ...scopeOf(options), connectionId }),
-        (answer) => [
-          ...checkLines(answer.checks),
-          answer.verified ? "Verified: it can be routed to." : "Not verified: its credentials are not in use.",
-        ],
+        verificationLines,
       );
       if (!verified) process.exitCode = 1;
     });
@@ -87,12 +78,7 @@ function rotateCommand(): Command {
       const { verified } = await administer(
         options,
         ({ connections }) => connections.rotateGatewayCredentials({ ...scopeOf(options), connectionId, credentials }),
-        (answer) => [
-          ...checkLines(answer.checks),
-          answer.verified
-            ? "In use from now on; payments under way end with the old ones, so revoke those at the gateway a day later."
-            : "Not in use and not kept: the old credentials stay as they are.",
-        ],
+        rotationLines,
       );
       if (!verified) process.exitCode = 1;
     });
@@ -151,13 +137,6 @@ function unclassifiedCommand(): Command {
         ),
     );
   });
-}
-
-function checkLines(checks: readonly CheckView[] = []): string[] {
-  return checks.map(
-    ({ check, passed, required, detail }) =>
-      `${passed ? "passed" : required ? "FAILED" : "failed, not required"}  ${check}: ${detail}`,
-  );
 }
 
 function listCommand(): Command {

@@ -73,7 +73,9 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       });
       // The test call must not run inside a transaction, so this row comes after what it tells of.
       await visit.audit(database, triedFact(connection, { credentialVersion, verified }));
-      return create(VerifyGatewayConnectionResponseSchema, { verified, checks: rows.map(checkMessage) });
+      const now = await requireConnection(database, scope.merchantId, request.connectionId);
+      const inUse = now.credentialVersion === credentialVersion;
+      return create(VerifyGatewayConnectionResponseSchema, { verified, inUse, checks: rows.map(checkMessage) });
     },
 
     async rotateGatewayCredentials({ connectionId, credentials }, context) {

@@ -84,6 +84,26 @@ describe("a pause", () => {
   });
 });
 
+describe("a verification", () => {
+  it("that fails says whether its credentials stay in use", async () => {
+    const verify = (connectionId: string) => client.connections.verifyGatewayConnection({ ...scope, connectionId });
+    const inUse = await connect("losing-rights");
+    await sandbox.setAccount("test_losing-rights", { rawCards: false });
+    const failed = await verify(inUse);
+    expect(failed).toMatchObject({ verified: false, inUse: true });
+    expect(failed.checks).toContainEqual(expect.objectContaining({ check: "raw_cards", passed: false }));
+    await sandbox.setAccount("test_never-fit", { rawCards: false });
+    const credentials = keyOf("never-fit");
+    const added = await client.connections.addGatewayConnection({
+      ...scope,
+      gateway: "SANDBOX_A",
+      account: "never-fit",
+      credentials,
+    });
+    expect(await verify(added.connection!.connectionId!)).toMatchObject({ verified: false, inUse: false });
+  });
+});
+
 describe("a rotation", () => {
   it("puts new credentials in the place of the old ones, which are kept for what is under way", async () => {
     const connectionId = await connect("rotating");

@@ -10,14 +10,29 @@ function inWords(check: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+type Answer = {
+  readonly verified: boolean;
+  readonly checks: readonly VerificationCheck[];
+  /** Told of credentials that were there before; new ones that did not pass are never in use. */
+  readonly inUse?: boolean;
+};
+
+function verdictOf({ verified, checks, inUse }: Answer): string {
+  if (verified) return "Verified: payments can be routed to it.";
+  if (inUse)
+    return "A check that is required did not pass. The credentials stay in use; pause the account to leave it out.";
+  if (checks.every(({ passed, required }) => passed || !required)) {
+    return "These credentials are not in use: newer credentials are in use already.";
+  }
+  return "Not verified: a check that is required did not pass, and these credentials are not in use.";
+}
+
 /** Each check with its result; said to a screen reader when it comes. */
-export function VerificationRows({ answer }: { answer: { verified: boolean; checks: readonly VerificationCheck[] } }) {
+export function VerificationRows({ answer }: { answer: Answer }) {
   return (
     <div className="form" role="status">
       <p className="banner" data-tone={answer.verified ? "good" : "bad"}>
-        {answer.verified
-          ? "Verified: payments can be routed to it."
-          : "Not verified: a check that is required did not pass, and these credentials are not in use."}
+        {verdictOf(answer)}
       </p>
       <ul className="checks">
         {answer.checks.map(({ check, passed, required, detail }) => (
