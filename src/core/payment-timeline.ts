@@ -100,6 +100,15 @@ function answerStep(attempt: Attempt): Moment {
   switch (failureKind) {
     case null: {
       const reference = gatewayReference ? `, reference ${gatewayReference}` : "";
+      // Only a look-up after no answer leaves the reason for having gone on, and no failure.
+      if (why !== undefined)
+        return {
+          at,
+          actor,
+          step: `No usable answer${took}; it was found to hold the amount${reference}`,
+          why,
+          tone: "WARN",
+        };
       return { at, actor, step: `Authorized${took}${reference}`, tone: "GOOD" };
     }
     case "TIMEOUT":

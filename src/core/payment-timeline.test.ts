@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import type { PaymentDetails } from "./payment-details.ts";
+import { tellTimeline } from "./payment-timeline.ts";
+
+const startedAt = new Date("2026-05-01T10:00:00Z");
+const answeredAt = new Date(startedAt.getTime() + 10_002);
+
+function stepsOf(attempt: { nextBecause: string | null; captureRefused: string | null }): string[] {
+  const held = { gateway: "STRIPE", failureKind: null, gatewayReference: "pi_1", startedAt, answeredAt, ...attempt };
+  const details = { session: {}, attempts: [held], events: [], deliveries: [], workItems: [], strayHolds: [] };
+  return tellTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
+}
+
+it("tells a hold that a look-up found from an authorization", () => {
+  expect(stepsOf({ nextBecause: null, captureRefused: null })).toContain("Authorized after 10002 ms, reference pi_1");
+  expect(stepsOf({ nextBecause: "No answer in time.", captureRefused: null })).toContain(
+    "No usable answer after 10002 ms; it was found to hold the amount, reference pi_1",
+  );
+  expect(stepsOf({ nextBecause: "Rule 3 goes on.", captureRefused: "51" })).toContain(
+    "Authorized after 10002 ms, reference pi_1",
+  );
+});
