@@ -3,6 +3,7 @@ import {
   attentionRows,
   clockSkewMs,
   paidTwiceWindowMs,
+  sessionLongestMs,
   successesChecked,
   todayCounted,
   troubleWindowMs,
@@ -14,7 +15,7 @@ import { firstIdAt } from "./past-payments.ts";
 import { itemColumns, type WorkItem } from "./work-items.ts";
 
 /** Payments that took money for one order reference. */
-export type PaidTwice = { readonly orderRef: string; readonly lastAt: Date };
+export type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: string };
 
 /** A connection that did not process a good part of the last hour's attempts. */
 export type UnhealthyConnection = Pick<ConnectionHealth, "connectionId" | "attempts"> & {
@@ -36,7 +37,7 @@ export type Attention = {
   readonly paidTwice: readonly PaidTwice[];
   readonly unhealthy: readonly UnhealthyConnection[];
   readonly endpoints: readonly LostEndpoint[];
-  /** Payments of the last hour that no gateway answered. */
+  /** Payments of the last hour that ended with nobody having taken or declined them. */
   readonly degraded: { readonly count: number; readonly since: Date };
 };
 
@@ -51,7 +52,7 @@ const selectAlarms: Statement = {
 const selectPaidTwice: Statement = {
   name: "select_paid_twice",
   text: `
-    SELECT s.order_ref AS "orderRef", max(s.settled_at) AS "lastAt"
+    SELECT s.order_ref AS "orderRef", max(s.settled_at) AS "lastAt", (array_agg(s.id ORDER BY s.id DESC))[1] AS "lastId"
     FROM (SELECT id, order_ref, settled_at FROM payment_session
           WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 ORDER BY id DESC LIMIT $3) s
     WHERE (SELECT true FROM payment_session o
@@ -66,8 +67,6 @@ const selectEndpoints: Statement = {
          ORDER BY disabled_at DESC LIMIT $2`,
 };
 
-// A session may be submitted a day after it was created.
-const longestSessionMs = 25 * 3_600_000;
 const selectDegraded: Statement = {
   name: "count_degraded",
   text: `
@@ -88,7 +87,7 @@ export async function loadAttention(
 ): Promise<Attention> {
   const before = (ms: number) => new Date(now.getTime() - ms);
   const since = before(troubleWindowMs);
-  const firstId = firstIdAt(before(troubleWindowMs + longestSessionMs));
+  const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
   const paidSince = firstIdAt(before(paidTwiceWindowMs));
   const [alarms, paidTwice, endpoints, [degraded], connections] = await Promise.all([
     queryable.query<WorkItem>(selectAlarms, [merchantId, attentionRows]),
@@ -123,7 +122,8 @@ export type DayInCurrency = {
   readonly declined: number;
   readonly degraded: number;
   readonly savedByFailover: number;
-  readonly volumeMinor: number;
+  /** A sum may be more than a number holds. */
+  readonly volumeMinor: bigint;
 };
 
 const selectDay: Statement = {
@@ -134,7 +134,7 @@ const selectDay: Statement = {
       (count(*) FILTER (WHERE status = 'DECLINED'))::int AS declined,
       (count(*) FILTER (WHERE status = 'DEGRADED'))::int AS degraded,
       (count(*) FILTER (WHERE status = 'SUCCEEDED' AND failover))::int AS "savedByFailover",
-      coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::bigint AS "volumeMinor"
+      coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::text AS "volumeMinor"
     FROM (SELECT currency, status, failover, amount_minor, created_at FROM payment_session
           WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $4) s
     WHERE created_at >= $3 GROUP BY currency ORDER BY created DESC, currency`,
@@ -146,7 +146,9 @@ export async function loadDay(
   { merchantId, dayStart }: { merchantId: string; dayStart: Date },
 ): Promise<{ currencies: readonly DayInCurrency[]; isNewestOnly: boolean }> {
   const firstId = firstIdAt(new Date(dayStart.getTime() - clockSkewMs));
-  const currencies = await queryable.query<DayInCurrency>(selectDay, [merchantId, firstId, dayStart, todayCounted]);
+  const values = [merchantId, firstId, dayStart, todayCounted];
+  const rows = await queryable.query<Omit<DayInCurrency, "volumeMinor"> & { volumeMinor: string }>(selectDay, values);
+  const currencies = rows.map((row) => ({ ...row, volumeMinor: BigInt(row.volumeMinor) }));
   const counted = currencies.reduce((sum, { created }) => sum + created, 0);
   return { currencies, isNewestOnly: counted >= todayCounted };
 }

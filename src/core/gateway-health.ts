@@ -1,4 +1,5 @@
 /** How a merchant's connections have answered lately, from the rows of their attempts. */
+import { sessionLongestMs } from "../limits/dashboard.ts";
 import { healthSessionsMax } from "../limits/routing.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { noCardBeginnings } from "./failover.ts";
@@ -27,7 +28,7 @@ const selectHealth: Statement = {
         extract(epoch FROM a.answered_at - a.started_at) * 1000 AS latency_ms
       FROM (SELECT id FROM payment_session WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $3) s
       CROSS JOIN LATERAL (SELECT * FROM attempt WHERE session_id = s.id OFFSET 0) a
-      WHERE a.answered_at IS NOT NULL AND NOT coalesce(a.next_because LIKE ANY ($4::text[]), false))
+      WHERE a.answered_at IS NOT NULL AND a.started_at >= $5 AND NOT coalesce(a.next_because LIKE ANY ($4::text[]), false))
     SELECT connection_id AS "connectionId", count(*)::int AS attempts,
       (count(*) FILTER (WHERE failure_kind IS NULL))::int AS approved,
       (count(*) FILTER (WHERE failure_kind IN ('HARD_DECLINE', 'SOFT_DECLINE', 'FRAUD')))::int AS declined,
@@ -39,11 +40,12 @@ const selectHealth: Statement = {
     FROM answered GROUP BY connection_id ORDER BY connection_id`,
 };
 
-/** Of the merchant's newest sessions since a moment; a connection that was not asked is not there. */
+/** Of attempts since a moment, of the merchant's newest sessions; a connection that was not asked is not there. */
 export async function loadConnectionHealth(
   queryable: Queryable,
   { merchantId, since }: { merchantId: string; since: Date },
 ): Promise<ConnectionHealth[]> {
   const patterns = noCardBeginnings.map((beginning) => `${beginning}%`);
-  return queryable.query<ConnectionHealth>(selectHealth, [merchantId, firstIdAt(since), healthSessionsMax, patterns]);
+  const firstId = firstIdAt(new Date(since.getTime() - sessionLongestMs));
+  return queryable.query<ConnectionHealth>(selectHealth, [merchantId, firstId, healthSessionsMax, patterns, since]);
 }

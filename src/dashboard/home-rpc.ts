@@ -10,6 +10,7 @@ import {
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
 import { type Attention, type DayInCurrency, loadAttention, loadDay } from "../core/attention.ts";
+import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { dayLongestMs } from "../limits/dashboard.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -46,11 +47,13 @@ type Item = MessageInitShape<typeof AttentionItemSchema>;
 /** The worst first: money, then what stands still, then what may pass. */
 function itemsOf({ alarms, paidTwice, unhealthy, endpoints, degraded }: Attention): Item[] {
   return [
-    ...paidTwice.map(({ orderRef, lastAt }) => ({
+    ...paidTwice.map(({ orderRef, lastAt, lastId }) => ({
       kind: AttentionItem_Kind.PAID_TWICE,
       text: "More than one payment took money for this order reference.",
       since: timestampFromDate(lastAt),
-      orderRef,
+      orderRef: shownOrderRef(orderRef),
+      // A masked reference finds nothing.
+      ...(shownOrderRef(orderRef) !== orderRef && { sessionId: encodeId("ps", lastId) }),
     })),
     ...alarms.map(({ detail, openedAt, sessionId }) => ({
       kind: AttentionItem_Kind.PAYMENT_ALARM,
@@ -78,7 +81,7 @@ function degradedItem({ count, since }: Attention["degraded"]): Item {
   const payments = count === 1 ? "1 payment" : `${count} payments`;
   return {
     kind: AttentionItem_Kind.PAYMENTS_DEGRADED,
-    text: `${payments} of the last hour ended without any gateway's answer.`,
+    text: `${payments} of the last hour ended as DEGRADED: the last gateway asked gave no usable answer or refused the capture, or none could be asked.`,
     since: timestampFromDate(since),
   };
 }

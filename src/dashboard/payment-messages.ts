@@ -19,13 +19,17 @@ import type { PaymentDetails } from "../core/payment-details.ts";
 import type { PaymentFilter } from "../core/payment-filter.ts";
 import type { ListedPayment } from "../core/payment-list.ts";
 import { type TimelineStep, tellTimeline } from "../core/payment-timeline.ts";
+import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
 import { deliveryMessage } from "./webhook-messages.ts";
 
 /** Minor units with the decimals that tell what they are worth. */
-export function amountMessage(amountMinor: number, currency: string): MessageInitShape<typeof PaymentAmountSchema> {
+export function amountMessage(
+  amountMinor: number | bigint,
+  currency: string,
+): MessageInitShape<typeof PaymentAmountSchema> {
   return { amountMinor: BigInt(amountMinor), currency, exponent: isoExponent(currency) };
 }
 
@@ -34,7 +38,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
   const { createdAt, settledAt } = payment;
   return {
     sessionId: encodeId("ps", payment.id),
-    orderRef: payment.orderRef,
+    orderRef: shownOrderRef(payment.orderRef),
     amount: amountMessage(payment.amountMinor, payment.currency),
     status: PaymentSession_Status[payment.status],
     processing: payment.phase === "PROCESSING" && payment.status === "CREATED",

@@ -16,6 +16,7 @@ import { loadPayment } from "../core/payment-details.ts";
 import type { PaymentFilter } from "../core/payment-filter.ts";
 import { type ListedPayment, listPayments, type PaymentPage } from "../core/payment-list.ts";
 import { searchPayments } from "../core/payment-search.ts";
+import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { exportRows } from "../limits/dashboard.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -35,7 +36,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
   const loadPage = async ({ merchantId, environment }: Scope, filter: PaymentFilter, page: WantedPage) => {
     if (filter.orderRef?.text.includes(nul)) return { payments: [], nextPageToken: "" };
     const key = environment.core.pageTokenKey;
-    const scope = JSON.stringify(["payments", merchantId, filter]);
+    const scope = JSON.stringify([page.list, merchantId, filter]);
     const now = entropy.now();
     const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
     const { lastId, ...found }: PaymentPage = await listPayments(environment.database, {
@@ -48,7 +49,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
   };
   return {
     async listPayments({ filter, pageSize, pageToken }, context) {
-      const page = { count: pageSize ?? pageSizeDefault, token: pageToken };
+      const page = { list: "payments", count: pageSize ?? pageSizeDefault, token: pageToken } as const;
       const { payments, nextPageToken, searchedBackTo } = await loadPage(
         scopedVisitOf(context),
         filterOf(filter),
@@ -87,6 +88,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     async exportPayments({ filter, pageToken }, context) {
       const { visit, ...scope } = scopedVisitOf(context);
       const { payments, nextPageToken } = await loadPage(scope, filterOf(filter), {
+        list: "payments export",
         count: exportRows,
         token: pageToken,
       });
@@ -99,7 +101,12 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
   };
 }
 
-type WantedPage = { readonly count: number; readonly token: string };
+/** An export goes on by its own tokens alone: one of the list would leave no row in the trail. */
+type WantedPage = {
+  readonly list: "payments" | "payments export";
+  readonly count: number;
+  readonly token: string;
+};
 
 const columns = [
   "session_id",
@@ -124,7 +131,7 @@ function csvOf(payment: ListedPayment): string {
   const exponent = isoExponent(currency);
   return csvLine([
     encodeId("ps", payment.id),
-    payment.orderRef,
+    shownOrderRef(payment.orderRef),
     decimalOf(amountMinor, exponent),
     amountMinor,
     currency,

@@ -158,6 +158,17 @@ describe("the list of payments", () => {
       expect(currencies).toContainEqual({ code, exponent });
   });
 
+  it("finds a card number that stands for an order reference, and shows and exports its last four digits alone", async () => {
+    const number = "4242424242424242";
+    const { sessionId } = await makePayment(dashboard, { orderRef: number, createdAt: minutesAgo(200) });
+    const { payments } = await list({ orderRef: number });
+    expect(payments).toMatchObject([{ sessionId, orderRef: "************4242" }]);
+    const { matches } = await client.payments.searchPayments({ ...scope(), text: number });
+    expect(matches).toMatchObject([{ payment: { sessionId, orderRef: "************4242" } }]);
+    const { payment } = await client.payments.getPayment({ ...scope(), sessionId });
+    expect(JSON.stringify(payment)).not.toContain(number);
+  });
+
   it("refuses ranges that nothing can lie in", async () => {
     const nothing = list({ amountFrom: "2", amountTo: "1" });
     await expect(nothing).rejects.toMatchObject({ code: "invalid_parameter" });
@@ -275,5 +286,10 @@ describe("an export", () => {
     expect([payments, nextPageToken]).toEqual([2, ""]);
     const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportPayments'");
     expect(rows).toHaveLength(1);
+    const masked = await client.payments.exportPayments({ ...scope(), filter: { orderRef: "4242424242424242" } });
+    expect(masked.csv).toMatch(/\r\nps_\w{26},\*{12}4242,/);
+    const { nextPageToken: pageToken = "" } = await list({}, { pageSize: 1 });
+    const unseen = client.payments.exportPayments({ ...scope(), filter: {}, pageToken });
+    await expect(unseen).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 });

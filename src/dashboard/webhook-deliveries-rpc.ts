@@ -13,6 +13,7 @@ import {
   WebhookDelivery_Status,
   type WebhookDeliveryService,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { shownEventBody } from "../core/shown-order-ref.ts";
 import { isTaken } from "../events/deliver.ts";
 import { type DeliveryFilter, deliveryStatuses, listDeliveries, loadDelivery } from "../events/delivery-log.ts";
 import { parseEventTypes } from "../events/endpoints.ts";
@@ -55,7 +56,7 @@ export function createWebhookDeliveryService({ entropy }: DashboardParts): Servi
       return create(GetWebhookDeliveryResponseSchema, {
         delivery: deliveryMessage(delivery),
         log: log.map(logMessage),
-        body: body.toString(),
+        body: shownEventBody(body.toString()),
       });
     },
 

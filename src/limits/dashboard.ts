@@ -18,6 +18,8 @@ export const settledWithinMs = 5 * minute;
 
 /** How much of the past the home page asks about for what went wrong just now. */
 export const troubleWindowMs = hour;
+/** How long before its last attempt a session may have been created: a day until it is submitted, and then recovery. */
+export const sessionLongestMs = 25 * hour;
 /** How long two successes for one order reference are shown: a long weekend. */
 export const paidTwiceWindowMs = 72 * hour;
 /** How many of the newest successes are looked at for a second one. */

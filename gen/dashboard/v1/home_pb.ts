@@ -143,6 +143,8 @@ export type AttentionItem = Message<"dashboard.v1.AttentionItem"> & {
   sessionId: string;
 
   /**
+   * Masked where it looks like a card number; then session_id names the newest of its payments.
+   *
    * @generated from field: string order_ref = 5;
    */
   orderRef: string;
@@ -194,6 +196,8 @@ export type AttentionItemJson = {
   sessionId?: string;
 
   /**
+   * Masked where it looks like a card number; then session_id names the newest of its payments.
+   *
    * @generated from field: string order_ref = 5;
    */
   orderRef?: string;

@@ -1,4 +1,5 @@
 /** Takes card data out of what a gateway answered by way of an external vault, which does not. Pure. */
+import { passesLuhn } from "../../platform/luhn.ts";
 import { isObject } from "../gateway-http.ts";
 
 // 12 to 19 digits, split by single spaces or dashes.
@@ -44,14 +45,4 @@ function digitsOf(number: string): string {
 /** The last four digits stay, as they may be shown. */
 function maskDigits(number: string): string {
   return number.slice(0, -4).replace(/[0-9]/g, "*") + number.slice(-4);
-}
-
-/** The check digit of ISO/IEC 7812-1, annex B. */
-function passesLuhn(digits: string): boolean {
-  let sum = 0;
-  for (const [index, digit] of [...digits].reverse().entries()) {
-    const doubled = Number(digit) * (index % 2 === 0 ? 1 : 2);
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
 }

@@ -108,17 +108,14 @@ function ItemLink({ item }: { item: AttentionItem }) {
   const scope = { environment, merchantId };
   switch (item.kind) {
     case AttentionItem_Kind.PAID_TWICE:
+      if (item.sessionId !== "") return <PaymentLink item={item} />;
       return (
         <Link to="/$environment/$merchantId/payments" params={scope} search={{ q: item.orderRef }}>
           See the payments
         </Link>
       );
     case AttentionItem_Kind.PAYMENT_ALARM:
-      return (
-        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ ...scope, sessionId: item.sessionId }}>
-          See the payment
-        </Link>
-      );
+      return <PaymentLink item={item} />;
     case AttentionItem_Kind.PAYMENTS_DEGRADED:
       return (
         <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "degraded" }}>
@@ -140,6 +137,15 @@ function ItemLink({ item }: { item: AttentionItem }) {
     default:
       return null;
   }
+}
+
+function PaymentLink({ item: { sessionId } }: { item: AttentionItem }) {
+  const { environmentName: environment, merchantId } = useScope();
+  return (
+    <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+      See the payment
+    </Link>
+  );
 }
 
 function Day({ today }: { today: Today }) {
