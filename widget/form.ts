@@ -99,6 +99,8 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
     },
     setFinished(finished) {
       button.disabled = finished;
+      // An outcome that has been told is not told again.
+      again.button.hidden ||= finished;
     },
     say,
     reset() {

@@ -116,7 +116,8 @@ export class Payment {
     if (looked.kind === "refused") this.#refuse();
     const frame = await this.#frame;
     if (this.#closing.signal.aborted) return;
-    if (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle"))
+    // A later look may have found the outcome, and told it.
+    if (this.ended || (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle")))
       return tell(this.#parts.options.onReady);
     const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
     this.#tell({ kind: "failed", error });
