@@ -89,11 +89,14 @@ describe("signing in", () => {
     const cookie = await enter("Tess");
     const { secret, uri } = await signIns(cookie).offerTotp({});
     expect(uri).toMatch(/^otpauth:\/\/totp\/switchyard:tess%40example\.com\?/);
-    await enter("Tess");
+    const other = await enter("Tess");
     const app = new TOTP({ secret: OtpSecret.fromBase32(secret) });
     expect(await codeOf(signIns(cookie).confirmTotp({ code: "000000" }))).toBe("invalid_sign_in");
     const code = app.generate();
     await signIns(cookie).confirmTotp({ code });
+    // It was begun without the app; who has confirmed it stays.
+    expect(await codeOf(signIns(other).getCurrentSignIn({}))).toBe("sign_in_required");
+    await signIns(cookie).getCurrentSignIn({});
     const claim = { email: "tess@example.com", password: memberPassword };
     expect(await signIns().signIn(claim)).toMatchObject({ codeNeeded: true });
     expect(await codeOf(signIns().signIn({ ...claim, code }))).toBe("invalid_sign_in");

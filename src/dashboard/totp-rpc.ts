@@ -7,6 +7,7 @@ import {
   RemoveTotpResponseSchema,
   type SignInService,
 } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import { confirmTotp, keepTotpOffer, offerTotp, removeTotp } from "../accounts/totp.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { SignInParts } from "./enter.ts";
@@ -32,11 +33,14 @@ export function totpRpcs(
 
     async confirmTotp({ code }, context) {
       const visit = visitOf(context);
-      const { member } = visit.signIn;
+      const { member, id } = visit.signIn;
       await accounts.transaction(async (tx) => {
         const isConfirmed = await confirmTotp({ ...proving, accounts: tx }, { memberId: member.id, code });
         if (!isConfirmed) throw new DomainError("invalid_sign_in", "This is not the app's code at this moment.");
-        await visit.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after: { hasTotp: true } });
+        // Those were begun without the app's code.
+        const endedSignIns = await endOtherSignIns(tx, member.id, id);
+        const after = { hasTotp: true, endedSignIns };
+        await visit.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after });
       });
       return create(ConfirmTotpResponseSchema);
     },
