@@ -63,35 +63,30 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
     },
 
     async verifyGatewayConnection(request, context) {
-      const { visit, ...scope } = scopedVisitOf(context);
+      const { visit, change, ...scope } = scopedVisitOf(context);
       const { database } = scope.environment;
       const connection = await requireConnection(database, scope.merchantId, request.connectionId);
       const credentialVersion = await loadNewestVersion(database, connection.id);
-      const { verified, rows } = await verifyConnection(verifyContext(scope.environment, connection), {
-        connectionId: connection.id,
-        credentialVersion,
-      });
-      // The test call must not run inside a transaction, so this row comes after what it tells of.
-      await visit.audit(database, triedFact(connection, { credentialVersion, verified }));
+      const { verified, rows } = await verifyConnection(
+        verifyContext(scope.environment, connection),
+        { connectionId: connection.id, credentialVersion },
+        { change, also: (tx, tried) => visit.audit(tx, triedFact(connection, tried)) },
+      );
       const now = await requireConnection(database, scope.merchantId, request.connectionId);
       const inUse = now.credentialVersion === credentialVersion;
       return create(VerifyGatewayConnectionResponseSchema, { verified, inUse, checks: rows.map(checkMessage) });
     },
 
     async rotateGatewayCredentials({ connectionId, credentials }, context) {
-      const { visit, ...scope } = scopedVisitOf(context);
-      const { database } = scope.environment;
-      const connection = await requireConnection(database, scope.merchantId, connectionId);
+      const { visit, change, ...scope } = scopedVisitOf(context);
+      const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
       refuseMisshapen(requireConnector(scope.environment, connection.gateway), credentials);
-      const { rows, ...tried } = await rotateCredentials(verifyContext(scope.environment, connection), {
-        connectionId: connection.id,
-        credentials,
-      });
-      await visit.audit(database, triedFact(connection, tried));
-      return create(RotateGatewayCredentialsResponseSchema, {
-        verified: tried.verified,
-        checks: rows.map(checkMessage),
-      });
+      const { verified, rows } = await rotateCredentials(
+        verifyContext(scope.environment, connection),
+        { connectionId: connection.id, credentials },
+        { change, also: (tx, tried) => visit.audit(tx, triedFact(connection, tried)) },
+      );
+      return create(RotateGatewayCredentialsResponseSchema, { verified, checks: rows.map(checkMessage) });
     },
   };
 }

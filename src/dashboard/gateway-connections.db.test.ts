@@ -138,6 +138,17 @@ describe("a rotation", () => {
     expect(await rotate(connectionId, keyOf("unmoved-third"))).toMatchObject({ verified: true });
   });
 
+  it("puts nothing to use of which the audit trail has no row", async () => {
+    const connectionId = await connect("unwritten");
+    await dashboard.rows("ALTER TABLE audit_entry ADD CONSTRAINT no_row CHECK (false) NOT VALID");
+    await expect(rotate(connectionId, keyOf("unwritten-next"))).rejects.toMatchObject({ code: "internal" });
+    await dashboard.rows("ALTER TABLE audit_entry DROP CONSTRAINT no_row");
+    expect(await versionsOf("unwritten")).toMatchObject([
+      { version: 1, in_use: true },
+      { version: 2, in_use: false, dropped: true },
+    ]);
+  });
+
   it("refuses the other environment's credentials, and misshapen ones before any gateway is asked", async () => {
     const connectionId = await connect("elsewhere");
     const live = await rotate(connectionId, { apiKey: "sandbox_live_elsewhere" });

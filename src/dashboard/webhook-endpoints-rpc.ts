@@ -73,9 +73,9 @@ function setUpMethods(): Pick<Methods, SetUp> {
     async verifyWebhookEndpoint({ endpointId }, context) {
       const { merchantId, environment, visit } = scopedVisitOf(context);
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
-      const { verified, tried } = await verifyEndpoint(environment.endpoints, key);
-      // The post must not run inside a transaction, so this row comes after what it tells of.
-      await visit.audit(environment.database, { subject: endpointId, after: { verified } });
+      const { verified, tried } = await verifyEndpoint(environment.endpoints, key, (tx, isVerified) =>
+        visit.audit(tx, { subject: endpointId, after: { verified: isVerified } }),
+      );
       const { durationMs, answer } = tryMessage(tried);
       return create(VerifyWebhookEndpointResponseSchema, { verified, durationMs, answer });
     },

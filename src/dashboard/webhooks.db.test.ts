@@ -52,6 +52,19 @@ describe("a URL", () => {
   });
 });
 
+describe("a verification", () => {
+  it("verifies nothing of which the audit trail has no row", async () => {
+    const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: receiver.url });
+    const one = { ...scope, endpointId: endpoint?.endpointId ?? "" };
+    await dashboard.rows("ALTER TABLE audit_entry ADD CONSTRAINT no_row CHECK (false) NOT VALID");
+    const verification = client.endpoints.verifyWebhookEndpoint(one);
+    await expect(verification).rejects.toMatchObject({ code: "internal" });
+    await dashboard.rows("ALTER TABLE audit_entry DROP CONSTRAINT no_row");
+    expect((await client.endpoints.getWebhookEndpoint(one)).endpoint?.status).toBe("PENDING");
+    await client.endpoints.removeWebhookEndpoint(one);
+  });
+});
+
 describe("the rpcs about one endpoint", () => {
   it.each(aboutAnEndpoint.map((method) => [method.name, method]))(
     "%s reaches none of another merchant",

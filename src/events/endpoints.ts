@@ -147,11 +147,13 @@ const markVerified: Statement = {
 /**
  * Posts a signed `webhook_endpoint.test`. A 2xx answer verifies: events flow from then on, those since the registration
  * included. The try is in the delivery log either way. It goes past the outbox, because it belongs to no session.
- * Nothing is verified when the URL was changed meanwhile: the answer came from another one.
+ * Nothing is verified when the URL was changed meanwhile: the answer came from another one. `also` is written in the same
+ * transaction: without it nothing is verified.
  */
 export async function verifyEndpoint(
   context: EndpointContext,
   key: EndpointKey,
+  also?: (tx: Tx, verified: boolean) => Promise<void>,
 ): Promise<{ verified: boolean; tried: Try }> {
   const endpoint = await loadEndpoint(context.database, key);
   const eventId = context.entropy.uuid();
@@ -169,7 +171,9 @@ export async function verifyEndpoint(
   });
   const verified = await context.database.transaction(async (tx) => {
     await tx.query(insertDeliveryAttempt, [eventId, context.entropy.uuid(), endpoint.id, ...tryColumns(tried)]);
-    return isTaken(tried) && (await tx.query(markVerified, [endpoint.id, endpoint.url])).length > 0;
+    const isMarked = isTaken(tried) && (await tx.query(markVerified, [endpoint.id, endpoint.url])).length > 0;
+    await also?.(tx, isMarked);
+    return isMarked;
   });
   return { verified, tried };
 }

@@ -1,7 +1,7 @@
 /** The live test call that a connection needs before it may be routed to. */
 import { setTimeout as pause } from "node:timers/promises";
 import { settlingTimeoutMs } from "../limits.ts";
-import type { Database, Statement } from "../platform/database.ts";
+import type { Database, Statement, Tx } from "../platform/database.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import { type Forwarding, whyNotForwardable } from "./card-vault.ts";
 import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
@@ -29,6 +29,14 @@ export type VerifyContext = {
 const usualNoticeWaitMs = 10_000;
 const noticePollMs = 100;
 
+/** What is written in one transaction with what becomes of the credentials. */
+export type Alongside = {
+  /** Runs a change of the merchant's configuration in one transaction; the database's own way when absent. */
+  readonly change?: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+  /** Such as a row of the audit trail: without it nothing is put to use. */
+  readonly also?: (tx: Tx, tried: { credentialVersion: number; verified: boolean }) => Promise<void>;
+};
+
 /**
  * Tries staged credentials at the gateway, and puts them to use when every required row passed. Durable on return.
  * A test notice counts when the intake has stored one that came after the call and is signed with these credentials.
@@ -36,6 +44,7 @@ const noticePollMs = 100;
 export async function verifyConnection(
   context: VerifyContext,
   staged: { connectionId: string; credentialVersion: number },
+  { change = (work) => context.database.transaction(work), also }: Alongside = {},
 ): Promise<{ verified: boolean; rows: readonly VerifyRow[] }> {
   const { database, ring, connector } = context;
   const credentials = await loadCredentials(database, ring, staged);
@@ -51,7 +60,11 @@ export async function verifyConnection(
   );
   const rows = [...answered, ...vaultRows(context.forwarding, connector)];
   const isFit = rows.every((row) => row.state === "passed" || !row.required);
-  const verified = isFit && (await database.transaction((tx) => recordVerified(tx, staged)));
+  const verified = await change(async (tx) => {
+    const isInUse = isFit && (await recordVerified(tx, staged));
+    await also?.(tx, { credentialVersion: staged.credentialVersion, verified: isInUse });
+    return isInUse;
+  });
   return { verified, rows };
 }
 
@@ -62,15 +75,16 @@ export async function verifyConnection(
 export async function rotateCredentials(
   context: VerifyContext,
   { connectionId, credentials }: { connectionId: string; credentials: Readonly<Record<string, string>> },
+  alongside: Alongside = {},
 ): Promise<{ verified: boolean; credentialVersion: number; rows: readonly VerifyRow[] }> {
   const { database, ring } = context;
-  const credentialVersion = await database.transaction((tx) =>
-    stageCredentials(tx, ring, { connectionId, credentials }),
-  );
+  const { change = (work) => database.transaction(work) } = alongside;
+  // Two at once must not give the same version.
+  const credentialVersion = await change((tx) => stageCredentials(tx, ring, { connectionId, credentials }));
   const staged = { connectionId, credentialVersion };
   let isKept = false;
   try {
-    const { verified, rows } = await verifyConnection(context, staged);
+    const { verified, rows } = await verifyConnection(context, staged, alongside);
     isKept = verified;
     return { verified, credentialVersion, rows };
   } finally {
