@@ -34,6 +34,16 @@ export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<Passke
   return (await tx.query<Passkey>(insert, values))[0];
 }
 
+const lockKeeper: Statement = {
+  name: "lock_passkeys_of_member",
+  text: "SELECT 1 FROM member WHERE id = $1 FOR NO KEY UPDATE",
+};
+
+/** Until the transaction ends nobody else adds one who asks for this too, so that what is counted stays the number. */
+export async function lockPasskeys(tx: Tx, memberId: string): Promise<void> {
+  await tx.query(lockKeeper, [memberId]);
+}
+
 const selectOfMember: Statement = {
   name: "select_passkeys_of_member",
   text: `SELECT ${columns} FROM passkey WHERE member_id = $1 ORDER BY created_at, id`,

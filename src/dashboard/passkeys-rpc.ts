@@ -20,6 +20,7 @@ import {
   type HeldPasskey,
   insertPasskey,
   listPasskeys,
+  lockPasskeys,
   notePasskeyUse,
   type Passkey,
   removePasskey,
@@ -72,10 +73,10 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
       const made = isAsked && (await verifyCreation(partyOf(parts), answer));
       if (!made) throw refused();
       const passkey = await accounts.transaction(async (tx) => {
+        await lockPasskeys(tx, member.id);
+        if ((await listPasskeys(tx, member.id)).length >= passkeysMax) throw full();
         const added = await insertPasskey(tx, { ...made, memberId: member.id, name });
         if (added === undefined) throw new DomainError("state_conflict", "This passkey is in use already.");
-        // After the row, so that of two at once the later sees both.
-        if ((await listPasskeys(tx, member.id)).length > passkeysMax) throw full();
         await visit.auditMember(tx, member, { after: { passkey: name } });
         return added;
       });
