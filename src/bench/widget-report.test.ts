@@ -17,7 +17,7 @@ const good: WidgetFigures = {
   slowOpenings: [{ ...opening, visibleMs: 1_500 }],
   violations: [],
   impatience: { captures: 1, callbacks: ["onSuccess", "onSuccess"], leaks: [] },
-  troubles: [{ sessionId: "ps_1", told: [{ name: "onSuccess", result: null }], status: "SUCCEEDED", captures: 1 }],
+  troubles: [{ sessionId: "ps_1", told: [[{ name: "onSuccess", result: null }]], status: "SUCCEEDED", captures: 1 }],
   leftBehind: { nodes: 0, documents: 0, listeners: 0, heapKilobytes: 20 },
   cycles: 1_000,
 };
@@ -41,8 +41,9 @@ describe("rowsOf()", () => {
       { impatience: { ...good.impatience, callbacks: ["onSuccess", "onSuccess", "onDeclined"] } },
     ],
     ["a secret in a log", { impatience: { ...good.impatience, leaks: ["grant in a log"] } }],
-    ["a false callback", { troubles: [{ ...run!, told: [{ name: "onDeclined", result: null }] }] }],
-    ["a second callback", { troubles: [{ ...run!, told: [...run!.told, ...run!.told] }] }],
+    ["a false callback", { troubles: [{ ...run!, told: [[{ name: "onDeclined", result: null }]] }] }],
+    ["a second callback", { troubles: [{ ...run!, told: run!.told.map((load) => [...load, ...load]) }] }],
+    ["no callback", { troubles: [{ ...run!, told: [] }] }],
     ["a second capture", { troubles: [{ ...run!, captures: 2 }] }],
     ["a listener that stays", { leftBehind: { ...good.leftBehind, listeners: 1 } }],
   ])("breaks one with %s", (_what, change) => {

@@ -9,12 +9,17 @@ import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 /** One callback of a page, over all its reloads. */
 export type ToldCallback = { readonly name: string; readonly result: unknown };
 
+/** As a page sends it: which load of the page was told, and as its how manieth callback. */
+type SentCallback = ToldCallback & { readonly load: string; readonly number: number };
+
 // Any browser can send this, and does so until it has arrived; a test's own functions reach only some browsers.
 const pageScript = `
   const options = JSON.parse(document.getElementById("options").textContent);
   const post = (body) =>
     fetch("/told/" + options.sessionId, { method: "POST", body, keepalive: true }).catch(() => setTimeout(post, 500, body));
-  const tell = (name) => (result = null) => post(JSON.stringify({ name, result }));
+  const load = String(Math.random());
+  let number = 0;
+  const tell = (name) => (result = null) => post(JSON.stringify({ load, number: ++number, name, result }));
   const names = ["onReady", "onError", "onPending", "onSuccess", "onDeclined", "onExpired"];
   const callbacks = Object.fromEntries(names.map((name) => [name, tell(name)]));
   const start = () => Switchyard.mount({ container: "#card", ...options, ...callbacks });
@@ -27,7 +32,7 @@ export class PlainShop {
   readonly #apiBase: string;
   readonly #server: Server;
   readonly #sessions = new Map<string, OpenedSession>();
-  readonly #told = new Map<string, ToldCallback[]>();
+  readonly #told = new Map<string, SentCallback[]>();
 
   private constructor(file: DemoFile, apiBase: string) {
     this.#apiBase = apiBase;
@@ -57,7 +62,13 @@ export class PlainShop {
 
   /** What the session's pages have been told, in order. */
   toldOf({ sessionId }: Pick<OpenedSession, "sessionId">): readonly ToldCallback[] {
-    return this.#told.get(sessionId) ?? [];
+    return (this.#told.get(sessionId) ?? []).map(({ name, result }) => ({ name, result }));
+  }
+
+  /** The same, for each load of the page by itself: a page that is left may hear its outcome as its successor does. */
+  toldByLoad({ sessionId }: Pick<OpenedSession, "sessionId">): readonly (readonly ToldCallback[])[] {
+    const byLoad = Map.groupBy(this.#told.get(sessionId) ?? [], ({ load }) => load);
+    return [...byLoad.values()].map((sent) => sent.map(({ name, result }) => ({ name, result })));
   }
 
   async close(): Promise<void> {
@@ -69,7 +80,11 @@ export class PlainShop {
     const path = new URL(request.url ?? "/", "http://shop").pathname;
     const session = this.#sessions.get(path.slice(1));
     if (path.startsWith("/told/")) {
-      this.#told.get(path.slice("/told/".length))?.push((await json(request)) as ToldCallback);
+      const sent = (await json(request)) as SentCallback;
+      const told = this.#told.get(path.slice("/told/".length));
+      // A page whose answer was lost sends it again.
+      const isKnown = told?.some(({ load, number }) => load === sent.load && number === sent.number);
+      if (!isKnown) told?.push(sent);
       response.writeHead(204).end();
     } else if (path === "/page.js") {
       response.writeHead(200, { "Content-Type": "text/javascript" }).end(pageScript);

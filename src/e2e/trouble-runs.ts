@@ -39,7 +39,8 @@ export async function openGround(
 /** One payment: what its page was told, what is true, and how often money was taken. */
 export type TroubleRun = {
   readonly sessionId: string;
-  readonly told: readonly ToldCallback[];
+  /** By each load of its page. */
+  readonly told: readonly (readonly ToldCallback[])[];
   readonly status: PaymentSessionJson["status"];
   readonly captures: number;
 };
@@ -75,14 +76,19 @@ export async function playTrouble(ground: TroubleGround, trouble: Trouble, payme
   }
 }
 
-/** What is wrong with a run, in words; nothing when the one callback was true and no money was taken twice. */
+/**
+ * What is wrong with a run, in words; nothing when every callback was true, no load of the page was told twice, one was
+ * told at all, and no money was taken twice.
+ */
 export function problemOf({ sessionId, told, status, captures }: TroubleRun): string | undefined {
-  const ends = told.filter(({ name }) => ["onSuccess", "onDeclined", "onExpired"].includes(name));
+  const isEnd = ({ name }: ToldCallback) => ["onSuccess", "onDeclined", "onExpired"].includes(name);
+  const ends = told.map((callbacks) => callbacks.filter(isEnd)).filter((of) => of.length > 0);
   const name = status === "SUCCEEDED" ? "onSuccess" : "onDeclined";
-  const isTrue = ends.length === 1 && ends[0]?.name === name;
+  const isTrue = ends.length > 0 && ends.every((of) => of.length === 1 && of[0]?.name === name);
   const isTakenRightly = captures === (status === "SUCCEEDED" ? 1 : 0);
   if (isTrue && isTakenRightly) return undefined;
-  return `${sessionId}: ${status}, told ${ends.map((end) => end.name).join(" and ") || "nothing"}, ${captures} captures`;
+  const words = ends.map((of) => of.map((end) => end.name).join(" and ")).join("; another load ") || "nothing";
+  return `${sessionId}: ${status}, told ${words}, ${captures} captures`;
 }
 
 async function enter({ shop, browser }: TroubleGround, number: number): Promise<Customer> {
@@ -154,7 +160,7 @@ async function look({ shop, sandbox }: TroubleGround, session: OpenedSession): P
   const { status, attempts = [] } = await shop.api.read(sessionId);
   const records = await Promise.all(attempts.map(({ attemptId = "" }) => sandbox.authorizations(attemptId)));
   const captures = records.flat().filter((record) => record.status === "captured").length;
-  return { sessionId, told: shop.toldOf(session), status, captures };
+  return { sessionId, told: shop.toldByLoad(session), status, captures };
 }
 
 async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
