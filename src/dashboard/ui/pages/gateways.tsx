@@ -22,7 +22,9 @@ export function GatewaysPage() {
   const gateways = useQuery(GatewayService.method.listGateways, scope);
   const health = useQuery(GatewayService.method.listGatewayHealth, scope, { refetchInterval: healthEveryMs });
   const [isConnecting, setConnecting] = useState(false);
-  const error = connections.error ?? gateways.error;
+  // What is being entered outlives a reading that fails later.
+  const isRead = connections.data !== undefined && gateways.data !== undefined;
+  const error = isRead ? null : (connections.error ?? gateways.error);
   const retry = () => Promise.all([connections.refetch(), gateways.refetch()]);
   const { data: offered } = gateways;
   return (
@@ -42,7 +44,7 @@ export function GatewaysPage() {
         )}
       </header>
       {error && <Failure error={error} onRetry={retry} />}
-      {!error && !(connections.data && offered) && <Loading what="The list of gateways" />}
+      {!error && !isRead && <Loading what="The list of gateways" />}
       {!error && offered && isConnecting && (
         <ConnectGateway
           key={environmentName}

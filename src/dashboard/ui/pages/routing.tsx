@@ -21,7 +21,9 @@ export function RoutingPage() {
   const { merchantId, environment, environmentName } = useScope();
   const rule = useQuery(RoutingRuleService.method.getRoutingRule, { merchantId, environment });
   const connections = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
-  const error = rule.error ?? connections.error;
+  // What is being changed outlives a reading that fails later.
+  const isRead = rule.data !== undefined && connections.data !== undefined;
+  const error = isRead ? null : (rule.error ?? connections.error);
   const retry = () => Promise.all([rule.refetch(), connections.refetch()]);
   return (
     <>
@@ -36,8 +38,8 @@ export function RoutingPage() {
         {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
       </header>
       {error && <Failure error={error} onRetry={retry} />}
-      {!error && !(rule.data && connections.data) && <Loading what="The routing rule" />}
-      {!error && rule.data && connections.data && (
+      {!error && !isRead && <Loading what="The routing rule" />}
+      {rule.data && connections.data && (
         <Editor
           key={`${merchantId} ${environmentName}`}
           rule={rule.data.routingRule}

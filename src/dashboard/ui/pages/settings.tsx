@@ -16,7 +16,9 @@ export function SettingsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const settings = useQuery(SettingsService.method.getSettings, { merchantId, environment });
   const notices = useQuery(WebhookNoticeService.method.getNoticeAddresses, { merchantId, environment });
-  const error = settings.error ?? notices.error;
+  // What is being changed outlives a reading that fails later.
+  const isRead = settings.data !== undefined && notices.data !== undefined;
+  const error = isRead ? null : (settings.error ?? notices.error);
   const refetch = () => Promise.all([settings.refetch(), notices.refetch()]);
   return (
     <>
@@ -27,8 +29,8 @@ export function SettingsPage() {
         </div>
       </header>
       {error && <Failure error={error} onRetry={refetch} />}
-      {!error && !(settings.data && notices.data) && <Loading what="The settings" />}
-      {!error && settings.data?.settings && notices.data && (
+      {!error && !isRead && <Loading what="The settings" />}
+      {settings.data?.settings && notices.data && (
         <Forms
           key={`${merchantId} ${environmentName}`}
           settings={settings.data.settings}
