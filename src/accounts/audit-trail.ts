@@ -76,10 +76,12 @@ export async function recordMemberAudit(
   }
 }
 
+// Not before any id: where a list begins.
+const uuidLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const selectEntries: Statement = {
   name: "select_audit_entries",
   text: `SELECT id, actor, action, subject, before, after, request_id AS "requestId", created_at AS "createdAt"
-         FROM audit_entry WHERE merchant_id = $1 ORDER BY id DESC LIMIT $2`,
+         FROM audit_entry WHERE merchant_id = $1 AND id < coalesce($3::uuid, '${uuidLast}') ORDER BY id DESC LIMIT $2`,
 };
 const selectOwnEntries: Statement = {
   name: "select_audit_entries_of_member",
@@ -87,9 +89,12 @@ const selectOwnEntries: Statement = {
          FROM audit_entry WHERE member_id = $1 ORDER BY id DESC LIMIT $2`,
 };
 
-/** The newest entries about a merchant, newest first. */
-export async function listAudit(queryable: Queryable, merchantId: string, count: number): Promise<AuditEntry[]> {
-  return queryable.query<AuditEntry>(selectEntries, [merchantId, count]);
+/** The entries about a merchant, newest first: from the newest one on, or from the one after `after`. */
+export async function listAudit(
+  queryable: Queryable,
+  { merchantId, after, count }: { merchantId: string; after: string | undefined; count: number },
+): Promise<AuditEntry[]> {
+  return queryable.query<AuditEntry>(selectEntries, [merchantId, count, after ?? null]);
 }
 
 /** The newest entries about a member's own account, newest first. */

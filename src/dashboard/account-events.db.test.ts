@@ -32,17 +32,18 @@ describe("what happens to a member's account", () => {
   it("is told to the member, and to the owners of their merchants, and to nobody else", async () => {
     const { memberId } = await dashboard.addMember("Vera", "VIEWER");
     await dashboard.addMember("Sam");
-    const [cookie, other] = [await pages.enter("Vera"), await pages.enter("Vera")];
+    const cookie = await pages.enter("Vera");
     const fresh = await pages.prove(cookie);
     const { secret } = await signIns(fresh).offerTotp({});
     await signIns(fresh).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
     await signIns(fresh).removeTotp({});
+    const other = await pages.enter("Vera");
     const { signIns: listed } = await signIns(other).listSignIns({});
     await signIns(fresh).revokeSignIn({ signInId: listed.find(({ isCurrent }) => isCurrent)!.signInId });
     await signIns(fresh).changePassword({ newPassword: "another good horse" });
     await signIns(fresh).signOut({});
-    const expected = ["SignOut", "ChangePassword", "RevokeSignIn", "RemoveTotp", "ConfirmTotp", "OfferTotp"];
-    expected.push("ProveSignIn", "SignIn", "SignIn");
+    const expected = ["SignOut", "ChangePassword", "RevokeSignIn", "SignIn", "RemoveTotp", "ConfirmTotp", "OfferTotp"];
+    expected.push("ProveSignIn", "SignIn");
     const again = await pages.enter("Vera", { password: "another good horse" });
     expect(await actionsOf(again)).toEqual(["SignIn", ...expected]);
     const scope = { merchantId: dashboard.merchantId, environment: Environment.TEST };
@@ -51,6 +52,21 @@ describe("what happens to a member's account", () => {
     expect(about.map(({ action }) => action)).toEqual(["SignIn", ...expected]);
     expect(about[0]?.actor).toBe(`vera@example.com (${memberId})`);
     expect(await actionsOf(await pages.enter("Sam"))).toEqual(["SignIn"]);
+  });
+
+  it("can be read page by page from both sides' trails, each entry once", async () => {
+    const trail = pages.audit(await pages.enter("Olive"));
+    const scope = { merchantId: dashboard.merchantId, environment: Environment.TEST };
+    const whole = await trail.listAuditEntries({ ...scope, pageSize: 100 });
+    const first = await trail.listAuditEntries({ ...scope, pageSize: 3 });
+    const older = { ...scope, pageSize: 100, pageToken: first.nextPageToken };
+    const second = await trail.listAuditEntries(older);
+    expect([whole.nextPageToken, second.nextPageToken]).toEqual(["", ""]);
+    const idsOf = (...answers: (typeof whole)[]) =>
+      answers.flatMap(({ entries }) => entries.map(({ auditEntryId }) => auditEntryId));
+    expect(idsOf(first, second)).toEqual(idsOf(whole));
+    const forged = trail.listAuditEntries({ ...older, pageToken: `x${first.nextPageToken}` });
+    expect(await codeOf(forged)).toBe("invalid_parameter");
   });
 
   it("has a row for the first failed sign-in and for each that made somebody wait, and none of who is unknown", async () => {

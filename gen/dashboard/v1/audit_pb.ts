@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/audit.proto.
  */
 export const file_dashboard_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSKkAQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBAUIMCgpfcGFnZV9zaXplIkUKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIpCgdlbnRyaWVzGAEgAygLMhguZGFzaGJvYXJkLnYxLkF1ZGl0RW50cnki6QEKCkF1ZGl0RW50cnkSFgoOYXVkaXRfZW50cnlfaWQYASABKAkSDQoFYWN0b3IYAiABKAkSDgoGYWN0aW9uGAMgASgJEg8KB3N1YmplY3QYBCABKAkSJwoGYmVmb3JlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVhZnRlchgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKcmVxdWVzdF9pZBgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJ6CgxBdWRpdFNlcnZpY2USagoQTGlzdEF1ZGl0RW50cmllcxIlLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBomLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2UiB5ACAai7GANiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXNoYm9hcmQvdjEvYXVkaXQucHJvdG8SDGRhc2hib2FyZC52MSK4AQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAQgASgJQgwKCl9wYWdlX3NpemUiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5kYXNoYm9hcmQudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6QEKCkF1ZGl0RW50cnkSFgoOYXVkaXRfZW50cnlfaWQYASABKAkSDQoFYWN0b3IYAiABKAkSDgoGYWN0aW9uGAMgASgJEg8KB3N1YmplY3QYBCABKAkSJwoGYmVmb3JlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVhZnRlchgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKcmVxdWVzdF9pZBgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJ6CgxBdWRpdFNlcnZpY2USagoQTGlzdEF1ZGl0RW50cmllcxIlLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBomLmRhc2hib2FyZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2UiB5ACAai7GANiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListAuditEntriesRequest
@@ -38,6 +38,13 @@ export type ListAuditEntriesRequest = Message<"dashboard.v1.ListAuditEntriesRequ
    * @generated from field: optional int32 page_size = 3;
    */
   pageSize?: number | undefined;
+
+  /**
+   * From the answer before.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -60,6 +67,13 @@ export type ListAuditEntriesRequestJson = {
    * @generated from field: optional int32 page_size = 3;
    */
   pageSize?: number;
+
+  /**
+   * From the answer before.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken?: string;
 };
 
 /**
@@ -77,6 +91,13 @@ export type ListAuditEntriesResponse = Message<"dashboard.v1.ListAuditEntriesRes
    * @generated from field: repeated dashboard.v1.AuditEntry entries = 1;
    */
   entries: AuditEntry[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -87,6 +108,13 @@ export type ListAuditEntriesResponseJson = {
    * @generated from field: repeated dashboard.v1.AuditEntry entries = 1;
    */
   entries?: AuditEntryJson[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken?: string;
 };
 
 /**
@@ -216,7 +244,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry, {jsonType: AuditEntryJson}
  */
 export const AuditService: GenService<{
   /**
-   * Lists the newest entries about a merchant, newest first.
+   * Lists the entries about a merchant, newest first.
    *
    * @generated from rpc dashboard.v1.AuditService.ListAuditEntries
    */

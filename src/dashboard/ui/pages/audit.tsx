@@ -1,8 +1,9 @@
 /** Who changed what of a merchant's: how it was before and is after. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { useQuery } from "@connectrpc/connect-query";
-import { type AuditEntry, AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { useInfiniteQuery } from "@connectrpc/connect-query";
+import { type AuditEntry, AuditService, type ListAuditEntriesResponse } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { inWords } from "../parts/action-words.ts";
+import { Button } from "../parts/button.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -11,27 +12,38 @@ import { useScope } from "../scope.ts";
 /** The page. */
 export function AuditPage() {
   const { merchantId, environment, environmentName } = useScope();
-  const { data, error, refetch } = useQuery(AuditService.method.listAuditEntries, {
-    merchantId,
-    environment,
-    pageSize: 100,
-  });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    AuditService.method.listAuditEntries,
+    { merchantId, environment, pageSize: 100, pageToken: "" },
+    {
+      pageParamKey: "pageToken",
+      getNextPageParam: ({ nextPageToken }: ListAuditEntriesResponse) => nextPageToken || undefined,
+    },
+  );
+  const entries = data?.pages.flatMap((page) => page.entries) ?? [];
   return (
     <>
       <header className="page-head">
         <div>
           <h1>Audit trail</h1>
-          <p>The newest hundred changes in {environmentName}, and of the team, which belongs to both environments.</p>
+          <p>The changes in {environmentName}, and of the team, which belongs to both environments, newest first.</p>
         </div>
       </header>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The audit trail" />}
-      {data?.entries.length === 0 && (
+      {data && entries.length === 0 && (
         <Empty title="Nothing was changed yet">
           <p>Every change to keys, gateways, routing, webhooks and the team will stand here, with who made it.</p>
         </Empty>
       )}
-      {data && data.entries.length > 0 && <Entries entries={data.entries} />}
+      {entries.length > 0 && <Entries entries={entries} />}
+      {hasNextPage && (
+        <div>
+          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
+            Older
+          </Button>
+        </div>
+      )}
     </>
   );
 }
