@@ -1,9 +1,12 @@
 /** Registers an endpoint: its URL and events, then its signing secret, shown this once. */
-import { useMutation } from "@connectrpc/connect-query";
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
 import { Form } from "react-aria-components";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
@@ -12,7 +15,15 @@ import { EventTypeFields, eventTypesOf } from "./event-fields.tsx";
 /** A form, and after it the secret. */
 export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
-  const add = useMutation(WebhookEndpointService.method.addWebhookEndpoint, { onSuccess: onAdded });
+  const client = createClient(WebhookEndpointService, useTransport());
+  const { run, dialog } = useProof();
+  const add = useMutation({
+    mutationFn: (form: FormData) => {
+      const wanted = { url: String(form.get("url")), eventTypes: eventTypesOf(form) };
+      return run(() => client.addWebhookEndpoint({ merchantId, environment, ...wanted }));
+    },
+    onSuccess: onAdded,
+  });
   if (add.data) {
     return (
       <section className="card" aria-labelledby="added">
@@ -35,8 +46,7 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          const form = new FormData(event.currentTarget);
-          add.mutate({ merchantId, environment, url: String(form.get("url")), eventTypes: eventTypesOf(form) });
+          add.mutate(new FormData(event.currentTarget));
         }}
       >
         <Field
@@ -61,6 +71,7 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
           <Button onPress={onEnd}>Cancel</Button>
         </div>
       </Form>
+      {dialog}
     </section>
   );
 }

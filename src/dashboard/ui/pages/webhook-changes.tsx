@@ -43,44 +43,49 @@ function useEndpoint({ endpointId, version }: WebhookEndpoint) {
 
 function EditForm({ endpoint, onChange }: ChangeProps) {
   const { client, of } = useEndpoint(endpoint);
+  const { run, dialog } = useProof();
   const update = useMutation({
     mutationFn: (form: FormData) => {
       const url = String(form.get("url"));
-      return client.updateWebhookEndpoint({
+      const wanted = {
         ...of,
         // The same URL written again would have to be verified anew.
         ...(url !== endpoint.url && { url }),
         eventTypes: { types: eventTypesOf(form) },
-      });
+      };
+      return run(() => client.updateWebhookEndpoint(wanted));
     },
     onSuccess: onChange,
   });
   return (
-    <Form
-      className="form"
-      aria-label={`URL and events of ${endpoint.url}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        update.mutate(new FormData(event.currentTarget));
-      }}
-    >
-      <Field
-        label="URL"
-        name="url"
-        type="url"
-        isRequired
-        maxLength={2048}
-        defaultValue={endpoint.url}
-        hint="Another URL has to be verified before anything is posted to it."
-      />
-      <EventTypeFields chosen={endpoint.eventTypes} />
-      <Refusal error={update.error} />
-      <div>
-        <Button type="submit" isPending={update.isPending}>
-          Save
-        </Button>
-      </div>
-    </Form>
+    <>
+      <Form
+        className="form"
+        aria-label={`URL and events of ${endpoint.url}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          update.mutate(new FormData(event.currentTarget));
+        }}
+      >
+        <Field
+          label="URL"
+          name="url"
+          type="url"
+          isRequired
+          maxLength={2048}
+          defaultValue={endpoint.url}
+          hint="Another URL has to be verified before anything is posted to it."
+        />
+        <EventTypeFields chosen={endpoint.eventTypes} />
+        <Refusal error={update.error} />
+        <div>
+          <Button type="submit" isPending={update.isPending}>
+            Save
+          </Button>
+        </div>
+      </Form>
+      {dialog}
+    </>
   );
 }
 
@@ -100,35 +105,37 @@ function NewSecret({ endpoint, onChange }: ChangeProps) {
   });
   const id = `overlap-${endpoint.endpointId}`;
   return (
-    <Form
-      className="form"
-      aria-label={`Signing secret of ${endpoint.url}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        rotate.mutate(Number(new FormData(event.currentTarget).get("overlapHours")));
-      }}
-    >
-      <h3>Signing secret</h3>
-      <div className="field">
-        <label htmlFor={id}>The old secret stops</label>
-        <select id={id} name="overlapHours" defaultValue={0}>
-          {overlaps.map(([hours, name]) => (
-            <option key={hours} value={hours}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <span className="hint">Until then webhooks carry the signatures of both.</span>
-      </div>
-      <Refusal error={rotate.error} />
-      {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
-      <div>
-        <Button type="submit" kind="danger" isPending={rotate.isPending}>
-          Make a new secret
-        </Button>
-      </div>
+    <>
+      <Form
+        className="form"
+        aria-label={`Signing secret of ${endpoint.url}`}
+        onSubmit={(event) => {
+          event.preventDefault();
+          rotate.mutate(Number(new FormData(event.currentTarget).get("overlapHours")));
+        }}
+      >
+        <h3>Signing secret</h3>
+        <div className="field">
+          <label htmlFor={id}>The old secret stops</label>
+          <select id={id} name="overlapHours" defaultValue={0}>
+            {overlaps.map(([hours, name]) => (
+              <option key={hours} value={hours}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <span className="hint">Until then webhooks carry the signatures of both.</span>
+        </div>
+        <Refusal error={rotate.error} />
+        {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
+        <div>
+          <Button type="submit" kind="danger" isPending={rotate.isPending}>
+            Make a new secret
+          </Button>
+        </div>
+      </Form>
       {dialog}
-    </Form>
+    </>
   );
 }
 

@@ -62,7 +62,7 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
         <Dialog>
           <Heading slot="title">Confirm that it is you</Heading>
           <p className="soft">
-            Keys, gateways and roles ask who you are when your last proof is older than 15 minutes.
+            Keys, gateways, webhooks, settings and roles ask who you are when your last proof is older than 15 minutes.
           </p>
           <Form
             className="form"
