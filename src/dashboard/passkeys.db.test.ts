@@ -79,9 +79,11 @@ describe("a passkey", () => {
     const devices = Array.from({ length: 4 }, () => new Authenticator(origin));
     const credentials: string[] = [];
     for (const each of devices) credentials.push(each.create((await passkeys(cookie).offerPasskey({})).options));
-    // Nothing but the member's lock lets one of them in alone.
+    // Whoever has counted waits here to insert: all of them at once, unless something keeps them apart.
+    const held = dashboard.accountRows("DO $$ BEGIN LOCK TABLE passkey IN SHARE MODE; PERFORM pg_sleep(0.5); END $$");
     const adding = credentials.map((credential) => passkeys(cookie).addPasskey({ credential, name: "At once" }));
     expect((await Promise.allSettled(adding)).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await held;
     expect(await codeOf(passkeys(cookie).offerPasskey({}))).toBe("state_conflict");
     await dashboard.addMember("Udo", "VIEWER");
     const udo = await pages.enter("Udo");
