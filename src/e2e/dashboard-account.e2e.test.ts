@@ -139,7 +139,16 @@ describe("the settings page", () => {
     await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor();
     await context.unroute("**/GetSettings");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByRole("region", { name: "Session lifetime" }).waitFor();
+    const lifetime = page.getByRole("region", { name: "Session lifetime" });
+    const draft = page.getByRole("region", { name: "Checkout origins" }).getByLabel("Origins");
+    await draft.fill("https://not-saved.example.com");
+    // What was read before stays when the next reading fails, and with it what is being changed.
+    await context.route("**/GetSettings", (route) => route.abort());
+    await lifetime.getByLabel("Minutes").fill("25");
+    await lifetime.getByRole("button", { name: "Save" }).click();
+    await lifetime.getByText("Saved.").waitFor();
+    expect(await draft.inputValue()).toBe("https://not-saved.example.com");
+    await context.unroute("**/GetSettings");
     await page.close();
   });
 });
