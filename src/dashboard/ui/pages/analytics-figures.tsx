@@ -98,9 +98,8 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
   );
 }
 
-/** Why attempts were declined, the most frequent reason first; its length is drawn beside its number. */
+/** Why attempts were declined, the most frequent reason first; its share of the whole is drawn beside its number. */
 export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines">) {
-  const most = Number(declines[0]?.attempts ?? 1n);
   const sum = declines.reduce((all, { attempts }) => all + attempts, 0n);
   const rows = declines.map(({ declineCode, gateway, attempts }) => [declineCode, gateway, Number(attempts)] as const);
   return (
@@ -144,7 +143,7 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
                     <span className="share">
                       {formatRate(attempts / Number(sum))}
                       <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                        <rect width={(100 * attempts) / most} height="8" />
+                        <rect width={(100 * attempts) / Number(sum)} height="8" />
                       </svg>
                     </span>
                   </td>
