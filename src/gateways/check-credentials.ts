@@ -13,10 +13,12 @@ export function findCredentialProblems(
     code,
     detail,
   });
-  const known = fields.flatMap(({ name, shape, hint }) => {
+  const known = fields.flatMap(({ name, shape, hint, mistakes = [] }) => {
     const value = entered[name];
     if (value === undefined || value === "") return [problem(name, "missing_field", hint)];
-    return shape.test(value) ? [] : [problem(name, "invalid_field", hint)];
+    if (shape.test(value)) return [];
+    const mistake = mistakes.find((known) => known.shape.test(value));
+    return [problem(name, "invalid_field", mistake === undefined ? hint : `${mistake.detail} ${hint}`)];
   });
   const names = fields.map(({ name }) => name);
   const unknown = Object.keys(entered)

@@ -19,8 +19,10 @@ export type CredentialField = {
   readonly label: string;
   /** What a well-formed value looks like; anchored. Whether it works is `verify`'s business. */
   readonly shape: RegExp;
-  /** One sentence for the person entering it: where to find the value. */
+  /** One sentence for the person entering it: where to find the value, and all that its shape asks. */
   readonly hint: string;
+  /** Values that are plainly another thing, of which the person is told what they are. */
+  readonly mistakes?: readonly { readonly shape: RegExp; readonly detail: string }[];
 };
 
 /** What every call carries. When `signal` fires we stop waiting; it says nothing about what the gateway did. */

@@ -12,7 +12,7 @@ const common: readonly CredentialField[] = [
     label: "API key",
     // Base64 and punctuation, of a length that differs by age: https://docs.adyen.com/development-resources/api-credentials (2026).
     shape: /^[\x21-\x7e]{20,512}$/,
-    hint: "Adyen Customer Area of this environment, Developers, API credentials: the credential's API key.",
+    hint: "Adyen Customer Area of this environment, Developers, API credentials: the credential's API key, at least 20 characters without a space.",
   },
   {
     name: "merchantAccount",

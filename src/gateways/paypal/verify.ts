@@ -16,13 +16,13 @@ export const credentialFields: readonly CredentialField[] = [
     label: "Client ID",
     // Eighty characters today; PayPal promises no length.
     shape: /^[A-Za-z0-9_-]{20,128}$/,
-    hint: "PayPal developer dashboard, Apps & Credentials: the app's client ID, of the sandbox in test and of live in live.",
+    hint: "PayPal developer dashboard, Apps & Credentials: the app's client ID, of the sandbox in test and of live in live; at least 20 letters, digits, hyphens and underscores.",
   },
   {
     name: "clientSecret",
     label: "Secret",
     shape: /^[A-Za-z0-9_-]{20,128}$/,
-    hint: "PayPal developer dashboard, Apps & Credentials: the secret that belongs to the client ID.",
+    hint: "PayPal developer dashboard, Apps & Credentials: the secret that belongs to the client ID; at least 20 letters, digits, hyphens and underscores.",
   },
 ];
 

@@ -9,14 +9,25 @@ import type { Json } from "./judge-decline.ts";
 
 type Environment = "test" | "live";
 
+// Shorter than any key that Stripe has given out; what is shorter was cut off when it was copied.
+const shortestKey = 10;
+
 /** The one credential: a secret or restricted key of this environment. */
 export function secretKeyField(environment: Environment): CredentialField {
+  const other = environment === "test" ? "live" : "test";
   return {
     name: "secretKey",
     label: "Secret key",
     // The prefixes: https://docs.stripe.com/keys (2026). Lengths differ by age, so only their order of size is checked.
-    shape: new RegExp(`^(sk|rk)_${environment}_[A-Za-z0-9]{10,250}$`),
-    hint: `Stripe dashboard, Developers, API keys: a secret or restricted key that begins with sk_${environment}_ or rk_${environment}_.`,
+    shape: new RegExp(`^(sk|rk)_${environment}_[A-Za-z0-9]{${shortestKey},250}$`),
+    hint: `Stripe dashboard, Developers, API keys: a secret or restricted key that begins with sk_${environment}_ or rk_${environment}_, with at least ${shortestKey} letters and digits after it.`,
+    mistakes: [
+      {
+        shape: new RegExp(`^(sk|rk)_${other}_`),
+        detail: `This is a ${other} key, which does not belong in ${environment}.`,
+      },
+      { shape: /^pk_/, detail: "This is a publishable key, which cannot take payments." },
+    ],
   };
 }
 

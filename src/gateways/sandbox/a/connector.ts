@@ -34,7 +34,7 @@ export class SandboxAConnector implements Connector {
       name: "apiKey",
       label: "API key",
       shape: /^sandbox_(test|live)_[a-z0-9-]{1,40}$/,
-      hint: "Any name will do: sandbox_test_ followed by lower-case letters, digits and hyphens.",
+      hint: "Any name will do: sandbox_test_ followed by 1 to 40 lower-case letters, digits and hyphens.",
     },
   ];
   readonly #http: GatewayHttp;
