@@ -1,5 +1,6 @@
 /** Tells what happened to a payment as one list: when, who, what and why, in words. PURE. */
 import type { SessionDelivery } from "../events/session-events.ts";
+import { nameOfBrand } from "./card-brand-name.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import type { PaymentDetails, StrayHold } from "./payment-details.ts";
 import type { WorkItem } from "./work-items.ts";
@@ -45,7 +46,7 @@ export function tellTimeline(details: PaymentDetails): TimelineStep[] {
 
 function beginning(session: PaymentSession): Moment[] {
   const { cardBrand, cardLast4, plan, skipped, ruleVersion } = session;
-  const card = cardBrand && cardLast4 ? ` (${cardBrand} ending in ${cardLast4})` : "";
+  const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
   const left = (skipped ?? []).map(({ gateway, because }) => ` ${gateway} is left out: ${because}`).join("");
   return [

@@ -257,7 +257,7 @@ describe("a payment", () => {
     ]);
     expect(payment?.timeline?.map(({ actor, step }) => `${actor}: ${step}`)).toEqual([
       "Merchant: Created the session",
-      "Customer: Submitted a card (visa ending in 4242)",
+      "Customer: Submitted a card (Visa ending in 4242)",
       "Switchyard: Asked SANDBOX_A to authorize",
       "SANDBOX_A: Declined after 500 ms: insufficient_funds, its code 51",
       "Switchyard: Asked SANDBOX_B to authorize",
