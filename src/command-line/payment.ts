@@ -40,6 +40,8 @@ type FilterOptions = {
   readonly failover?: boolean;
 };
 
+const noMatch = "No payment matches the filters.";
+const noneYet = "There are no payments yet.";
 const statuses = ["created", "processing", "succeeded", "declined", "degraded", "expired"];
 
 function addFilter(command: Command): Command {
@@ -74,6 +76,10 @@ function filterOf(options: FilterOptions): Filter {
   };
 }
 
+function isFiltered(options: FilterOptions): boolean {
+  return Object.values(filterOf(options)).some((value) => value !== "" && value !== false);
+}
+
 function listCommand(): Command {
   const command = merchantCommand("list", {
     description: "list payments, newest first",
@@ -84,7 +90,7 @@ function listCommand(): Command {
       options,
       ({ payments }) => payments.listPayments({ ...scopeOf(options), filter: filterOf(options), ...pageOf(options) }),
       ({ payments = [], nextPageToken, searchedBackTo }) => [
-        ...withNextPage(paymentTable(payments), nextPageToken),
+        ...withNextPage(paymentTable(payments, isFiltered(options) ? noMatch : noneYet), nextPageToken),
         ...(searchedBackTo ? [`So far the payments back to ${searchedBackTo} were looked at.`] : []),
       ],
     );
@@ -101,7 +107,11 @@ function searchCommand(): Command {
       await administer(
         options,
         ({ payments }) => payments.searchPayments({ ...scopeOf(options), text }),
-        ({ matches = [] }) => paymentTable(matches.map(({ payment = {} }) => payment)),
+        ({ matches = [] }) =>
+          paymentTable(
+            matches.map(({ payment = {} }) => payment),
+            "Nothing is called that.",
+          ),
       );
     });
 }
@@ -160,7 +170,7 @@ async function exportAll(
   }
 }
 
-function paymentTable(payments: readonly PaymentView[]): readonly string[] {
+function paymentTable(payments: readonly PaymentView[], whenEmpty: string): readonly string[] {
   return table(
     ["SESSION", "ORDER", "AMOUNT", "STATE", "GATEWAYS", "CREATED"],
     payments.map((payment) => [
@@ -171,7 +181,7 @@ function paymentTable(payments: readonly PaymentView[]): readonly string[] {
       (payment.gateways ?? []).join(" > "),
       payment.createdAt ?? "",
     ]),
-    "There is no such payment.",
+    whenEmpty,
   );
 }
 

@@ -143,7 +143,7 @@ function Further({ list }: { list: PaymentList }) {
 
 function NoPayments({ isFiltered, environmentName }: { isFiltered: boolean; environmentName: string }) {
   return isFiltered ? (
-    <Empty title="No payment is like that">
+    <Empty title="No payment matches the filters">
       <p>Take a filter away, or look in the other environment.</p>
     </Empty>
   ) : (
