@@ -93,9 +93,9 @@ function Legend({ names, lines, format, point }: Values & { point: number | unde
 
 /** A piece of a line as the chart draws it. */
 function Sample({ index }: { index: number }) {
-  const { dash, mark } = lookOf(index);
+  const { color, dash, mark } = lookOf(index);
   return (
-    <svg className={`sample line-${(index % 4) + 1}`} viewBox="0 0 30 10" aria-hidden="true">
+    <svg className={`sample ${color.slice("--".length)}`} viewBox="0 0 30 10" aria-hidden="true">
       <line x1="0" y1="5" x2="30" y2="5" strokeDasharray={dash.join(" ")} />
       <circle cx="15" cy="5" r="3" className={mark === "ring" ? "ring" : "filled"} />
     </svg>

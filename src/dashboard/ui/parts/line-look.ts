@@ -1,4 +1,4 @@
-/** How the lines of a chart look: told apart by colour, and without any colour by their dashes and marks. */
+/** How the lines of a chart look: told apart by colour, and without any colour by their dashes. */
 
 /** A line's look; `color` is a token of the page. A ring is hollow where a dot is filled. */
 export type LineLook = {
@@ -7,14 +7,27 @@ export type LineLook = {
   readonly mark: "dot" | "ring";
 };
 
-const looks: readonly LineLook[] = [
-  { color: "--line-1", dash: [], mark: "dot" },
-  { color: "--line-2", dash: [7, 4], mark: "dot" },
-  { color: "--line-3", dash: [2, 3], mark: "ring" },
-  { color: "--line-4", dash: [10, 3, 2, 3], mark: "ring" },
+/** How many colours there are, and as many kinds of dashes: `--line-1` to `--line-8` in the page's style. */
+export const lineColors = 8;
+
+// Each is whole within the 30 pixels of a legend's sample, or nearly so.
+const dashes: readonly (readonly number[])[] = [
+  [],
+  [7, 4],
+  [2, 3],
+  [10, 3, 2, 3],
+  [15, 5],
+  [4, 2],
+  [6, 3, 2, 3, 2, 3],
+  [2, 7],
 ];
 
-/** The look of a chart's nth line; after four they come again. */
+/** The look of a chart's nth line. From the ninth on a colour comes again with other dashes, so that 64 lines differ. */
 export function lookOf(index: number): LineLook {
-  return looks[index % looks.length]!;
+  const round = Math.floor(index / lineColors);
+  return {
+    color: `--line-${(index % lineColors) + 1}`,
+    dash: dashes[(index + round) % dashes.length]!,
+    mark: index % 4 < 2 ? "dot" : "ring",
+  };
 }
