@@ -171,6 +171,23 @@ describe("the payments pages", () => {
     await page.close();
   });
 
+  it("show every column of a payment that asked four gateways, on a wide screen and on a phone", async () => {
+    const page = await open(pathOf("payments"));
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const row = page.getByRole("row").filter({ hasText: "saved-1" });
+    // The demo has two gateways: each is shown once more.
+    await row
+      .locator(".asked")
+      .evaluate((asked) => asked.append(...[...asked.children].map((each) => each.cloneNode(true))));
+    const table = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
+    expect(table.scrollWidth).toBeLessThanOrEqual(table.clientWidth);
+    expect(table.clientWidth).toBeGreaterThan(1100);
+    await page.setViewportSize({ width: 390, height: 900 });
+    const [gateways, card] = [await row.locator(".asked").boundingBox(), await row.locator(".card-face").boundingBox()];
+    expect(gateways!.x + gateways!.width).toBeLessThan(card!.x);
+    await page.close();
+  });
+
   const looks = [
     ["light", 1280],
     ["dark", 1280],
@@ -201,6 +218,10 @@ describe("the payments pages", () => {
     },
   );
 });
+
+function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
+  return { scrollWidth, clientWidth };
+}
 
 async function expectSound(page: Page, width: number): Promise<void> {
   expect(await findViolations(page)).toEqual([]);
