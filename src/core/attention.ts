@@ -39,6 +39,8 @@ export type Attention = {
   readonly endpoints: readonly LostEndpoint[];
   /** Payments of the last hour that ended with nobody having taken or declined them. */
   readonly degraded: { readonly count: number; readonly since: Date };
+  /** A list has more rows than these. */
+  readonly isCut: boolean;
 };
 
 const selectAlarms: Statement = {
@@ -89,14 +91,23 @@ export async function loadAttention(
   const since = before(troubleWindowMs);
   const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
   const paidSince = firstIdAt(before(paidTwiceWindowMs));
+  // One row more than is shown says whether there are more.
+  const rows = attentionRows + 1;
   const [alarms, paidTwice, endpoints, [degraded], connections] = await Promise.all([
-    queryable.query<WorkItem>(selectAlarms, [merchantId, attentionRows]),
-    queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, attentionRows]),
-    queryable.query<LostEndpoint>(selectEndpoints, [merchantId, attentionRows]),
+    queryable.query<WorkItem>(selectAlarms, [merchantId, rows]),
+    queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
+    queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
     queryable.query<{ count: number }>(selectDegraded, [merchantId, firstId, since]),
     findUnhealthy(queryable, { merchantId, since }),
   ]);
-  return { alarms, paidTwice, unhealthy: connections, endpoints, degraded: { count: degraded?.count ?? 0, since } };
+  return {
+    alarms: alarms.slice(0, attentionRows),
+    paidTwice: paidTwice.slice(0, attentionRows),
+    endpoints: endpoints.slice(0, attentionRows),
+    unhealthy: connections,
+    degraded: { count: degraded?.count ?? 0, since },
+    isCut: [alarms, paidTwice, endpoints].some(({ length }) => length > attentionRows),
+  };
 }
 
 async function findUnhealthy(

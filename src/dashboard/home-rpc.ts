@@ -30,6 +30,7 @@ export function createHomeService({ entropy }: Pick<DashboardParts, "entropy">):
       ]);
       return create(GetHomeResponseSchema, {
         attention: itemsOf(attention),
+        attentionCut: attention.isCut,
         today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
       });
     },

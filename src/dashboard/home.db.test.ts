@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { attentionRows } from "../limits/dashboard.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
@@ -79,6 +80,20 @@ describe("the home page's answer", () => {
     expect(await kinds()).not.toContain("PAYMENT_ALARM");
   });
 
+  it("says when there is more to do than it names", async () => {
+    const lose = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => loseEndpoint("https://more.example.com")));
+    const named = async () => {
+      const { attention = [], attentionCut } = await home();
+      return { endpoints: attention.filter(({ kind }) => kind === "ENDPOINT_DISABLED").length, attentionCut };
+    };
+    // One of them is lost already.
+    await lose(attentionRows - 1);
+    expect(await named()).toEqual({ endpoints: attentionRows, attentionCut: false });
+    await lose(1);
+    expect(await named()).toEqual({ endpoints: attentionRows, attentionCut: true });
+  });
+
   it("judges a gateway by the attempts of the last hour, whenever their sessions were created", async () => {
     const [asked, notAsked] = [systemEntropy.uuid(), systemEntropy.uuid()];
     for (const [uuid, startedAt] of [
@@ -121,12 +136,12 @@ const connectionUuid = systemEntropy.uuid();
 
 /** One that its owner has disabled, and one that was lost. */
 async function openEndpoints(): Promise<void> {
+  await loseEndpoint("https://lost.example.com");
+  await loseEndpoint("https://left.example.com", "OWNER");
+}
+
+async function loseEndpoint(url: string, because = "FAILING"): Promise<void> {
   const text = `INSERT INTO endpoint (id, merchant_id, url, status, secret_sealed, disabled_at, disabled_because, verified_at)
     VALUES ($1, $2, $3, 'DISABLED', 'x', now(), $4, now())`;
-  for (const [url, because] of [
-    ["https://lost.example.com", "FAILING"],
-    ["https://left.example.com", "OWNER"],
-  ]) {
-    await dashboard.rows(text, [systemEntropy.uuid(), decodeId("mer", dashboard.merchantId), url, because]);
-  }
+  await dashboard.rows(text, [systemEntropy.uuid(), decodeId("mer", dashboard.merchantId), url, because]);
 }

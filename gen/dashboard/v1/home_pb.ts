@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImUKD0dldEhvbWVSZXNwb25zZRIuCglhdHRlbnRpb24YASADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW50aW9uSXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheSLjAgoNQXR0ZW50aW9uSXRlbRIuCgRraW5kGAEgASgOMiAuZGFzaGJvYXJkLnYxLkF0dGVudGlvbkl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkihAEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUi1wEKBVRvZGF5Eg8KB2NyZWF0ZWQYASABKAUSEQoJc3VjY2VlZGVkGAIgASgFEhAKCGRlY2xpbmVkGAMgASgFEhAKCGRlZ3JhZGVkGAQgASgFEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgFEisKBnZvbHVtZRgGIAMoCzIbLmRhc2hib2FyZC52MS5QYXltZW50QW1vdW50EhMKC25ld2VzdF9vbmx5GAcgASgIEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJeCgtIb21lU2VydmljZRJPCgdHZXRIb21lEhwuZGFzaGJvYXJkLnYxLkdldEhvbWVSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLkdldEhvbWVSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInwKD0dldEhvbWVSZXNwb25zZRIuCglhdHRlbnRpb24YASADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW50aW9uSXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRIVCg1hdHRlbnRpb25fY3V0GAMgASgIIuMCCg1BdHRlbnRpb25JdGVtEi4KBGtpbmQYASABKA4yIC5kYXNoYm9hcmQudjEuQXR0ZW50aW9uSXRlbS5LaW5kEgwKBHRleHQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBCABKAkSEQoJb3JkZXJfcmVmGAUgASgJEg8KB2dhdGV3YXkYBiABKAkSFQoNY29ubmVjdGlvbl9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCSKEAQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNUEFZTUVOVF9BTEFSTRABEg4KClBBSURfVFdJQ0UQAhIVChFHQVRFV0FZX1VOSEVBTFRIWRADEhUKEUVORFBPSU5UX0RJU0FCTEVEEAQSFQoRUEFZTUVOVFNfREVHUkFERUQQBSLXAQoFVG9kYXkSDwoHY3JlYXRlZBgBIAEoBRIRCglzdWNjZWVkZWQYAiABKAUSEAoIZGVjbGluZWQYAyABKAUSEAoIZGVncmFkZWQYBCABKAUSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAUSKwoGdm9sdW1lGAYgAygLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSEwoLbmV3ZXN0X29ubHkYByABKAgSKQoFc2luY2UYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMl4KC0hvbWVTZXJ2aWNlEk8KB0dldEhvbWUSHC5kYXNoYm9hcmQudjEuR2V0SG9tZVJlcXVlc3QaHS5kYXNoYm9hcmQudjEuR2V0SG9tZVJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetHomeRequest
@@ -86,6 +86,13 @@ export type GetHomeResponse = Message<"dashboard.v1.GetHomeResponse"> & {
    * @generated from field: dashboard.v1.Today today = 2;
    */
   today?: Today | undefined;
+
+  /**
+   * There is more to do than stands here: of one kind a few items are named, the newest.
+   *
+   * @generated from field: bool attention_cut = 3;
+   */
+  attentionCut: boolean;
 };
 
 /**
@@ -103,6 +110,13 @@ export type GetHomeResponseJson = {
    * @generated from field: dashboard.v1.Today today = 2;
    */
   today?: TodayJson;
+
+  /**
+   * There is more to do than stands here: of one kind a few items are named, the newest.
+   *
+   * @generated from field: bool attention_cut = 3;
+   */
+  attentionCut?: boolean;
 };
 
 /**

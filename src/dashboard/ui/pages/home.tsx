@@ -41,18 +41,21 @@ export function HomePage() {
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
-      {data && <Attention items={data.attention} />}
+      {data && <Attention items={data.attention} isCut={data.attentionCut} />}
       {data?.today && data.today.created > 0 && <Day today={data.today} />}
       {data && data.attention.length === 0 && data.today?.created === 0 && <Quiet />}
     </>
   );
 }
 
-function Attention({ items }: { items: readonly AttentionItem[] }) {
+function Attention({ items, isCut }: { items: readonly AttentionItem[]; isCut: boolean }) {
   if (items.length === 0) return null;
   return (
     <section className="card attention" aria-labelledby="attention">
-      <h2 id="attention">{items.length === 1 ? "1 thing needs you" : `${items.length} things need you`}</h2>
+      <h2 id="attention">
+        {isCut && "More than "}
+        {items.length === 1 ? "1 thing needs you" : `${items.length} things need you`}
+      </h2>
       <ul>
         {items.map((item) => (
           <li key={`${item.kind} ${item.sessionId}${item.orderRef}${item.endpointId}${item.connectionId}`}>
