@@ -15,6 +15,14 @@ const judgedOtherwise = new Set(["5170", "PPAD", "PPAV"]);
 const approvals = ["0000", "1000", "7600"];
 
 describe("PayPal's decline table", () => {
+  it("has no row for an approval, and stops at every fraud", () => {
+    expect(approvals.filter((code) => Object.hasOwn(declines, code))).toEqual([]);
+    const judged = Object.keys(declines).map((code) => classifyDecline(declines, code));
+    const frauds = judged.filter(({ kind }) => kind === "FRAUD");
+    expect(frauds.length).toBeGreaterThan(0);
+    expect(frauds.filter(({ stop }) => stop !== "fraud")).toEqual([]);
+  });
+
   withShared<Enumeration>("paypal-orders", ({ components }) => {
     it("has a row for every code that PayPal documents, and for none of its approvals", () => {
       const documented = components.schemas.processor_response.properties.response_code.enum;
