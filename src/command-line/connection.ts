@@ -38,13 +38,18 @@ function addCommand(): Command {
     .action(async (options: ConnectionOptions & { gateway: string; account: string; credentialsFile: string }) => {
       const { gateway, account } = options;
       const credentials = readCredentials(options.credentialsFile);
+      let sendsNotices = false;
       await administer(
         options,
-        ({ connections }) => connections.addGatewayConnection({ ...scopeOf(options), gateway, account, credentials }),
+        async ({ connections, gateways: service }) => {
+          const { gateways = [] } = await service.listGateways(scopeOf(options));
+          sendsNotices = gateways.some((row) => row.gateway === gateway && row.sendsNotices);
+          return connections.addGatewayConnection({ ...scopeOf(options), gateway, account, credentials });
+        },
         ({ connection, notificationUrl }) => [
           `Added ${connection?.connectionId}. Verify it before routing to it:`,
           `  switchyard connection verify ${connection?.connectionId}`,
-          `Where the gateway sends notices, it sends them to ${notificationUrl}`,
+          ...(sendsNotices ? [`Let the gateway send its notices to ${notificationUrl}`] : []),
         ],
       );
     });
