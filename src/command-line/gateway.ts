@@ -1,6 +1,7 @@
 /** `switchyard gateway`: which gateways there are, and how a merchant's accounts there are doing. */
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { table } from "./output.ts";
 
 type GatewayOptions = AttachOptions & ScopeOptions;
@@ -35,14 +36,20 @@ function healthCommand(): Command {
     description: "say how a merchant's accounts answered payments of the last hour",
     example: "switchyard gateway health",
   }).action(async (options: GatewayOptions) => {
+    let nameOf: ConnectionNames = () => undefined;
     await administer(
       options,
-      ({ gateways }) => gateways.listGatewayHealth(scopeOf(options)),
+      async ({ gateways, connections }) => {
+        nameOf = await readConnectionNames(connections, scopeOf(options));
+        return gateways.listGatewayHealth(scopeOf(options));
+      },
       ({ connections = [], since }) =>
         table(
-          ["CONNECTION", "ASKED", "APPROVED", "DECLINED", "TIMEOUTS", "ERRORS", "P50", "P95"],
+          ["CONNECTION", "GATEWAY", "ACCOUNT", "ASKED", "APPROVED", "DECLINED", "TIMEOUTS", "ERRORS", "P50", "P95"],
           connections.map((row) => [
             row.connectionId ?? "",
+            nameOf(row.connectionId ?? "")?.gateway ?? "",
+            nameOf(row.connectionId ?? "")?.account ?? "",
             ...[row.attempts, row.approved, row.declined, row.timeouts, row.errors].map(String),
             `${row.latencyP50Ms} ms`,
             `${row.latencyP95Ms} ms`,

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
-import { allSwitches, parseSwitches } from "./routing-draft.ts";
+import { keptSwitches, parseSwitches, switchesHelp } from "./routing-draft.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
 type Rules = DashboardClient["routingRules"];
@@ -20,16 +20,19 @@ export function routeTestCommand(): Command {
     .requiredOption("--amount-minor <amount>", "in minor units: 4900 is 49.00 EUR", parseAmount)
     .requiredOption("--currency <code>", "such as EUR")
     .option("--connections <ids>", "try these instead of the newest version, by priority, comma-separated")
-    .option("--failover-on <kinds>", `with --connections: ${allSwitches}; or none`, allSwitches)
+    .option("--failover-on <kinds>", `with --connections: ${switchesHelp}`)
     .action(
       async (
-        options: RoutingOptions & { amountMinor: string; currency: string; connections?: string; failoverOn: string },
+        options: RoutingOptions & { amountMinor: string; currency: string; connections?: string; failoverOn?: string },
       ) => {
         const { amountMinor, currency, connections } = options;
-        const draft =
-          connections === undefined ? {} : { draft: draftOf({ connections, failoverOn: options.failoverOn }) };
-        const request = { ...scopeOf(options), amountMinor, currency, ...draft };
-        await administer(options, ({ routingRules }) => routingRules.testRoute(request), describeTest);
+        const request = { ...scopeOf(options), amountMinor, currency };
+        const test = async ({ routingRules }: DashboardClient) => {
+          const draft =
+            connections === undefined ? {} : { draft: await draftOf(routingRules, { ...options, connections }) };
+          return routingRules.testRoute({ ...request, ...draft });
+        };
+        await administer(options, test, describeTest);
       },
     );
 }
@@ -42,16 +45,22 @@ export function whatIfCommand(): Command {
     example: "switchyard routing what-if --connections gc_01h9zz…,gc_01h455… --days 7",
   })
     .requiredOption("--connections <ids>", "by priority, comma-separated")
-    .option("--failover-on <kinds>", `comma-separated: ${allSwitches}; or none`, allSwitches)
+    .option("--failover-on <kinds>", switchesHelp)
     .option("--days <days>", "how far back, 1 to 31; the newest 10 000 sessions at most", parseDays, 7)
-    .action(async (options: RoutingOptions & { connections: string; failoverOn: string; days: number }) => {
-      const request = { ...scopeOf(options), draft: draftOf(options), days: options.days };
-      await administer(options, ({ routingRules }) => wholeWhatIf(routingRules, request), describeWhatIf);
+    .action(async (options: RoutingOptions & { connections: string; failoverOn?: string; days: number }) => {
+      const follow = async ({ routingRules }: DashboardClient) => {
+        const draft = await draftOf(routingRules, options);
+        return wholeWhatIf(routingRules, { ...scopeOf(options), draft, days: options.days });
+      };
+      await administer(options, follow, describeWhatIf);
     });
 }
 
-function draftOf({ connections, failoverOn }: { connections: string; failoverOn: string }) {
-  return { connectionIds: connections.split(","), failoverOn: parseSwitches(failoverOn) };
+async function draftOf(rules: Rules, options: RoutingOptions & { connections: string; failoverOn?: string }) {
+  const { connections, failoverOn } = options;
+  const kinds =
+    failoverOn === undefined ? (await keptSwitches(rules, scopeOf(options))).failoverOn : parseSwitches(failoverOn);
+  return { connectionIds: connections.split(","), failoverOn: kinds };
 }
 
 /** All slices as one answer. */

@@ -1,9 +1,10 @@
 /** `switchyard routing`: in which order a merchant's gateways are asked, when the next one is, and what that did before. */
 import { Command, InvalidArgumentError } from "commander";
-import type { RoutingRuleView } from "../client/dashboard-client.ts";
+import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
-import { allSwitches, parseSwitches } from "./routing-draft.ts";
+import { keptSwitches, parseSwitches, switchesHelp } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 
 type RoutingOptions = AttachOptions & ScopeOptions;
@@ -35,23 +36,21 @@ function setCommand(): Command {
     example: "switchyard routing set --connections gc_01h455…,gc_01h9zz… --failover-on HARD_DECLINE,TIMEOUT",
   })
     .requiredOption("--connections <ids>", "verified connections by priority, comma-separated")
-    .option("--failover-on <kinds>", `comma-separated: ${allSwitches}; or none`, allSwitches);
+    .option("--failover-on <kinds>", switchesHelp);
   return addExpectedVersion(command).action(
-    async (options: ExpectingOptions & { connections: string; failoverOn: string }) => {
+    async (options: ExpectingOptions & { connections: string; failoverOn?: string }) => {
       const { expectedVersion } = options;
-      const failoverOn = parseSwitches(options.failoverOn);
       const connectionIds = options.connections.split(",");
-      const request = {
-        ...scopeOf(options),
-        connectionIds,
-        failoverOn,
-        ...(expectedVersion !== undefined && { expectedVersion }),
-      };
-      await administer(
-        options,
-        ({ routingRules }) => routingRules.setRoutingRule(request),
-        ({ routingRule }) => describeRule(routingRule),
-      );
+      const named = options.failoverOn === undefined ? undefined : { failoverOn: parseSwitches(options.failoverOn) };
+      await administerRule(options, async ({ routingRules }) => {
+        const request = {
+          ...scopeOf(options),
+          connectionIds,
+          ...(named ?? (await keptSwitches(routingRules, scopeOf(options)))),
+          ...(expectedVersion !== undefined && { expectedVersion }),
+        };
+        return routingRules.setRoutingRule(request);
+      });
     },
   );
 }
@@ -61,11 +60,7 @@ function showCommand(): Command {
     description: "show the newest version of the rule",
     example: "switchyard routing show --environment live",
   }).action(async (options: RoutingOptions) => {
-    await administer(
-      options,
-      ({ routingRules }) => routingRules.getRoutingRule(scopeOf(options)),
-      ({ routingRule }) => describeRule(routingRule),
-    );
+    await administerRule(options, ({ routingRules }) => routingRules.getRoutingRule(scopeOf(options)));
   });
 }
 
@@ -87,7 +82,7 @@ function versionsCommand(): Command {
             ...changes.map((change) => `  ${change}`),
           ];
         });
-        return withNextPage(lines.length === 0 ? describeRule(undefined) : lines, nextPageToken);
+        return withNextPage(lines.length === 0 ? [noRule] : lines, nextPageToken);
       },
     );
   });
@@ -101,11 +96,7 @@ function restoreCommand(): Command {
   return addExpectedVersion(command).action(async (version: number, options: ExpectingOptions) => {
     const { expectedVersion } = options;
     const request = { ...scopeOf(options), version, ...(expectedVersion !== undefined && { expectedVersion }) };
-    await administer(
-      options,
-      ({ routingRules }) => routingRules.restoreRoutingRule(request),
-      ({ routingRule }) => describeRule(routingRule),
-    );
+    await administerRule(options, ({ routingRules }) => routingRules.restoreRoutingRule(request));
   });
 }
 
@@ -114,12 +105,34 @@ function parseVersion(text: string): number {
   throw new InvalidArgumentError("A version is a whole number.");
 }
 
-function describeRule(rule: RoutingRuleView | undefined): string[] {
-  if (rule === undefined) return ["There is no rule yet, so no payment can be routed: switchyard routing set --help"];
+/** Makes a call that answers with a rule, and says the rule with the names of its connections. */
+async function administerRule(
+  options: RoutingOptions,
+  call: (dashboard: DashboardClient) => Promise<{ routingRule?: RoutingRuleView }>,
+): Promise<void> {
+  let nameOf: ConnectionNames = () => undefined;
+  await administer(
+    options,
+    async (dashboard) => {
+      nameOf = await readConnectionNames(dashboard.connections, scopeOf(options));
+      return call(dashboard);
+    },
+    ({ routingRule }) => describeRule(routingRule, nameOf),
+  );
+}
+
+const noRule = "There is no rule yet, so no payment can be routed: switchyard routing set --help";
+
+function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames): string[] {
+  if (rule === undefined) return [noRule];
   const { version, connectionIds = [], failoverOn = [] } = rule;
+  const gatewayWidth = Math.max(...connectionIds.map((id) => nameOf(id)?.gateway.length ?? 0));
   return [
     `Version ${version}`,
-    ...connectionIds.map((connectionId, index) => `  priority ${index + 1}  ${connectionId}`),
+    ...connectionIds.map((connectionId, index) => {
+      const { gateway = "", account = "" } = nameOf(connectionId) ?? {};
+      return `  priority ${index + 1}  ${connectionId}  ${gateway.padEnd(gatewayWidth)}  ${account}`.trimEnd();
+    }),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
   ];
 }

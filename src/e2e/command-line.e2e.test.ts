@@ -43,6 +43,15 @@ async function json(...parts: string[]): Promise<any> {
 /** As the merchant that the tests made. */
 const ours = (...parts: string[]) => json(...parts, "--merchant", merchantId);
 
+/** Adds a connection of that merchant with credentials from standard input. */
+const addFrom = (credentials: object, ...parts: string[]) =>
+  run(
+    ["connection", "add", ...parts, "--credentials-file", "-", "--merchant", merchantId, "--demo", demo.stateFolder],
+    {
+      input: JSON.stringify(credentials),
+    },
+  );
+
 describe("switchyard merchant", () => {
   it("creates a merchant that can sell at once, and lists it", async () => {
     expect(merchantId).toMatch(/^mer_\w{26}$/);
@@ -83,19 +92,8 @@ describe("switchyard keys", () => {
     const merchants = readDemoFile(demo.stateFolder)?.merchants;
     expect(merchants?.[1]?.test.publishableKey).toBe(key);
     expect(merchants?.[1]?.live).toEqual(demo.file.merchants[1]?.live);
-    const described = await onDemo(
-      "session",
-      "create",
-      "--amount",
-      "1",
-      "--currency",
-      "EUR",
-      "--order",
-      "o",
-      "--json",
-      "--merchant",
-      secondShop,
-    );
+    const create = ["session", "create", "--amount", "1", "--currency", "EUR", "--order", "o"];
+    const described = await onDemo(...create, "--json", "--merchant", secondShop);
     expect(JSON.parse(described.out).vault.publishableKey).toBe(key);
   });
 });
@@ -130,21 +128,28 @@ describe("switchyard connection, routing", () => {
     });
     expect(await ours("routing", "show")).toEqual(set);
     const shown = await onDemo("routing", "show", "--merchant", merchantId);
-    expect(shown.out).toContain(
-      `Version 1\n  priority 1  ${connection.connectionId}\n  failover on TIMEOUT (never on fraud)`,
-    );
+    const described = `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n`;
+    expect(shown.out).toBe(`Version 1\n${described}`);
+    const again = await onDemo("routing", "set", "--connections", connection.connectionId, "--merchant", merchantId);
+    expect(again).toMatchObject({ code: 0, out: `Version 2\n${described}` });
+  });
+
+  it("says where notices go for a gateway that sends some, and for no other", async () => {
+    const key = { apiKey: "sandbox_test_told" };
+    const silent = await addFrom(key, "--gateway", "SANDBOX_A", "--account", "told");
+    expect(silent.out).toMatch(/^Added gc_.*\n {2}npx switchyard connection verify gc_\w+\n$/);
+    const sender = { ...key, merchantAccount: "test_told", notificationHmacKey: "0F".repeat(32) };
+    const sending = await addFrom(sender, "--gateway", "SANDBOX_B", "--account", "told");
+    expect(sending.out).toMatch(/\nLet the gateway send its notices to http:.*\/gc_\w+\n$/);
   });
 
   it("reads credentials from standard input, and exits with 1 when the gateway refuses them", async () => {
-    const add = ["connection", "add", "--gateway", "SANDBOX_B", "--account", "nobody", "--credentials-file", "-"];
     const credentials = {
       apiKey: "sandbox_live_nobody",
       merchantAccount: "live_nobody",
       notificationHmacKey: "0F".repeat(32),
     };
-    const added = await run([...add, "--merchant", merchantId, "--demo", demo.stateFolder, "--json"], {
-      input: JSON.stringify(credentials),
-    });
+    const added = await addFrom(credentials, "--gateway", "SANDBOX_B", "--account", "nobody", "--json");
     expect(added).toMatchObject({ code: 0, err: "" });
     const { connectionId } = JSON.parse(added.out).connection;
     const verified = await onDemo("connection", "verify", connectionId, "--merchant", merchantId);

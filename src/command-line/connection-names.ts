@@ -1,0 +1,20 @@
+/** What a merchant calls its accounts at gateways, for answers that know them by their ids alone. */
+import type { DashboardClient } from "../client/dashboard-client.ts";
+
+/** The name of a connection by its id; undefined for one that the merchant does not have. */
+export type ConnectionNames = (connectionId: string) => ConnectionName | undefined;
+
+type ConnectionName = { readonly gateway: string; readonly account: string };
+type Connections = DashboardClient["connections"];
+
+/** Reads the names of a merchant's connections. */
+export async function readConnectionNames(
+  connections: Connections,
+  scope: Parameters<Connections["listGatewayConnections"]>[0],
+): Promise<ConnectionNames> {
+  const { connections: rows = [] } = await connections.listGatewayConnections(scope);
+  const names = new Map(
+    rows.map(({ connectionId, gateway = "", account = "" }) => [connectionId, { gateway, account }]),
+  );
+  return (connectionId) => names.get(connectionId);
+}
