@@ -18,7 +18,8 @@ import { Progress } from "./progress.ts";
 import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
-import { makeTraffic } from "./traffic.ts";
+import { makeTraffic, type TrafficOptions } from "./traffic.ts";
+import { whyNoTraffic } from "./whether-traffic.ts";
 
 /** What a person may choose: where the demo listens and keeps its state, and servers of their own. */
 export type DemoOptions = {
@@ -111,13 +112,22 @@ async function startParts(
   };
   writeDemoFile(options.state, file);
   if (options.traffic !== undefined) {
-    const testUrl = Object.assign(new URL(servers.ownerUrl), {
+    const ownerUrl = Object.assign(new URL(servers.ownerUrl), {
       pathname: new URL(servers.databases.test).pathname,
     }).href;
-    const traffic = { file, seed: options.traffic, ownerUrl: testUrl };
-    await progress.count("A week of payments", (onMade) => makeTraffic({ ...traffic, onMade }));
+    await addTraffic(progress, { file, seed: options.traffic, ownerUrl });
   }
   return { file, run };
+}
+
+/** Makes a week of payments, or says why not. */
+async function addTraffic(progress: Progress, traffic: Omit<TrafficOptions, "onMade">): Promise<void> {
+  const because = await whyNoTraffic(traffic.file);
+  if (because === undefined) {
+    await progress.count("A week of payments", (onMade) => makeTraffic({ ...traffic, onMade }));
+  } else {
+    progress.say(because);
+  }
 }
 
 async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)[]): Promise<Servers> {

@@ -24,6 +24,11 @@ export class Progress {
     }
   }
 
+  /** Something that a person should know of the start. */
+  say(sentence: string): void {
+    if (!this.#quiet) console.log(`  ${sentence}`);
+  }
+
   /** A step that says how far it is, and at its end what became of it. */
   async count(
     what: string,

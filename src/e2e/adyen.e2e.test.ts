@@ -1,6 +1,7 @@
 /** STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid in a real browser through the real vault, at their stand-ins. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { whyNoTraffic } from "../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
@@ -85,6 +86,10 @@ describe("a payment with ADYEN at priority 1", () => {
     const { connections } = JSON.parse((await run(["connection", "list"])).out);
     const first = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_A").connectionId;
     await run(["routing", "set", "--connections", `${adyen},${first}`]);
+  });
+
+  it("makes no week of payments, and says how to set the rule back", async () => {
+    expect(await whyNoTraffic(demo.file)).toMatch(/ version 3 of .* names ADYEN, .* routing restore 1`/);
   });
 
   it.each([
