@@ -100,4 +100,10 @@ describe("a payment with ADYEN at priority 1", () => {
     expect(session).toMatchObject({ status: "DECLINED", declineCode: attempt.declineCode });
     expect(session.attempts).toMatchObject([{ gateway: "ADYEN", status: "DECLINED", ...attempt }]);
   });
+
+  it("is counted beside the names of its account", async () => {
+    const { out } = await runCommand(["gateway", "health", "--demo", demo.stateFolder]);
+    expect(out).toMatch(/^CONNECTION +GATEWAY +ACCOUNT +ASKED .*\n/);
+    expect(out).toMatch(new RegExp(`^${adyen} +ADYEN +shop +3 +1 +2 `, "m"));
+  });
 });
