@@ -103,6 +103,7 @@ describe("a passkey", () => {
 
 describe("the settings page", () => {
   it("says what is wrong at its field, what is not saved, and that somebody else was first", async () => {
+    await demo.accountsQuery("UPDATE sign_in SET proved_at = clock_timestamp()");
     const page = await open(settingsPath());
     const origins = page.getByRole("region", { name: "Checkout origins" });
     const field = origins.getByLabel("Origins");
