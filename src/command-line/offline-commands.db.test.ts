@@ -41,7 +41,7 @@ describe("switchyard server-keys", () => {
     expect([existsSync(out), readFileSync(vaultOut, "utf8")]).toEqual([false, "kept"]);
   });
 
-  it("turns a key over step by step, and refuses a step out of turn", { timeout: 120_000 }, async () => {
+  it("turns a key over step by step, and refuses a step out of turn", async () => {
     const [out, vaultFile] = [join(folder, "turned.json"), join(folder, "vault-turned.json")];
     await run(["server-keys", "generate", "--environment", "test", "--out", out]);
     const rotate = (key: string, step: string) =>
@@ -62,7 +62,7 @@ describe("switchyard server-keys", () => {
 });
 
 describe("switchyard migrate", () => {
-  it("leaves a schema alone that is up to date, and says so", { timeout: 120_000 }, async () => {
+  it("leaves a schema alone that is up to date, and says so", async () => {
     const database = await createTestDatabase("accounts");
     const migrate = ["migrate", "--kind", "accounts", "--url", database.ownerUrl, "--runtime-role", "accounts_runtime"];
     expect(await run([...migrate, "--json"])).toEqual({ code: 0, out: '{\n  "applied": []\n}\n', err: "" });

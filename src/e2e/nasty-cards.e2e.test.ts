@@ -111,8 +111,13 @@ describe("a customer of the demo shop", () => {
     await customer.pay();
     const winner = await attemptIdOf(sessionId, 1, expect);
     await demo.sandbox.paused({ operation: "a.slow-capture", reference: winner });
+    // The callback leads on to the order's page, which comes once this one's last words are noted.
+    const { promise: noted, resolve: letGo } = Promise.withResolvers<void>();
+    await customer.page.route("**/orders/*", (route) => noted.then(() => route.continue()));
     // The page's own clock: 45 seconds later for the customer.
     await customer.page.clock.fastForward(46_000);
+    await expect.poll(() => customer.valuesOf("status").at(-1), waiting).toContain("do not pay again");
+    letGo();
     await customer.page.waitForURL("**/orders/*", waiting);
     expect(customer.valuesOf("onPending")).toEqual([[]]);
     await orderPageShows(customer, "CREATED", "We are confirming your payment; you need not pay again.");

@@ -76,15 +76,12 @@ export async function playTrouble(ground: TroubleGround, trouble: Trouble, payme
   }
 }
 
-/**
- * What is wrong with a run, in words; nothing when every callback was true, no load of the page was told twice, one was
- * told at all, and no money was taken twice.
- */
+/** What is wrong with a run, in words; nothing when the one callback, of all loads of the page, was true and no money was taken twice. */
 export function problemOf({ sessionId, told, status, captures }: TroubleRun): string | undefined {
   const isEnd = ({ name }: ToldCallback) => ["onSuccess", "onDeclined", "onExpired"].includes(name);
   const ends = told.map((callbacks) => callbacks.filter(isEnd)).filter((of) => of.length > 0);
   const name = status === "SUCCEEDED" ? "onSuccess" : "onDeclined";
-  const isTrue = ends.length > 0 && ends.every((of) => of.length === 1 && of[0]?.name === name);
+  const isTrue = ends.length === 1 && ends[0]?.length === 1 && ends[0][0]?.name === name;
   const isTakenRightly = captures === (status === "SUCCEEDED" ? 1 : 0);
   if (isTrue && isTakenRightly) return undefined;
   const words = ends.map((of) => of.map((end) => end.name).join(" and ")).join("; another load ") || "nothing";
