@@ -1,6 +1,6 @@
 /** `switchyard migrate`: one database to the newest schema. */
 import { type Command, Option } from "commander";
-import type { DatabaseKind } from "../migrations/migrate.ts";
+import type { DatabaseKind } from "../migrations/schema-history.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateAccountsKeyFile } from "../dashboard-settings.ts";
-import { type DatabaseKind, migrate } from "../migrations/migrate.ts";
+import { migrate } from "../migrations/migrate.ts";
 import { provision } from "../migrations/provision.ts";
+import type { DatabaseKind } from "../migrations/schema-history.ts";
 import { generateKeyFile, separateVaultKeys } from "../server-keys.ts";
 
 const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKind>> = {

@@ -1,59 +1,13 @@
 /** Brings one database to the newest schema, as its owner, and gives the runtime role what it needs and no more. */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Constructor, MikroORM } from "@mikro-orm/core";
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
-import * as accounts from "./accounts/migration-001-accounts.ts";
-import * as members from "./accounts/migration-002-members.ts";
-import * as signInProofs from "./accounts/migration-003-sign-in-proofs.ts";
-import * as payment from "./environment/migration-001-payment.ts";
-import * as configuration from "./environment/migration-002-configuration.ts";
-import * as events from "./environment/migration-003-events.ts";
-import * as recovery from "./environment/migration-004-recovery.ts";
-import * as pinned from "./environment/migration-005-pinned-records.ts";
-import * as attemptById from "./environment/migration-006-attempt-by-id.ts";
-import * as requestLimits from "./environment/migration-007-request-limits.ts";
-import * as workList from "./environment/migration-008-work-list.ts";
-import * as webhookEndpoints from "./environment/migration-009-webhook-endpoints.ts";
-import * as endpointNotices from "./environment/migration-010-endpoint-notices.ts";
-import * as vaultSessions from "./environment/migration-011-vault-sessions.ts";
-import * as namedByLookUp from "./environment/migration-012-named-by-look-up.ts";
-import * as gatewayUpkeep from "./environment/migration-013-gateway-upkeep.ts";
-import * as paymentSearch from "./environment/migration-014-payment-search.ts";
-import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
-import * as analytics from "./environment/migration-016-analytics.ts";
-import * as noticeCredential from "./environment/migration-017-notice-credential.ts";
-import * as cards from "./vault/migration-001-cards.ts";
-import * as sessionCounts from "./vault/migration-002-session-counts.ts";
-
-/** The kinds of database: one `environment` each for test and live, `accounts` for both, `vault` for cards being paid. */
-export type DatabaseKind = "environment" | "accounts" | "vault";
-
-type SqlFile = { readonly name: string; readonly sql: string };
-
-const migrations: Record<DatabaseKind, readonly SqlFile[]> = {
-  environment: [
-    payment,
-    configuration,
-    events,
-    recovery,
-    pinned,
-    attemptById,
-    requestLimits,
-    workList,
-    webhookEndpoints,
-    endpointNotices,
-    vaultSessions,
-    namedByLookUp,
-    gatewayUpkeep,
-    paymentSearch,
-    ruleAuthors,
-    analytics,
-    noticeCredential,
-  ],
-  accounts: [accounts, members, signInProofs],
-  vault: [cards, sessionCounts],
-};
+import { migrationLockTries, migrationLockWaitMs, migrationPauseMs } from "../limits/migrations.ts";
+import { inTurn } from "./migrate-turn.ts";
+import { SchemaError } from "./schema-error.ts";
+import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
 
 // Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
@@ -64,46 +18,109 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
 
 /**
  * Applies the missing migrations of `kind`, each in its own transaction, and returns their names.
- * `ownerUrl` connects as the owner of the database; `runtimeRole` exists already, does not own anything and so
- * cannot drop a guard. Two concurrent runs wait for each other.
+ * `ownerUrl` connects as the owner of the database, past any pooler; `runtimeRole` exists already, does not own anything
+ * and so cannot drop a guard. Concurrent runs wait for each other. No migration waits for a table for longer than a moment,
+ * so that no traffic queues up behind it: it is tried again, and SchemaError is thrown when that was of no use.
  */
 export async function migrate(options: {
   ownerUrl: string;
   kind: DatabaseKind;
   runtimeRole: string;
+  /** Other files than the product's own: for tests. */
+  files?: readonly SqlFile[];
 }): Promise<string[]> {
-  const orm = await MikroORM.init({
-    driver: PostgreSqlDriver,
-    clientUrl: options.ownerUrl,
-    entities: [],
-    discovery: { warnWhenNoEntities: false },
-    extensions: [Migrator],
-    migrations: {
-      tableName: "migration",
-      snapshot: false,
-      silent: true,
-      migrationsList: migrations[options.kind].map((file) => ({ name: file.name, class: migrationOf(file.sql) })),
-    },
-  });
+  return inTurn(options.ownerUrl, () => bringUp(options));
+}
+
+async function bringUp(options: Parameters<typeof migrate>[0]): Promise<string[]> {
+  const { kind, files = schemaHistory[kind] } = options;
+  const orm = await openMigrator(options.ownerUrl, files);
   const connection = orm.em.getConnection();
   const role = escapeIdentifier(options.runtimeRole);
   try {
     await connection.execute(
       `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO ${role}`,
     );
-    const applied = await orm.migrator.up();
-    for (const table of deletable[options.kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
+    const applied = await applyMissing(orm);
+    if (files === schemaHistory[kind]) {
+      for (const table of deletable[kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
+    }
     await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
-    return applied.map((migration) => migration.name);
+    await tellApplied(connection, role);
+    return applied;
   } finally {
     await orm.close();
   }
 }
 
-function migrationOf(sql: string): Constructor<Migration> {
+function openMigrator(ownerUrl: string, files: readonly SqlFile[]): Promise<MikroORM> {
+  return MikroORM.init({
+    driver: PostgreSqlDriver,
+    clientUrl: ownerUrl,
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    // One connection, so that what a migration sets holds for what follows in it.
+    pool: { min: 0, max: 1 },
+    driverOptions: { lock_timeout: migrationLockWaitMs },
+    migrations: {
+      tableName: "migration",
+      snapshot: false,
+      silent: true,
+      // Each for itself: one that has to wait holds no locks of those before it.
+      allOrNothing: false,
+      migrationsList: files.map((file) => ({ name: file.name, class: migrationOf(file) })),
+    },
+  });
+}
+
+// PostgreSQL's "lock_not_available" (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+const lockNotAvailable = "55P03";
+
+async function applyMissing(orm: MikroORM): Promise<string[]> {
+  const missing = (await orm.migrator.getPending()).map(({ name }) => name);
+  for (let tries = 1; ; tries++) {
+    try {
+      await orm.migrator.up();
+      return missing;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+      if (tries === migrationLockTries) throw new SchemaError(heldUp(error as Error));
+      await pause(migrationPauseMs);
+    }
+  }
+}
+
+const heldUp = ({ message }: Error) =>
+  "A migration did not get its table in thirty tries of a second each; what was applied before it stays. Somebody has " +
+  "had a transaction open all the while: find it with SELECT pid, usename, xact_start FROM pg_stat_activity ORDER BY " +
+  `xact_start, let it end or end it with pg_terminate_backend(pid), and run this again. PostgreSQL said: ${message}`;
+
+/** Lets the runtime role read what was applied, as each process does when it starts, and write nothing there. */
+async function tellApplied(connection: ReturnType<MikroORM["em"]["getConnection"]>, role: string): Promise<void> {
+  await connection.execute("CREATE OR REPLACE VIEW applied_migration AS SELECT name FROM migration");
+  await connection.execute(`REVOKE ALL ON applied_migration FROM ${role}`);
+  await connection.execute(`GRANT SELECT ON applied_migration TO ${role}`);
+}
+
+function migrationOf(file: SqlFile): Constructor<Migration> {
+  if (!("outsideTransaction" in file)) {
+    return class extends Migration {
+      override up(): void {
+        this.addSql(file.sql);
+      }
+    };
+  }
   return class extends Migration {
+    override isTransactional(): boolean {
+      return false;
+    }
+
     override up(): void {
-      this.addSql(sql);
+      // It keeps nobody from a table, but waits until every transaction that began before it has ended.
+      this.addSql("SET lock_timeout = 0");
+      for (const statement of file.sql) this.addSql(statement);
+      this.addSql(`SET lock_timeout = ${migrationLockWaitMs}`);
     }
   };
 }

@@ -87,12 +87,14 @@ describe("migrate()", () => {
     const client = new Client({ connectionString: urlOf(live.database, live) });
     await client.connect();
     await client.query("SELECT 1 FROM payment_session");
+    expect((await client.query("SELECT name FROM applied_migration")).rows).toContainEqual({ name: "001-payment" });
     for (const forbidden of [
       "DROP TABLE attempt",
       "ALTER TABLE attempt DISABLE TRIGGER ALL",
       "DELETE FROM outbox_event",
       "CREATE TABLE mine ()",
       "SELECT 1 FROM migration",
+      "INSERT INTO applied_migration VALUES ('999-mine')",
     ]) {
       await expect(client.query(forbidden), forbidden).rejects.toThrow(/must be owner|permission denied/);
     }

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { Client, escapeIdentifier, escapeLiteral } from "pg";
 import { inject } from "vitest";
 import { startPrivatePostgres } from "../demo/private-postgres.ts";
-import { type DatabaseKind, migrate } from "../migrations/migrate.ts";
+import { migrate } from "../migrations/migrate.ts";
+import type { DatabaseKind } from "../migrations/schema-history.ts";
 import { onceInTestRun } from "./once-in-test-run.ts";
 import { testStateFolder } from "./test-run.ts";
 

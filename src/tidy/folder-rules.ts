@@ -37,7 +37,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   widget: [],
   // The only process that sees a card number: it shares nothing with the others but the ground they stand on.
   vault: ["platform"],
-  migrations: ["platform"],
+  migrations: foundation,
   config: [...foundation, "gateways", "server-keys", "core", "dashboard-settings"],
   "dashboard-settings": ["platform", "server-keys"],
   "server-keys": ["platform", "core"],
