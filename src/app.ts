@@ -252,7 +252,10 @@ async function startMetrics(
   { config, environments, log }: Installation,
   { registry, workers }: { registry: Registry; workers: readonly EnvironmentWorker[] },
 ): Promise<Running[]> {
-  const { metricsPort, host } = config.service;
+  const {
+    metricsPort,
+    service: { host },
+  } = config;
   if (metricsPort === undefined) return [];
   const setRecovery = createRecoveryMetrics(registry, config.brand);
   const refreshOne = async ({ name, database }: Environment) => setRecovery(name, await loadRecoveryFigures(database));

@@ -1,26 +1,47 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
-import { readFileSync } from "node:fs";
+import { readEnvironment } from "./config/environment-settings.ts";
+import { commandSettings, everyRoleSettings, sandboxSettings } from "./config/every-role-settings.ts";
+import { findLiveProblems } from "./config/live-problems.ts";
+import {
+  readGrpcTls,
+  readLoopbackWebhooks,
+  readRequestLimit,
+  readTiming,
+  serviceSettings,
+} from "./config/service-settings.ts";
+import { findUnknownVariables } from "./config/unknown-variables.ts";
+import { nodeOptionsSetting, vaultRoleSettings } from "./config/vault-role-settings.ts";
 import type { Timing } from "./core/core.ts";
 import { type DashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
 import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
-import { readVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
-import { drainNoticeBounds, requestLimitBounds, timingBounds } from "./limits.ts";
+import { ownVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
-import { Secret } from "./platform/secrets.ts";
+import type { Secret } from "./platform/secrets.ts";
+import type { Setting } from "./platform/setting.ts";
 import { SettingReader } from "./platform/setting-reader.ts";
 import type { TlsPaths } from "./platform/tls-files.ts";
-import { parseKeyFile, parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
+import { parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
 
 /** The two environments of an installation; nothing of one is reachable from the other. */
 export type EnvironmentName = "test" | "live";
 
 /** How one environment enters its NATS account. */
-export type NatsLogin = { readonly servers: string; readonly user: string; readonly pass: string };
+export type NatsLogin = {
+  readonly servers: string;
+  readonly user: string;
+  readonly pass: string;
+  /** With it nothing is said without TLS; a certificate of our own where NATS wants one. */
+  readonly tls?: { readonly caFile: string; readonly certFile?: string; readonly keyFile?: string };
+};
 
 /** What one environment's Environment object is built from. */
 export type EnvironmentConfig = {
   readonly name: EnvironmentName;
   readonly databaseUrl: Secret;
+  /** A read replica, for lists and analytics. */
+  readonly databaseReadUrl?: Secret | undefined;
+  /** Past a pooler, for what holds a connection for long. */
+  readonly databaseDirectUrl?: Secret | undefined;
   readonly nats: NatsLogin;
   readonly keys: ServerKeys;
   readonly vault: VaultSettings;
@@ -39,8 +60,6 @@ export type ServiceConfig = {
   readonly grpcReflection: boolean;
   /** How long a stopping edge still takes calls, so that balancers see it leave. */
   readonly drainNoticeMs: number;
-  /** Where the worker serves metrics; without it there are none. */
-  readonly metricsPort: number | undefined;
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
   /** Where the pretend acquirers listen; without it there are no sandbox connectors. */
@@ -86,13 +105,20 @@ export type Config = {
   readonly errorDocsUrl: string;
   /** Ranges of addresses whose X-Forwarded-For is believed; none unless they are named. */
   readonly trustedProxies: readonly string[];
+  /** Where the process serves metrics; without it there are none. */
+  readonly metricsPort: number | undefined;
+  /** Where traces go; without it there are none. */
+  readonly tracesEndpoint: string | undefined;
+  /** How every database is entered. */
+  readonly database: { readonly pooler: "none" | "transaction"; readonly connectionsMax: number };
+  /** What does not stop the start, and should be put right. */
+  readonly warnings: readonly string[];
   readonly service: ServiceConfig | undefined;
   readonly dashboard: DashboardSettings | undefined;
   readonly vault: VaultRoleConfig | undefined;
   readonly sandbox: { readonly host: string; readonly port: number } | undefined;
 };
 
-const brandDefault = "switchyard";
 const serviceRoles: readonly Role[] = ["edge", "worker", "dashboard"];
 
 /** Everything that is wrong with the configuration, a line each, with what to set. */
@@ -102,50 +128,45 @@ export class ConfigError extends Error {
 
 /** Reads and checks what these roles need. Throws ConfigError with all problems at once. */
 export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv = process.env): Config {
+  const { config, problems } = inspectConfig(roles, variables);
+  if (problems.length > 0) throw configError(problems);
+  return Object.freeze(config);
+}
+
+/** The same without a throw: where there are problems, values that are missing or wrong are undefined whatever their type. */
+export function inspectConfig(
+  roles: readonly Role[],
+  variables: NodeJS.ProcessEnv = process.env,
+): { readonly config: Config; readonly problems: readonly string[] } {
   const problems: string[] = [];
-  const reader = new Reader(variables, problems);
-  const config: Config = {
-    brand: reader.text("SWITCHYARD_BRAND", /^[a-z][a-z0-9]{1,30}$/, "lower-case letters and digits", brandDefault),
-    logLevel: reader.text("SWITCHYARD_LOG_LEVEL", /^(debug|info|warn|error|silent)$/, "a log level", "info"),
-    errorDocsUrl: reader.text("SWITCHYARD_ERROR_DOCS_URL", /^https?:/, "where you publish docs/errors.md"),
-    trustedProxies: reader.addressRanges("SWITCHYARD_TRUSTED_PROXIES"),
-    service: roles.some((role) => serviceRoles.includes(role)) ? readService(reader) : undefined,
-    dashboard: roles.includes("dashboard") ? readDashboardSettings(reader) : undefined,
+  const isService = roles.some((role) => serviceRoles.includes(role));
+  const hasDatabase = isService || roles.includes("vault");
+  const isLive = hasDatabase && variables[everyRoleSettings.environments.name]?.includes("live");
+  const reader = new SettingReader(variables, problems, { isLive: isLive ?? false });
+  const config = {
+    brand: reader.read(everyRoleSettings.brand),
+    logLevel: reader.read(everyRoleSettings.logLevel),
+    errorDocsUrl: reader.read(everyRoleSettings.errorDocsUrl),
+    trustedProxies: reader.read(everyRoleSettings.trustedProxies) ?? [],
+    metricsPort: (hasDatabase && reader.read(everyRoleSettings.metricsPort)) || undefined,
+    tracesEndpoint: reader.read(everyRoleSettings.tracesEndpoint),
+    database: readDatabase(hasDatabase ? reader : new SettingReader({}, [])),
+    service: isService ? readService(reader) : undefined,
+    dashboard: roles.includes("dashboard") ? readDashboardSettings(reader, serviceSettings.dashboardOrigin) : undefined,
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
   problems.push(...findLiveProblems(roles, config));
-  if (problems.length > 0) {
-    // What both environments share is read for each of them.
-    const found = [...new Set(problems)];
-    throw new ConfigError(`The configuration has ${found.length} problem(s):\n${found.join("\n")}`);
+  for (const { variable, meant } of findUnknownVariables(variables)) {
+    if (meant.length > 0) reader.problem(variable, `is no setting; ${meant.join(" or ")} may be meant`);
+    else reader.warnings.push(`${variable} is no setting and is not read`);
   }
-  return Object.freeze(config);
+  // What both environments share is read for each of them.
+  return { config: { ...config, warnings: [...new Set(reader.warnings)] }, problems: [...new Set(problems)] };
 }
 
-/** What must hold before real cards are taken, as far as one process can tell. Loopback is for the demo. */
-function findLiveProblems(roles: readonly Role[], { service, vault }: Config): string[] {
-  const live = [...(service?.environments ?? []), ...(vault?.environments ?? [])].filter(({ name }) => name === "live");
-  if (live.length === 0) return [];
-  const ownVaults = live.flatMap((environment) =>
-    "vault" in environment && environment.vault.mode === "self_hosted" ? [environment.vault.origin] : [],
-  );
-  const apiOrigins = openOrigins(service ? [service.apiOrigin] : []);
-  const vaultOrigins = openOrigins([...ownVaults, ...(vault ? [vault.publicOrigin] : [])]);
-  const isPlain = ({ protocol }: URL) => protocol !== "https:";
-  // Cookies and much else know hosts and no ports: what runs on one of them must not reach the other.
-  const isShared = apiOrigins.some((api) => vaultOrigins.some(({ hostname }) => hostname === api.hostname));
-  return [
-    ...(vault && roles.length > 1 ? ["- the live vault runs alone: no other role in its process"] : []),
-    ...(apiOrigins.some(isPlain) ? ["- SWITCHYARD_API_ORIGIN must be https in live"] : []),
-    ...(vaultOrigins.some(isPlain) ? ["- SWITCHYARD_VAULT_ORIGIN must be https in live"] : []),
-    ...(isShared ? ["- SWITCHYARD_API_ORIGIN and SWITCHYARD_VAULT_ORIGIN must have different host names in live"] : []),
-  ];
-}
-
-function openOrigins(origins: readonly string[]): URL[] {
-  const urls = origins.filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin));
-  return urls.filter(({ hostname }) => !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname));
+function configError(problems: readonly string[]): ConfigError {
+  return new ConfigError(`The configuration has ${problems.length} problem(s):\n${problems.join("\n")}`);
 }
 
 /** The variables of the contract tests, by name; which there are, their gateways' fields say. */
@@ -155,135 +176,77 @@ export function readContractVariables(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("SWITCHYARD_CONTRACT_")));
 }
 
-/** What the command line takes from the environment, so that no secret stands in a process list. */
+/** What the command line takes from the environment, so that no secret stands in a process list. Throws ConfigError. */
 export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.env): {
   readonly brand: string;
   readonly operatorToken: Secret | undefined;
   readonly secretKey: Secret | undefined;
   readonly accountsDatabaseUrl: Secret | undefined;
 } {
-  const secret = (name: string) => (variables[name] ? new Secret(variables[name]) : undefined);
+  const problems: string[] = [];
+  const reader = new SettingReader(variables, problems);
+  const accountsUrl: Setting<Secret> = serviceSettings.accountsDatabaseUrl;
+  const read = {
+    brand: reader.read(everyRoleSettings.brand),
+    operatorToken: reader.read(commandSettings.operatorToken),
+    secretKey: reader.read(commandSettings.secretKey),
+    accountsDatabaseUrl: reader.isSet(accountsUrl) ? reader.read(accountsUrl) : undefined,
+  };
+  if (problems.length > 0) throw configError([...new Set(problems)]);
+  return read;
+}
+
+function readDatabase(reader: SettingReader): Config["database"] {
   return {
-    brand: variables.SWITCHYARD_BRAND ?? brandDefault,
-    operatorToken: secret("SWITCHYARD_OPERATOR_TOKEN"),
-    secretKey: secret("SWITCHYARD_SECRET_KEY"),
-    accountsDatabaseUrl: secret("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
+    pooler: reader.read(everyRoleSettings.databasePooler),
+    connectionsMax: reader.read(everyRoleSettings.databaseConnections),
   };
 }
 
-function readService(reader: Reader): ServiceConfig {
-  const sandboxOrigin = reader.origin("SWITCHYARD_SANDBOX_ORIGIN", "http://none");
-  const apiOrigin = reader.origin("SWITCHYARD_API_ORIGIN");
+function readEnvironmentNames(reader: SettingReader): EnvironmentName[] {
+  return (reader.read(everyRoleSettings.environments)?.split(",") ?? []) as EnvironmentName[];
+}
+
+function readService(reader: SettingReader): ServiceConfig {
+  const sandboxOrigin = reader.read(serviceSettings.sandboxOrigin);
+  const apiOrigin = reader.read(serviceSettings.apiOrigin);
   return {
-    environments: reader.environmentNames().map((name) => reader.environment(name, apiOrigin)),
-    accountsDatabaseUrl: reader.databaseUrl("SWITCHYARD_ACCOUNTS_DATABASE_URL"),
-    host: reader.host(),
-    publicPort: reader.port("SWITCHYARD_PUBLIC_PORT"),
-    grpcPort: reader.port("SWITCHYARD_GRPC_PORT"),
-    grpcTls: reader.tls("SWITCHYARD_GRPC_TLS"),
-    grpcReflection: reader.text("SWITCHYARD_GRPC_REFLECTION", /^(on|off)$/, "on or off", "off") === "on",
-    drainNoticeMs: reader.within("SWITCHYARD_DRAIN_NOTICE_MS", "milliseconds", drainNoticeBounds),
-    metricsPort: reader.port("SWITCHYARD_METRICS_PORT", "0") || undefined,
+    environments: readEnvironmentNames(reader).map((name) => readEnvironment(reader, { name, apiOrigin })),
+    accountsDatabaseUrl: reader.read(serviceSettings.accountsDatabaseUrl),
+    host: reader.read(everyRoleSettings.host),
+    publicPort: reader.read(serviceSettings.publicPort),
+    grpcPort: reader.read(serviceSettings.grpcPort),
+    grpcTls: readGrpcTls(reader),
+    grpcReflection: reader.read(serviceSettings.grpcReflection) === "on",
+    drainNoticeMs: reader.read(serviceSettings.drainNoticeMs),
     apiOrigin,
-    sandboxOrigin: sandboxOrigin === "http://none" ? undefined : sandboxOrigin,
+    sandboxOrigin,
     standInOrigins: readStandInOrigins(reader),
-    loopbackWebhooks: reader.loopbackWebhooks(sandboxOrigin !== "http://none"),
-    timing: reader.timing(),
-    requestLimit: reader.requestLimit(),
-    streamReplicas: Number(reader.text("SWITCHYARD_STREAM_REPLICAS", /^[135]$/, "1, 3 or 5", "1")),
-    dashboardOrigin: reader.variables.SWITCHYARD_DASHBOARD_ORIGIN && reader.origin("SWITCHYARD_DASHBOARD_ORIGIN"),
+    loopbackWebhooks: readLoopbackWebhooks(reader, sandboxOrigin !== undefined),
+    timing: readTiming(reader),
+    requestLimit: readRequestLimit(reader),
+    streamReplicas: Number(reader.read(serviceSettings.streamReplicas)),
+    dashboardOrigin: reader.read(serviceSettings.dashboardOrigin),
     mailServer: readMailServer(reader),
   };
 }
 
-function readVault(reader: Reader): VaultRoleConfig {
+function readVault(reader: SettingReader): VaultRoleConfig {
   return {
-    databaseUrl: reader.databaseUrl("SWITCHYARD_VAULT_DATABASE_URL"),
-    host: reader.host(),
-    publicPort: reader.port("SWITCHYARD_VAULT_PORT"),
-    grpcPort: reader.port("SWITCHYARD_VAULT_GRPC_PORT"),
-    publicOrigin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
+    databaseUrl: reader.read(vaultRoleSettings.databaseUrl),
+    host: reader.read(everyRoleSettings.host),
+    publicPort: reader.read(vaultRoleSettings.publicPort),
+    grpcPort: reader.read(vaultRoleSettings.grpcPort),
+    publicOrigin: reader.read(ownVaultSettings.origin),
     standInHosts: standInHosts(readStandInOrigins(reader)),
-    nodeOptions: reader.text("NODE_OPTIONS", /^/, "", ""),
-    environments: reader.environmentNames().map((name) => ({
-      name,
-      ...reader.keyFile(name, { variable: "VAULT_KEYS_FILE", parse: parseVaultKeys }),
-    })),
+    nodeOptions: reader.read(nodeOptionsSetting) ?? "",
+    environments: readEnvironmentNames(reader).map((name) => {
+      const parse = (text: string) => parseVaultKeys(text, name);
+      return { name, ...reader.readFile(vaultRoleSettings.keysFile, parse, { environment: name }) };
+    }),
   };
 }
 
-function readSandbox(reader: Reader): { host: string; port: number } {
-  return { host: reader.host(), port: reader.port("SWITCHYARD_SANDBOX_PORT") };
-}
-
-/** The settings of this product. */
-class Reader extends SettingReader {
-  host(): string {
-    return this.text("SWITCHYARD_HOST", /^[\w.:-]+$/, "an address to listen on", "127.0.0.1");
-  }
-
-  timing(): Timing {
-    const { attemptTimeoutMs, submissionBudgetMs } = timingBounds;
-    const attempt = this.within("SWITCHYARD_ATTEMPT_TIMEOUT_MS", "milliseconds", attemptTimeoutMs);
-    const budget = this.within("SWITCHYARD_SUBMISSION_BUDGET_MS", "milliseconds", submissionBudgetMs);
-    if (budget <= attempt) {
-      this.problems.push("- SWITCHYARD_SUBMISSION_BUDGET_MS must be above SWITCHYARD_ATTEMPT_TIMEOUT_MS");
-    }
-    return { attemptTimeoutMs: attempt, submissionBudgetMs: budget };
-  }
-
-  requestLimit(): ServiceConfig["requestLimit"] {
-    const { perSecond, burst } = requestLimitBounds;
-    if (this.variables.SWITCHYARD_RATE_LIMIT_PER_SECOND === "off") return undefined;
-    return {
-      perSecond: this.within("SWITCHYARD_RATE_LIMIT_PER_SECOND", "off, or requests", perSecond),
-      burst: this.within("SWITCHYARD_RATE_LIMIT_BURST", "requests", burst),
-    };
-  }
-
-  loopbackWebhooks(gatewaysArePretend: boolean): boolean {
-    const isOpen = this.text("SWITCHYARD_LOOPBACK_WEBHOOKS", /^(yes|no)$/, "yes or no", "no") === "yes";
-    const isLive = this.variables.SWITCHYARD_ENVIRONMENTS?.includes("live");
-    if (isOpen && isLive && !gatewaysArePretend)
-      this.problems.push("- SWITCHYARD_LOOPBACK_WEBHOOKS must not be yes where live has real gateways");
-    return isOpen;
-  }
-
-  environmentNames(): EnvironmentName[] {
-    const names = this.text("SWITCHYARD_ENVIRONMENTS", /^(test|live|test,live)$/, "test, live or test,live", "test");
-    return names.split(",") as EnvironmentName[];
-  }
-
-  environment(name: EnvironmentName, apiOrigin: string): EnvironmentConfig {
-    const prefix = `SWITCHYARD_${name.toUpperCase()}`;
-    return {
-      name,
-      databaseUrl: this.databaseUrl(`${prefix}_DATABASE_URL`),
-      nats: {
-        servers: this.text(
-          `${prefix}_NATS_SERVERS`,
-          /^[\w.:,/[\]-]+$/,
-          "host:port of NATS, with commas between several",
-        ),
-        user: this.text(`${prefix}_NATS_USER`, /./, "the user of this environment's NATS account"),
-        pass: this.text(`${prefix}_NATS_PASSWORD`, /./, "the password of this environment's NATS account"),
-      },
-      keys: this.keyFile(name, { variable: "KEYS_FILE", parse: parseKeyFile }),
-      vault: readVaultSettings(this, { environment: name, apiOrigin }),
-    };
-  }
-
-  keyFile<Keys>(
-    name: EnvironmentName,
-    { parse, ...of }: { variable: string; parse: (text: string, name: EnvironmentName) => Keys },
-  ): Keys {
-    const variable = `SWITCHYARD_${name.toUpperCase()}_${of.variable}`;
-    const file = this.text(variable, /./, "the key file that `switchyard server-keys generate` wrote");
-    try {
-      return parse(readFileSync(file, "utf8"), name);
-    } catch (error) {
-      this.problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
-      return undefined as never;
-    }
-  }
+function readSandbox(reader: SettingReader): { host: string; port: number } {
+  return { host: reader.read(everyRoleSettings.host), port: reader.read(sandboxSettings.port) };
 }

@@ -1,6 +1,6 @@
 /** The settings of the dashboard's role, and the key file that it alone reads. */
-import { readFileSync } from "node:fs";
 import type { KeyRing } from "./platform/secrets.ts";
+import { file, port, required, type Setting } from "./platform/setting.ts";
 import type { SettingReader } from "./platform/setting-reader.ts";
 import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
 
@@ -15,24 +15,31 @@ export type DashboardSettings = {
 
 type AccountsKeyFile = { sealing: RingFile };
 
-/** Reads them; every mistake goes to the reader's problems. */
-export function readDashboardSettings(reader: SettingReader): DashboardSettings {
-  return {
-    port: reader.port("SWITCHYARD_DASHBOARD_PORT"),
-    origin: reader.origin("SWITCHYARD_DASHBOARD_ORIGIN"),
-    sealing: readSealing(reader),
-  };
-}
+/** Read by the dashboard alone. */
+export const dashboardSettings = {
+  port: required("SWITCHYARD_DASHBOARD_PORT", {
+    roles: ["dashboard"],
+    kind: port,
+    about: "where it listens",
+    example: "8084",
+  }),
+  keysFile: required("SWITCHYARD_ACCOUNTS_KEYS_FILE", {
+    roles: ["dashboard"],
+    kind: file("the key file that `switchyard server-keys generate-accounts` wrote"),
+    about: "written by `switchyard server-keys generate-accounts`",
+    example: "/etc/switchyard/keys-accounts.json",
+  }),
+} as const;
 
-function readSealing(reader: SettingReader): KeyRing {
-  const variable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
-  const file = reader.text(variable, /./, "the key file that `switchyard server-keys generate-accounts` wrote");
-  try {
-    return ringOf((JSON.parse(readFileSync(file, "utf8")) as AccountsKeyFile).sealing, "sealing");
-  } catch (error) {
-    reader.problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
-    return undefined as never;
-  }
+/** Reads them; every mistake goes to the reader's problems. `origin` is optional to the other roles. */
+export function readDashboardSettings(reader: SettingReader, origin: Setting<string | undefined>): DashboardSettings {
+  return {
+    port: reader.read(dashboardSettings.port),
+    origin: reader.readNeeded(origin),
+    sealing: reader.readFile(dashboardSettings.keysFile, (text) =>
+      ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing"),
+    ),
+  };
 }
 
 /** The text of a new key file. */

@@ -23,6 +23,7 @@ const runOn = ["switchyard serve", "switchyard demo", "switchyard listen"];
 const known = [
   "analytics show",
   "audit list",
+  "configuration",
   "connection add",
   "connection list",
   "connection pause",

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { version } from "../version.ts";
 import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
+import { configurationCommand } from "./configuration.ts";
 import { connectionCommand } from "./connection.ts";
 import { deliveryCommand } from "./delivery.ts";
 import { demoCommand } from "./demo.ts";
@@ -36,6 +37,7 @@ export function createProgram(): Command {
     demoCommand(),
     serveCommand(),
     migrateCommand(),
+    configurationCommand(),
     serverKeysCommand(),
     operatorsCommand(),
     merchantsCommand(),

@@ -1,5 +1,15 @@
 /** Which card vault an environment uses and how it is reached, as an operator configures it. */
 import { Secret } from "../platform/secrets.ts";
+import {
+  oneOf,
+  optional,
+  origin,
+  required,
+  type SettingScope,
+  text,
+  usually,
+  variableOf,
+} from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 
 /** An external vault of Hyperswitch's kind. */
@@ -22,25 +32,120 @@ export type VaultSettings =
 
 type EnvironmentName = "test" | "live";
 
+const roles = ["edge", "worker", "dashboard"] as const;
+const neededWith = "`saas`";
+
+/** Of our own vault, the same for both environments; not asked for where both use an external one. */
+export const ownVaultSettings = {
+  origin: required("SWITCHYARD_VAULT_ORIGIN", {
+    roles: [...roles, "vault"],
+    kind: origin,
+    about:
+      "origin of the vault's public port as browsers see it; in live https, on another host than the API. Not asked for with `saas`",
+    example: "https://cards.example.net",
+  }),
+  grpcAddress: required("SWITCHYARD_VAULT_GRPC_ADDRESS", {
+    roles,
+    kind: text(/^[\w.[\]:-]+:\d+$/, "host:port of the vault's gRPC"),
+    about: "host:port of the vault's gRPC. Not asked for with `saas`",
+    example: "vault:8083",
+  }),
+} as const;
+
+/** Which vault an environment has. */
+export const vaultModeSetting = usually("SWITCHYARD_{ENV}_VAULT_MODE", "self_hosted", {
+  roles,
+  kind: oneOf("self_hosted", "saas"),
+  about: "`self_hosted`, or `saas` for an [external vault](vault.md)",
+  example: "saas",
+});
+
+/** Of an external vault, for each environment. */
+export const saasVaultSettings = {
+  apiBase: optional("SWITCHYARD_{ENV}_VAULT_API_BASE", {
+    roles,
+    neededWith,
+    kind: {
+      rule: (scope) => `the address of the vault's API, ${httpsRule(scope)}, without a slash at the end`,
+      parse: (given, scope) => (isAddress(given, scope) && !given.endsWith("/") ? given : undefined),
+    },
+    about: "address of the external vault's API",
+    example: "https://vault.example.net",
+  }),
+  apiKey: optional("SWITCHYARD_{ENV}_VAULT_API_KEY", {
+    roles,
+    neededWith,
+    kind: {
+      isSecret: true,
+      rule: ({ environment }) => `the vault's secret API key for ${environment}, no pk_ key`,
+      parse: (given, scope) => (isApiKey(given) && isOurs(given, scope) ? new Secret(given) : undefined),
+    },
+    about: "its secret API key",
+    example: "prd_…",
+  }),
+  publishableKey: optional("SWITCHYARD_{ENV}_VAULT_PUBLISHABLE_KEY", {
+    roles,
+    neededWith,
+    kind: {
+      rule: ({ environment }) => `the vault's publishable key for ${environment}, which begins with pk_`,
+      parse: (given, scope) => (/^pk_\w{1,200}$/.test(given) && isOurs(given, scope) ? given : undefined),
+    },
+    about: "its publishable key, `pk_…`",
+    example: "pk_prd_0123456789abcdef",
+  }),
+  profileId: optional("SWITCHYARD_{ENV}_VAULT_PROFILE_ID", {
+    roles,
+    neededWith,
+    kind: text(/^pro_\w{1,60}$/, "the vault's profile, which begins with pro_"),
+    about: "its profile, `pro_…`",
+    example: "pro_0123456789",
+  }),
+  sdkUrl: optional("SWITCHYARD_{ENV}_VAULT_SDK_URL", {
+    roles,
+    neededWith,
+    kind: {
+      rule: (scope) =>
+        `the address of the vault's script, ${httpsRule(scope)}, and not on the host of SWITCHYARD_API_ORIGIN`,
+      parse: (given, scope) => (isAddress(given, scope) && !isOnOurHost(given, scope) ? given : undefined),
+    },
+    about: "its script, which pages load",
+    example: "https://js.vault.example.net/v1/card.js",
+  }),
+  customerId: optional("SWITCHYARD_{ENV}_VAULT_CUSTOMER_ID", {
+    roles,
+    kind: text(/^[\w-]{0,64}$/, "a customer id of the vault"),
+    about: "its customer in whose name sessions are opened, where its version asks for one",
+    example: "cus_0123456789",
+  }),
+} as const;
+
 /** Reads what the mode of this environment asks for, and notes what is set for the other mode. */
-export function readVaultSettings(
-  reader: SettingReader,
-  { environment, apiOrigin }: { environment: EnvironmentName; apiOrigin: string },
-): VaultSettings {
-  const prefix = `SWITCHYARD_${environment.toUpperCase()}_VAULT`;
-  const mode = reader.text(`${prefix}_MODE`, /^(self_hosted|saas)$/, "self_hosted or saas", "self_hosted");
-  if (mode === "saas") return { mode, ...readSaas(reader, { environment, apiOrigin, prefix }) };
-  for (const name of saasNames) {
-    reader.text(`${prefix}_${name}`, /^$/, `left out unless ${prefix}_MODE is saas`, "");
+export function readVaultSettings(reader: SettingReader, scope: VaultScope): VaultSettings {
+  const mode = reader.read(vaultModeSetting, scope);
+  if (mode === "saas") return { mode, ...readSaas(reader, scope) };
+  for (const setting of Object.values(saasVaultSettings)) {
+    reader.leaveOut(setting, `unless ${variableOf(vaultModeSetting, scope.environment)} is saas`, scope);
   }
   return {
     mode: "self_hosted",
-    origin: reader.origin("SWITCHYARD_VAULT_ORIGIN"),
-    grpcAddress: reader.text("SWITCHYARD_VAULT_GRPC_ADDRESS", /^[\w.[\]:-]+:\d+$/, "host:port of the vault's gRPC"),
+    origin: reader.read(ownVaultSettings.origin),
+    grpcAddress: reader.read(ownVaultSettings.grpcAddress),
   };
 }
 
-const saasNames = ["API_BASE", "API_KEY", "PUBLISHABLE_KEY", "PROFILE_ID", "SDK_URL", "CUSTOMER_ID"] as const;
+type VaultScope = { readonly environment: EnvironmentName; readonly apiOrigin: string };
+
+function readSaas(reader: SettingReader, scope: VaultScope): SaasVaultSettings {
+  const { apiBase, apiKey, publishableKey, profileId, sdkUrl, customerId } = saasVaultSettings;
+  return {
+    apiBase: reader.readNeeded(apiBase, scope),
+    apiKey: reader.readNeeded(apiKey, scope),
+    publishableKey: reader.readNeeded(publishableKey, scope),
+    profileId: reader.readNeeded(profileId, scope),
+    sdkUrl: reader.readNeeded(sdkUrl, scope),
+    customerId: reader.read(customerId, scope) || undefined,
+  };
+}
 
 // The vault's keys name its own environment: dev, snd or prd
 // (https://github.com/juspay/hyperswitch, crates/router_env/src/env.rs, prefix_for_env; 2026).
@@ -49,39 +154,19 @@ const otherSide: Readonly<Record<EnvironmentName, RegExp>> = {
   live: /^(pk_)?(dev|snd)_/,
 };
 
-function readSaas(
-  reader: SettingReader,
-  { environment, apiOrigin, prefix }: { environment: EnvironmentName; apiOrigin: string; prefix: string },
-): SaasVaultSettings {
-  const isOurs = (text: string) => !otherSide[environment].test(text);
-  const address = (text: string) => isAddress(text, environment);
-  const apiKey = (text: string) => /^[\x21-\x7e]{8,256}$/.test(text) && !text.startsWith("pk_") && isOurs(text);
-  const https = environment === "test" ? "https (http on this machine only)" : "https";
-  return {
-    apiBase: reader.text(
-      `${prefix}_API_BASE`,
-      { test: (text) => address(text) && !text.endsWith("/") },
-      `the address of the vault's API, ${https}, without a slash at the end`,
-    ),
-    apiKey: new Secret(
-      reader.text(`${prefix}_API_KEY`, { test: apiKey }, `the vault's secret API key for ${environment}, no pk_ key`),
-    ),
-    publishableKey: reader.text(
-      `${prefix}_PUBLISHABLE_KEY`,
-      { test: (text) => /^pk_\w{1,200}$/.test(text) && isOurs(text) },
-      `the vault's publishable key for ${environment}, which begins with pk_`,
-    ),
-    profileId: reader.text(`${prefix}_PROFILE_ID`, /^pro_\w{1,60}$/, "the vault's profile, which begins with pro_"),
-    sdkUrl: reader.text(
-      `${prefix}_SDK_URL`,
-      { test: (text) => address(text) && !isOnOurHost(text, apiOrigin) },
-      `the address of the vault's script, ${https}, and not on the host of SWITCHYARD_API_ORIGIN`,
-    ),
-    customerId: reader.text(`${prefix}_CUSTOMER_ID`, /^[\w-]{0,64}$/, "a customer id of the vault", "") || undefined,
-  };
+function isOurs(key: string, { environment = "test" }: SettingScope): boolean {
+  return !otherSide[environment].test(key);
 }
 
-function isAddress(text: string, environment: EnvironmentName): boolean {
+function isApiKey(key: string): boolean {
+  return /^[\x21-\x7e]{8,256}$/.test(key) && !key.startsWith("pk_");
+}
+
+function httpsRule({ environment }: SettingScope): string {
+  return environment === "test" ? "https (http on this machine only)" : "https";
+}
+
+function isAddress(text: string, { environment }: SettingScope): boolean {
   if (!URL.canParse(text) || /[\s?#]/.test(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   const isThisMachine = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
@@ -90,8 +175,8 @@ function isAddress(text: string, environment: EnvironmentName): boolean {
 }
 
 /** Cookies know no ports, so the card needs a host of its own; on one machine there is only one, and a port has to do. */
-function isOnOurHost(sdkUrl: string, apiOrigin: string): boolean {
-  if (!URL.canParse(apiOrigin)) return false;
+function isOnOurHost(sdkUrl: string, { apiOrigin }: SettingScope): boolean {
+  if (apiOrigin === undefined || !URL.canParse(apiOrigin)) return false;
   const [theirs, own] = [new URL(sdkUrl), new URL(apiOrigin)];
   return theirs.origin === own.origin || (theirs.protocol === "https:" && theirs.hostname === own.hostname);
 }

@@ -1,5 +1,6 @@
 /** Where mail is handed over, as an operator configures it. Sends nothing itself (mail.ts). */
 import { Secret } from "./secrets.ts";
+import { optional, secretText, text } from "./setting.ts";
 import type { SettingReader } from "./setting-reader.ts";
 
 /** A mail server and the address that mail comes from. */
@@ -18,16 +19,34 @@ const addressPattern = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.
 // Those of submission, in the clear at first and by TLS (RFC 6409, RFC 8314).
 const usualPorts = { "smtp:": 587, "smtps:": 465 } as const;
 
+const roles = ["edge", "worker", "dashboard"] as const;
+
+/** The server, and the address that mail comes from. */
+export const mailSettings = {
+  smtpUrl: optional("SWITCHYARD_SMTP_URL", {
+    roles,
+    kind: secretText({ test: isServerUrl }, "smtp:// or smtps://, with user:password@ if it wants them, and host:port"),
+    about:
+      "[mail server](webhooks.md#mail) for notices of the worker and invitations of the dashboard; without it there is no mail, and members invite nobody",
+    example: "smtps://switchyard:…@mail.example.com",
+  }),
+  smtpFrom: optional("SWITCHYARD_SMTP_FROM", {
+    roles,
+    kind: text(addressPattern, "the address that mail comes from, without a name"),
+    about: "the address that they come from; needed with the mail server",
+    example: "payments@example.com",
+  }),
+} as const;
+
 /** Reads both settings; undefined where no mail server is set. */
 export function readMailServer(reader: SettingReader): MailServer | undefined {
-  const urlRule = "smtp:// or smtps://, with user:password@ if it wants them, and host:port";
-  const url = reader.text("SWITCHYARD_SMTP_URL", { test: (text) => text === "" || isServerUrl(text) }, urlRule, "");
-  if (url === "") {
-    reader.text("SWITCHYARD_SMTP_FROM", /^$/, "left out where SWITCHYARD_SMTP_URL is", "");
+  if (!reader.isSet(mailSettings.smtpUrl)) {
+    reader.leaveOut(mailSettings.smtpFrom, `where ${mailSettings.smtpUrl.name} is`);
     return undefined;
   }
-  const from = reader.text("SWITCHYARD_SMTP_FROM", addressPattern, "the address that mail comes from, without a name");
-  return isServerUrl(url) ? { ...parseServerUrl(url), from } : undefined;
+  const url = reader.readNeeded(mailSettings.smtpUrl);
+  const from = reader.readNeeded(mailSettings.smtpFrom);
+  return url && { ...parseServerUrl(url.expose()), from };
 }
 
 function isServerUrl(text: string): boolean {

@@ -1,0 +1,39 @@
+/** `switchyard configuration`: every setting there is, for a person, a program or the documentation. */
+import { type Command, Option } from "commander";
+import { allSettings } from "../config/all-settings.ts";
+import { describeSetting, renderSettingsPage } from "../config/settings-page.ts";
+import { describedCommand } from "./attachment.ts";
+import { type OutputOptions, print, table } from "./output.ts";
+
+const roles = ["edge", "worker", "dashboard", "vault", "sandbox", "commands"] as const;
+
+type ConfigurationOptions = OutputOptions & { readonly markdown?: true; readonly role?: (typeof roles)[number] };
+
+/** Prints the settings; their values it does not read. */
+export function configurationCommand(): Command {
+  return describedCommand("configuration", {
+    description: "list every setting that a process or a command reads (docs/configuration.md)",
+    example: "switchyard configuration --role vault",
+  })
+    .addOption(new Option("--role <role>", "only what this role reads").choices(roles))
+    .option("--markdown", "print docs/configuration.md")
+    .action((options: ConfigurationOptions) => {
+      if (options.markdown) {
+        process.stdout.write(renderSettingsPage());
+        return;
+      }
+      const { role } = options;
+      const settings = allSettings.filter((setting) => role === undefined || setting.roles.includes(role));
+      print(options, { settings: settings.map(describeSetting) }, (answer) =>
+        table(
+          ["variable", "default", "what it is"],
+          answer.settings.map((setting) => [
+            setting.name,
+            setting.default ?? (setting.required === "always" ? "required" : "none"),
+            setting.about,
+          ]),
+          "There are none.",
+        ),
+      );
+    });
+}

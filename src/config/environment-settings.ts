@@ -1,0 +1,108 @@
+/** The settings that each environment has of its own, and how they become one environment's configuration. */
+import type { EnvironmentConfig, EnvironmentName, NatsLogin } from "../config.ts";
+import { readVaultSettings } from "../gateways/vault-settings.ts";
+import { databaseUrl, file, optional, required, secretText, text } from "../platform/setting.ts";
+import type { SettingReader } from "../platform/setting-reader.ts";
+import { parseKeyFile } from "../server-keys.ts";
+import { serviceRoles as roles } from "./every-role-settings.ts";
+
+/** `{ENV}` in their names is TEST or LIVE. */
+export const environmentSettings = {
+  databaseUrl: required("SWITCHYARD_{ENV}_DATABASE_URL", {
+    roles,
+    kind: databaseUrl,
+    about: "the environment's database",
+    example: "postgres://live:…@db/live?sslmode=verify-full",
+  }),
+  databaseReadUrl: optional("SWITCHYARD_{ENV}_DATABASE_READ_URL", {
+    roles,
+    kind: databaseUrl,
+    about: "a read replica of it, for lists and analytics; without it the database itself answers",
+    example: "postgres://live:…@db-replica/live?sslmode=verify-full",
+  }),
+  databaseDirectUrl: optional("SWITCHYARD_{ENV}_DATABASE_DIRECT_URL", {
+    roles,
+    kind: databaseUrl,
+    about: "the database past a pooler in transaction mode, for what holds a connection for long (`LISTEN`)",
+    example: "postgres://live:…@db-direct/live?sslmode=verify-full",
+  }),
+  keysFile: required("SWITCHYARD_{ENV}_KEYS_FILE", {
+    roles,
+    kind: file("the key file that `switchyard server-keys generate` wrote"),
+    about: "written by `switchyard server-keys generate`",
+    example: "/etc/switchyard/keys-live.json",
+  }),
+  natsServers: required("SWITCHYARD_{ENV}_NATS_SERVERS", {
+    roles,
+    kind: text(/^[\w.:,/[\]-]+$/, "host:port of NATS, with commas between several"),
+    about: "host:port, with commas between several",
+    example: "nats-1:4222,nats-2:4222,nats-3:4222",
+  }),
+  natsUser: required("SWITCHYARD_{ENV}_NATS_USER", {
+    roles,
+    kind: text(/./, "the user of this environment's NATS account"),
+    about: "the user of the environment's NATS account",
+    example: "live",
+  }),
+  natsPassword: required("SWITCHYARD_{ENV}_NATS_PASSWORD", {
+    roles,
+    kind: secretText(/./, "the password of this environment's NATS account"),
+    about: "that user's password",
+    example: "…",
+  }),
+  natsTlsCa: optional("SWITCHYARD_{ENV}_NATS_TLS_CA_FILE", {
+    roles,
+    kind: file("the file of the authority's certificate in PEM"),
+    about: "the authority that NATS has its certificate of, in PEM; with it nothing is said without TLS",
+    example: "/etc/switchyard/nats-ca.crt",
+  }),
+  natsTlsCert: optional("SWITCHYARD_{ENV}_NATS_TLS_CERT_FILE", {
+    roles,
+    kind: file("the file of our certificate for NATS in PEM"),
+    about: "our certificate, where NATS wants one of its clients; needs the authority",
+    example: "/etc/switchyard/nats-client.crt",
+  }),
+  natsTlsKey: optional("SWITCHYARD_{ENV}_NATS_TLS_KEY_FILE", {
+    roles,
+    kind: file("the file of that certificate's key in PEM"),
+    about: "its key; needed with the certificate",
+    example: "/etc/switchyard/nats-client.key",
+  }),
+} as const;
+
+/** What one environment is built from. */
+export function readEnvironment(
+  reader: SettingReader,
+  { name: environment, apiOrigin }: { name: EnvironmentName; apiOrigin: string },
+): EnvironmentConfig {
+  const settings = environmentSettings;
+  return {
+    name: environment,
+    databaseUrl: reader.read(settings.databaseUrl, { environment }),
+    databaseReadUrl: reader.read(settings.databaseReadUrl, { environment }),
+    databaseDirectUrl: reader.read(settings.databaseDirectUrl, { environment }),
+    nats: readNats(reader, environment),
+    keys: reader.readFile(settings.keysFile, (text) => parseKeyFile(text, environment), { environment }),
+    vault: readVaultSettings(reader, { environment, apiOrigin }),
+  };
+}
+
+function readNats(reader: SettingReader, environment: EnvironmentName): NatsLogin {
+  const { natsServers, natsUser, natsPassword, natsTlsCa, natsTlsCert, natsTlsKey } = environmentSettings;
+  const scope = { environment };
+  const files = [natsTlsCa, natsTlsCert, natsTlsKey];
+  const isOwnCertificate = [natsTlsCert, natsTlsKey].some((setting) => reader.isSet(setting, scope));
+  const tls = files.some((setting) => reader.isSet(setting, scope)) && {
+    caFile: reader.readNeeded(natsTlsCa, scope),
+    ...(isOwnCertificate && {
+      certFile: reader.readNeeded(natsTlsCert, scope),
+      keyFile: reader.readNeeded(natsTlsKey, scope),
+    }),
+  };
+  return {
+    servers: reader.read(natsServers, scope),
+    user: reader.read(natsUser, scope),
+    pass: reader.read(natsPassword, scope)?.expose(),
+    ...(tls && { tls }),
+  };
+}

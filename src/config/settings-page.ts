@@ -1,0 +1,77 @@
+/** docs/configuration.md as the schema has it. */
+import type { Setting, SettingReaderRole } from "../platform/setting.ts";
+import { allSettings, settingSections } from "./all-settings.ts";
+import { allRoles, serviceRoles } from "./every-role-settings.ts";
+
+const opening = `# Settings
+
+A process reads its settings from environment variables when it starts, and stops with a line for each that is missing or wrong; a value is never printed. The demo sets all of them itself. A setting applies to the roles in its row (\`switchyard serve --role …\`); *service* stands for \`edge\`, \`worker\` and \`dashboard\`, which take the same. Settings of other roles may be set beside them: they are not read. A variable that begins with \`SWITCHYARD_\` and is mistyped stops the start, with the name that may be meant; any other that is no setting is named in the log. Origins are scheme, host and port, such as \`https://pay.example.com\`, without a path.
+
+A *secret* is given as it is, or as a file: \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` stands for the text of that file without the line's end. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file that belongs to somebody else, as mounted secrets do): others are named in the log in test, and stop the start in live.
+
+This page is made from the settings themselves by \`switchyard configuration --markdown\`.
+`;
+
+/** The whole page. */
+export function renderSettingsPage(): string {
+  const sections = settingSections.map(({ title, opening: first, settings }) =>
+    [`## ${title}`, ...(first === undefined ? [] : [first]), renderTable(settings)].join("\n\n"),
+  );
+  return `${[opening, ...sections, renderRoles()]
+    .join("\n")
+    .replaceAll("\n## ", "\n\n## ")
+    .replaceAll(/\n{3,}/g, "\n\n")}\n`;
+}
+
+/** What a setting is without its table: for a person at a terminal or a program. */
+export function describeSetting({ name, roles, presence, kind, about, example }: Setting<unknown>) {
+  return {
+    name,
+    roles,
+    default: presence.type === "default" ? presence.text : null,
+    required:
+      presence.type === "required" ? "always" : presence.type === "optional" ? (presence.neededWith ?? "no") : "no",
+    least: kind.bounds?.least ?? null,
+    most: kind.bounds?.most ?? null,
+    secret: kind.isSecret ?? false,
+    about,
+    example,
+  };
+}
+
+function renderTable(settings: readonly Setting<unknown>[]): string {
+  const heading = "| variable | roles | default | bounds | what it is | example |\n|---|---|---|---|---|---|";
+  return [heading, ...settings.map(renderRow)].join("\n");
+}
+
+function renderRow({ name, roles, presence, kind, about, example }: Setting<unknown>): string {
+  const bounds = kind.bounds ? `${kind.bounds.least} to ${kind.bounds.most}` : "";
+  const what = kind.isSecret ? `${about} (*secret*)` : about;
+  const cells = [`\`${name}\``, nameRoles(roles), renderPresence(presence), bounds, what, `\`${example}\``];
+  return `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |");
+}
+
+function renderPresence(presence: Setting<unknown>["presence"]): string {
+  if (presence.type === "default") return `\`${presence.text}\``;
+  if (presence.type === "required") return "required";
+  return presence.neededWith === undefined ? "none" : `required with ${presence.neededWith}`;
+}
+
+/** `all` and `service` stand for their roles. */
+function nameRoles(roles: readonly SettingReaderRole[]): string {
+  const has = (group: readonly SettingReaderRole[]) => group.every((role) => roles.includes(role));
+  const short = has(allRoles) ? { group: allRoles, word: "all" } : { group: serviceRoles, word: "service" };
+  if (!has(short.group)) return roles.join(", ");
+  return [short.word, ...roles.filter((role) => !short.group.includes(role))].join(", ");
+}
+
+function renderRoles(): string {
+  const sections = allRoles.map((role) => {
+    const read = allSettings.filter(({ roles }) => roles.includes(role));
+    const names = (type: Setting<unknown>["presence"]["type"]) =>
+      read.filter(({ presence }) => presence.type === type).map(({ name }) => `\`${name}\``);
+    const may = [...names("default"), ...names("optional")];
+    return `### ${role}\n\nRequired: ${names("required").join(", ")}.\n\nTakes as well: ${may.join(", ")}.`;
+  });
+  return ["## What each role takes", ...sections].join("\n\n");
+}
