@@ -91,6 +91,16 @@ describe("CircuitBreaker", () => {
     expect(told(five).isFailing("d", at(last))).toBe(false);
   });
 
+  it("names the gateway of each connection that is left out, for as long as it is", () => {
+    const breaker = told(five);
+    for (const moment of five) breaker.tell("d", "failed", at(moment), "ADYEN");
+    breaker.tell("e", "failed", at(last), "STRIPE");
+    expect(breaker.failingGateways(at(last))).toEqual(["", "ADYEN"]);
+    expect(breaker.failingGateways(at(last + breakerOpenMs))).toEqual([]);
+    breaker.tell("d", "answered", at(last));
+    expect(breaker.failingGateways(at(last))).toEqual([""]);
+  });
+
   it("remembers a bounded number of connections, those that failed last", () => {
     const breaker = told(five);
     for (let other = 1; other < breakerConnectionsMax; other++) breaker.tell(`other ${other}`, "failed", at(last));

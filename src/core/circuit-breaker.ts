@@ -32,16 +32,29 @@ export function classifyHealth(outcome: GatewayOutcome, { failsOnRequest }: Pick
 export class CircuitBreaker {
   /** In milliseconds, oldest first; a connection whose last call was answered has no entry. */
   readonly #failures = new Map<string, readonly number[]>();
+  /** The gateways of those connections. */
+  readonly #gateways = new Map<string, string>();
 
-  /** Takes note of how a call to a connection ended. */
-  tell(connectionId: string, health: Health, now: Date): void {
+  /** Takes note of how a call to a connection of this gateway ended. */
+  tell(connectionId: string, health: Health, now: Date, gateway = ""): void {
     if (health === "nothing") return;
     const before = this.#failures.get(connectionId) ?? [];
     this.#failures.delete(connectionId);
+    this.#gateways.delete(connectionId);
     if (health === "answered") return;
     this.#failures.set(connectionId, [...before, now.getTime()].slice(-breakerCalls));
+    this.#gateways.set(connectionId, gateway);
     const [oldest] = this.#failures.keys();
-    if (this.#failures.size > breakerConnectionsMax && oldest !== undefined) this.#failures.delete(oldest);
+    if (this.#failures.size <= breakerConnectionsMax || oldest === undefined) return;
+    this.#failures.delete(oldest);
+    this.#gateways.delete(oldest);
+  }
+
+  /** The gateway of each connection that is left out now. */
+  failingGateways(now: Date): string[] {
+    return [...this.#gateways].flatMap(([connectionId, gateway]) =>
+      this.isFailing(connectionId, now) ? [gateway] : [],
+    );
   }
 
   /** Whether the last five calls failed within a minute, the last of them less than 30 s ago. */

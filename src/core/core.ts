@@ -11,6 +11,7 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { CreationsInProgress } from "./creations-in-progress.ts";
 import type { PageTokenKeys } from "./page-token.ts";
+import type { PaymentWatch } from "./payment-watch.ts";
 import type { SessionWithTrail } from "./session-trail.ts";
 
 /** JSON as the vault object holds it. */
@@ -57,6 +58,8 @@ export type Core = {
   readonly circuitBreaker: CircuitBreaker;
   /** The Idempotency-Keys that this process is creating sessions for. */
   readonly creations: CreationsInProgress;
+  /** Told of what is counted; without it nobody counts. */
+  readonly watch?: PaymentWatch | undefined;
   readonly outbox: OutboxContext;
   /** A session as events and GET show it, without the customer's email. */
   readonly describeSession: (trail: SessionWithTrail) => object;

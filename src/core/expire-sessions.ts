@@ -18,6 +18,7 @@ export async function expireSession(core: Core, sessionId: string): Promise<bool
     if (session === undefined) return false;
     await tellMerchant(tx, core, session, "payment_session.expired");
     tx.afterCommit(() => core.vault.forget(session.id));
+    tx.afterCommit(() => core.watch?.settled("EXPIRED"));
     return true;
   });
 }

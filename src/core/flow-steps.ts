@@ -10,6 +10,7 @@ import type {
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import { attemptIdOf } from "./attempt-id.ts";
 import {
   isReferenceTaken,
   openAttempt,
@@ -79,6 +80,7 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached>
     }
     const next = await decide(tx, { session, attempts: trail.attempts, readAt: now }, attempt, failureOf(outcome));
     await recordFailure(tx, attempt, outcome, next);
+    if (next.action === "failover") tx.afterCommit(() => core.watch?.failedOver(attempt.gateway));
     return reach(tx, session, next.action === "failover" ? openNext(tx, core, session, next) : undefined);
   });
 }
@@ -150,7 +152,7 @@ export async function openNext(
     refusesVoidedReference: false,
     executionLimitMs: 0,
   };
-  const id = core.entropy.uuid();
+  const id = attemptIdOf({ sessionId: session.id, connectionId: next.to.connectionId });
   const { attemptTimeoutMs } = core.timing;
   const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
   await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs });

@@ -47,7 +47,8 @@ export async function authorize(
     },
   );
   const answer = { ...answered, outcome: withUsableReference(answered.outcome) };
-  core.circuitBreaker.tell(attempt.connectionId, classifyHealth(answer.outcome, connector), core.entropy.now());
+  const health = classifyHealth(answer.outcome, connector);
+  core.circuitBreaker.tell(attempt.connectionId, health, core.entropy.now(), attempt.gateway);
   return answer;
 }
 

@@ -38,6 +38,7 @@ export async function settleSession(tx: Tx, core: Core, session: PaymentSession,
   ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
   tx.afterCommit(() => core.vault.forget(session.id));
+  tx.afterCommit(() => core.watch?.settled(ending.status));
 }
 
 const eventOf: Record<Ending["status"], EventType> = {

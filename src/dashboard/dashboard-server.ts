@@ -8,6 +8,7 @@ import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
 import { createHttpServer } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
+import { meterResponse, type RequestMeter } from "../platform/request-meter.ts";
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
@@ -23,6 +24,7 @@ export type DashboardServerParts = {
   readonly files: ReadonlyMap<string, StaticFile>;
   readonly addressOf: ClientAddressOf;
   readonly isReady: () => Promise<boolean>;
+  readonly meter?: RequestMeter | undefined;
   /** Words a refusal, in the edge's shape. */
   readonly renderError: (error: unknown, requestId: string) => Answer;
 };
@@ -82,6 +84,7 @@ export function createDashboardServer(parts: DashboardServerParts): Server {
     requestTimeoutMs,
     handle: (request, response) => {
       const requestId = encodeId("req", entropy.uuid());
+      meterResponse(parts.meter, response, () => routeOf(request.url ?? ""));
       response.setHeader("request-id", requestId);
       response.setHeader("cache-control", "no-store");
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -90,11 +93,18 @@ export function createDashboardServer(parts: DashboardServerParts): Server {
       );
     },
     refuse: (error) => {
+      parts.meter?.refused(error.code);
       const requestId = encodeId("req", entropy.uuid());
       const { status, headers: more, body } = parts.renderError(error, requestId);
       return { status, headers: { ...headers, ...(more as Record<string, string>), "Request-Id": requestId }, body };
     },
   });
+}
+
+/** By the service that is called; everything else is the page with its files, or a probe. */
+function routeOf(url: string): string {
+  if (url === "/healthz" || url === "/readyz") return "probe";
+  return /^\/dashboard\.v1\.(\w+)\//.exec(url)?.[1] ?? "page";
 }
 
 /** Every address of the page is the page: its script reads the rest. A name with a dot is a file. */

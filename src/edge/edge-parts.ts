@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Entropy } from "../platform/entropy.ts";
+import type { RequestMeter } from "../platform/request-meter.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
@@ -17,6 +18,8 @@ export type EdgeParts = {
   readonly customerAddressOf: (request: IncomingMessage) => string | undefined;
   readonly style: ErrorStyle;
   readonly reportBug: ReportBug;
+  /** Told of the requests of the server that these parts make; without it nobody counts them. */
+  readonly meter?: RequestMeter | undefined;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
   /** Adds CheckoutService, which is served to browsers and to internal services alike. */
   readonly routeCheckout: (router: ConnectRouter) => void;

@@ -22,6 +22,7 @@ import type { TlsFiles } from "../platform/tls-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createHealthService } from "./health-rpc.ts";
 import { type ConnectionBounds, Http2Sessions } from "./http2-sessions.ts";
+import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
 import { beginRequest } from "./request-id.ts";
@@ -95,6 +96,7 @@ async function answer(
   response: Http2ServerResponse,
 ): Promise<void> {
   const requestId = beginRequest(parts.entropy, request, response);
+  meterRequest(parts.meter, request, response);
   stopSending(request, response);
   try {
     if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
@@ -105,7 +107,10 @@ async function answer(
   } catch (error) {
     if (!(error instanceof DomainError)) parts.reportBug(error, requestId);
     if (!(error instanceof DomainError) || response.headersSent) response.stream.close();
-    else sendRefusal(parts.style, request, response, error);
+    else {
+      parts.meter?.refused(error.code);
+      sendRefusal(parts.style, request, response, error);
+    }
   }
 }
 

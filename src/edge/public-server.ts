@@ -17,6 +17,7 @@ import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
+import { meterRequest, noteMethod } from "./meter-request.ts";
 import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
@@ -42,6 +43,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     requestTimeoutMs,
     handle: (request, response) => void answer(parts, handlers, request, response),
     refuse: (error) => {
+      parts.meter?.refused(error.code);
       const requestId = encodeId("req", parts.entropy.uuid());
       const { status, headers, body } = renderError(parts.style, error, requestId);
       return { status, headers: { ...headers, "Request-Id": requestId, "Cache-Control": "no-store" }, body };
@@ -57,6 +59,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   beginRequest(parts.entropy, request, response);
+  meterRequest(parts.meter, request, response);
   try {
     requireSoundHead(request);
     for (const handle of handlers) if (await handle(request, response)) return;
@@ -72,6 +75,7 @@ async function answer(
 
 function toAnswer(parts: EdgeParts, error: unknown, request: IncomingMessage) {
   const domainError = toDomainError(error);
+  parts.meter?.refused(domainError.code);
   if (domainError.code === "internal") parts.reportBug(error, requestIdOf(request));
   return renderError(parts.style, domainError, requestIdOf(request));
 }
@@ -87,6 +91,7 @@ function createRest(parts: EdgeParts): Transcoder {
     // Counted for every path by requireSoundHead.
     singleHeaders: [],
     authenticate: async (method, request, values) => {
+      noteMethod(request, method);
       values.set(requestIdKey, requestIdOf(request));
       const tellLimits = (fields: LimitFields) => setAnswerHeaders(request, fields);
       values.set(callerKey, await parts.authenticate(method, request.headers.authorization ?? null, tellLimits));

@@ -27,6 +27,7 @@ import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { toDomainError } from "./error-mapping.ts";
 import { answerGrpcUnary } from "./grpc-unary.ts";
+import { noteMethod } from "./meter-request.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/limit-fields.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
@@ -77,6 +78,7 @@ export function createRpcAdapter(
     const path = request.url?.split("?", 1)[0] ?? "";
     const handler = handlers.get(path);
     if (handler === undefined) return false;
+    noteMethod(request, handler.method);
     let deadline: Deadline | undefined;
     try {
       const form = requireForm(handler.method, request, options.grpc);
@@ -97,6 +99,7 @@ export function createRpcAdapter(
       if (error instanceof ConnectError && error.code === Code.Aborted) return true;
       const domainError = toDomainError(error);
       if (response.headersSent) throw error;
+      parts.meter?.refused(domainError.code);
       if (domainError.code === "internal") parts.reportBug(error, requestIdOf(request));
       sendRefusal(parts.style, request, response, domainError);
     } finally {

@@ -3,6 +3,7 @@ import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { RequestMeter } from "../platform/request-meter.ts";
 import { requestIdKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
 import { findProblems } from "./strict-connect-json.ts";
@@ -11,11 +12,16 @@ import { findProblems } from "./strict-connect-json.ts";
 export type ReportBug = (error: unknown, requestId: string) => void;
 
 /** The interceptor that REST's transcoder has no need of, because it does the same by itself. */
-export function createRpcGuard(options: { style: ErrorStyle; reportBug: ReportBug }): Interceptor {
+export function createRpcGuard(options: {
+  style: ErrorStyle;
+  reportBug: ReportBug;
+  meter?: RequestMeter | undefined;
+}): Interceptor {
   return (next) => async (request) => {
     const requestId = request.contextValues.get(requestIdKey);
     const refusal = (error: unknown) => {
       const domainError = toDomainError(error);
+      options.meter?.refused(domainError.code);
       if (domainError.code === "internal") options.reportBug(error, requestId);
       return toConnectError(options.style, domainError, requestId);
     };

@@ -1,6 +1,6 @@
 /** Keeps a worker's deliveries going: many at once, none waiting for another, never more than the worker can hold. */
 import { encodeId } from "../platform/ids.ts";
-import { type Loop, runLoop } from "../platform/loop.ts";
+import { type Loop, type LoopWatch, runLoop } from "../platform/loop.ts";
 import { type Claim, type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { type DeliverContext, deliver } from "./deliver.ts";
 import { TryRecorder } from "./try-recorder.ts";
@@ -31,7 +31,7 @@ export class DeliveryLane {
   #hintedMerchants = new Set<string>();
   #lookedEverywhereAt = Number.NEGATIVE_INFINITY;
 
-  constructor(context: DeliverContext) {
+  constructor(context: DeliverContext, watchOf?: (intervalMs: number) => LoopWatch | undefined) {
     this.#context = context;
     this.#recorder = new TryRecorder(context.database);
     this.#loop = runLoop({
@@ -39,6 +39,7 @@ export class DeliveryLane {
       intervalMs: lookEverywhereMs,
       log: context.log,
       turn: () => this.#claimOnce(),
+      watch: watchOf?.(lookEverywhereMs),
     });
   }
 

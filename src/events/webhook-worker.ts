@@ -1,5 +1,5 @@
 /** The webhook worker: events come in from JetStream, or by the sweep without it, and go straight to the delivery lane. */
-import { runLoop } from "../platform/loop.ts";
+import { type LoopWatch, runLoop } from "../platform/loop.ts";
 import type { DeliverContext } from "./deliver.ts";
 import { DeliveryLane } from "./delivery-lane.ts";
 import { type IntakeContext, openWorkerConsumer, receiveOnce } from "./event-intake.ts";
@@ -18,15 +18,24 @@ const reopenMs = 1_000;
 // Well below the 10 s after which an event counts as overdue.
 const sweepEveryMs = 2_000;
 
+/** What a worker is made from. */
+export type WebhookWorkerContext = DeliverContext &
+  IntakeContext & {
+    /** Who is told of the turns of a loop; nobody where it is absent. */
+    readonly watchLoop?: ((loop: string, intervalMs: number) => LoopWatch) | undefined;
+  };
+
 /** Starts one worker of any number; they share the work through PostgreSQL and the durable consumer. */
-export function startWebhookWorker(context: DeliverContext & IntakeContext): WebhookWorker {
-  const lane = new DeliveryLane(context);
+export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker {
+  const { watchLoop } = context;
+  const lane = new DeliveryLane(context, (intervalMs) => watchLoop?.("deliveries", intervalMs));
   let consumerIsDoubtful = false;
 
   const intake = runLoop({
     name: "event-intake",
     intervalMs: reopenMs,
     log: context.log,
+    watch: watchLoop?.("event-intake", reopenMs),
     turn: async (closing) => {
       const consumer = await openWorkerConsumer(context);
       consumerIsDoubtful = false;
@@ -40,6 +49,7 @@ export function startWebhookWorker(context: DeliverContext & IntakeContext): Web
     name: "event-sweep",
     intervalMs: sweepEveryMs,
     log: context.log,
+    watch: watchLoop?.("event-sweep", sweepEveryMs),
     turn: async () => {
       const swept = await sweepOnce(context.database);
       lane.hint(swept.endpointIds);

@@ -93,6 +93,8 @@ const transactionTries = 3;
 /** A pool of connections to one database under one role; made with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
+  /** How often a transaction was run again since the process began. */
+  repeats = 0;
 
   constructor(pool: Pool) {
     this.pool = pool;
@@ -113,6 +115,7 @@ export class Database implements Queryable {
         return await this.#transactionOnce(work);
       } catch (error) {
         if (tries === transactionTries || !repeatable.has(String((error as { code?: unknown }).code))) throw error;
+        this.repeats++;
       }
     }
   }

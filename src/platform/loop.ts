@@ -9,6 +9,9 @@ export type Loop = {
   close(): Promise<void>;
 };
 
+/** Told of each turn of one loop when it is over. Must not throw. */
+export type LoopWatch = (end: "ended" | "failed") => void;
+
 /** Copies of the service must not all ask the database in the same moment. */
 const jitter = 0.1;
 
@@ -22,6 +25,7 @@ export function runLoop(options: {
   intervalMs: number;
   log: Pick<Logger, "error">;
   turn: (closing: AbortSignal) => Promise<boolean>;
+  watch?: LoopWatch | undefined;
 }): Loop {
   const closing = new AbortController();
   const rest = new Rest();
@@ -39,6 +43,7 @@ export function runLoop(options: {
     while (!closing.signal.aborted) {
       rest.forgetHints();
       const result = await turn();
+      options.watch?.(result === "failed" ? "failed" : "ended");
       if (result === "again") continue;
       const restMs = options.intervalMs * (1 + jitter * (2 * Math.random() - 1));
       await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });

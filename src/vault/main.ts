@@ -40,6 +40,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
     name: "vault-sweeper",
     intervalMs: sweepIntervalMs,
     log: config.logger,
+    watch: config.watch?.swept,
     turn: async () => (await expireOnce(config.database)) >= sweepRowsMax,
   });
 

@@ -6,6 +6,7 @@ import { requireSoundHead } from "../platform/http-head.ts";
 import type { HttpServerParts } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { meterResponse } from "../platform/request-meter.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { framePolicyHeader, loadEmbedders } from "./frame-policy.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
@@ -36,6 +37,7 @@ export function publicHandler(vault: PublicHttp): Pick<HttpServerParts, "handle"
   return {
     handle: (request, response) => handle(vault, routes, request, response),
     refuse: (error) => {
+      vault.watch?.requests.refused(error.code);
       const requestId = encodeId("req", v7());
       const { status, headers, body } = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
       return { status, headers: { ...headers, ...commonHeaders(requestId) }, body };
@@ -50,11 +52,13 @@ function handle(
   response: ServerResponse,
 ): void {
   const requestId = encodeId("req", v7());
+  meterResponse(vault.watch?.requests, response, () => routeOf(routes, request));
   for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value);
   answer(routes, request, response).catch((error: unknown) => {
     // Refused meanwhile for a body that is no HTTP, or its client has gone: what breaks then is no bug.
     if (request.destroyed && !request.complete) return;
     if (isUnexpected(error)) vault.logger.error({ requestId, err: error }, "a request failed");
+    if (error instanceof DomainError) vault.watch?.requests.refused(error.code);
     if (response.headersSent) return void response.destroy();
     const rendered = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
     // What is left of an unread body must not be taken for the next request.
@@ -67,6 +71,15 @@ function handle(
     });
     response.end(rendered.body);
   });
+}
+
+/** Every route that a request of the public port is counted under, besides `other`. */
+export const vaultRoutes = ["healthz", "sdk.js", "frame", "tokens", "asset"] as const;
+
+function routeOf(routes: ReadonlyMap<string, Route>, { url = "" }: IncomingMessage): string {
+  const [path = ""] = url.split("?");
+  if (!routes.has(path)) return "other";
+  return vaultRoutes.find((name) => path === `/${name}`) ?? "asset";
 }
 
 async function answer(

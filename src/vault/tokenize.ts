@@ -10,7 +10,7 @@ import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
 import { readBody } from "./read-body.ts";
 import { countTokenizeCall } from "./tokenize-limits.ts";
-import type { VaultEnvironment } from "./vault-config.ts";
+import type { VaultEnvironment, VaultWatch } from "./vault-config.ts";
 import { tokenBodyBytesMax } from "./vault-limits.ts";
 
 /** What turning a card into a token needs. */
@@ -21,6 +21,7 @@ export type Tokenizer = {
   readonly clientAddressOf: ClientAddressOf;
   /** The origin that the card frame itself is served from. Absent: the host that the request names, without TLS. */
   readonly publicOrigin?: string | undefined;
+  readonly watch?: VaultWatch | undefined;
 };
 
 /** Answers one call. Throws a DomainError that holds nothing of the card. */
@@ -37,6 +38,7 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   const card = parseCardJson(await readBody(request, tokenBodyBytesMax));
   refuseImplausible(card, environment);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
+  tokenizer.watch?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
 }
 

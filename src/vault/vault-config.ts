@@ -1,11 +1,28 @@
 /** What the vault is told when it starts. A plain object: only src/config.ts reads the process's environment. */
 import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/log.ts";
+import type { LoopWatch } from "../platform/loop.ts";
+import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
 
 /** Where a server listens. Port 0 takes a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
+
+/** Told of cards and forwarded requests, and of nothing in them. No call may throw. */
+export type VaultWatch = {
+  /** Of the public port. */
+  readonly requests: RequestMeter;
+  /** A card has become a token. */
+  tokenized(environment: EnvironmentName): void;
+  /** A request with a card has its end: by the first digit of the gateway's status, or why there is none. */
+  forwarded(environment: EnvironmentName, result: ForwardEnd, durationMs: number): void;
+  /** The sweeper has had a turn. */
+  readonly swept: LoopWatch;
+};
+
+/** How a forwarded request ended. */
+export type ForwardEnd = RequestEnd | "never_sent" | "timed_out" | "no_answer" | "no_card" | "refused";
 
 /** Where the vault listens, which keys it has, and whom it serves. */
 export type VaultConfig = {
@@ -29,6 +46,8 @@ export type VaultConfig = {
   readonly sandboxHosts: readonly string[];
   /** The variable NODE_OPTIONS of this process: some of what it can say opens the memory. */
   readonly nodeOptions?: string | undefined;
+  /** Told of what is counted; without it nobody counts. */
+  readonly watch?: VaultWatch | undefined;
   /** Documentation page of the error codes; the code is added as its fragment. */
   readonly errorsUrl: string;
 };

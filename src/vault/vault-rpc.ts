@@ -15,11 +15,12 @@ import {
 } from "../../gen/vault/v1/vault_pb.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
+import { requestEndOf } from "../platform/request-meter.ts";
 import { type VerificationKey, verifyServiceToken } from "../platform/service-token.ts";
 import { forgetSession } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
 import { isUnexpected, toConnectError } from "./public-error.ts";
-import type { VaultEnvironment } from "./vault-config.ts";
+import type { ForwardEnd, VaultEnvironment, VaultWatch } from "./vault-config.ts";
 import { forwardBytesMax } from "./vault-limits.ts";
 
 /** What the vault's rpcs are built from. */
@@ -27,6 +28,7 @@ export type VaultRpc = Forwarder & {
   readonly environments: readonly VaultEnvironment[];
   readonly serviceTokenKeys: readonly VerificationKey[];
   readonly logger: Logger;
+  readonly watch?: VaultWatch | undefined;
 };
 
 /** The handler for the gRPC port. */
@@ -48,7 +50,7 @@ function implementation(vault: VaultRpc): ServiceImpl<typeof VaultService> {
       guarded(vault, async () => {
         const environment = await authorize(vault, context);
         refuseMalformed(validator, ForwardRequestSchema, request);
-        return toResponse(await forward(vault, environment, request));
+        return toResponse(await watched(vault, environment, () => forward(vault, environment, request)));
       }),
     forget: (request, context) =>
       guarded(vault, async () => {
@@ -58,6 +60,37 @@ function implementation(vault: VaultRpc): ServiceImpl<typeof VaultService> {
         return create(ForgetResponseSchema);
       }),
   };
+}
+
+async function watched(
+  { watch }: VaultRpc,
+  { environment }: VaultEnvironment,
+  work: () => Promise<ForwardResult>,
+): Promise<ForwardResult> {
+  const begunAt = performance.now();
+  let end: ForwardEnd = "refused";
+  try {
+    const result = await work();
+    end = endOf(result);
+    return result;
+  } finally {
+    watch?.forwarded(environment, end, performance.now() - begunAt);
+  }
+}
+
+function endOf(result: ForwardResult): ForwardEnd {
+  if (result.type === "noCard") return "no_card";
+  const { reply } = result;
+  switch (reply.type) {
+    case "answer":
+      return requestEndOf(reply.status);
+    case "neverSent":
+      return "never_sent";
+    case "noAnswer":
+      return reply.timedOut ? "timed_out" : "no_answer";
+    default:
+      return unreachable(reply);
+  }
 }
 
 /** The environment that the caller's service token names; the other one's cards are out of its reach. */

@@ -1,0 +1,152 @@
+import { createServer } from "node:http";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { DomainErrorCode } from "../platform/errors.ts";
+import { addProcessFigures, createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
+import { startMetrics } from "./start-metrics.ts";
+
+/** Every series as it is shown, without its value. */
+async function seriesOf({ registry }: ProcessMetrics): Promise<string[]> {
+  const lines = (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.map((line) => line.slice(0, line.lastIndexOf(" ")));
+}
+
+async function sampleOf(metrics: ProcessMetrics, series: string): Promise<number | undefined> {
+  const line = (await metrics.registry.metrics()).split("\n").find((one) => one.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(" ")));
+}
+
+// What an attacker or a mistake could put where a name is expected.
+const hostile = Array.from({ length: 300 }, (_, index) => [
+  `ps_01hzy${index}`,
+  `https://shop.example/${index}?card=4242424242424242`,
+  `merchant ${index}"} 1\nswitchyard_forged 1`,
+  `__proto__${index}`,
+]).flat();
+const anything = (value: string) => value as never;
+
+function tellEverything(metrics: ProcessMetrics, values: readonly string[]): void {
+  const meter = metrics.meterOf("public", ["CreatePaymentSession"]);
+  const { gateway, payments } = metrics.watchEnvironment("test", {
+    submissionsInFlight: () => 3,
+    failingGateways: () => values,
+  });
+  for (const value of values) {
+    meter.begin()(value, "4xx");
+    meter.refused(anything(value));
+    for (const operation of ["authorize", anything(value)] as const) {
+      gateway({ gateway: anything(value), operation, outcome: value, because: value, durationMs: 5 });
+    }
+    payments.settled(anything(value));
+    payments.failedOver(value);
+    metrics.vault.tokenized(value);
+    metrics.vault.forwarded(value, value, 5);
+    metrics.vault.setHeld(value, 1);
+  }
+}
+
+describe("createProcessMetrics()", () => {
+  it("has as many series after 1200 hostile values as after one, and shows none of them", async () => {
+    const [few, many] = [createProcessMetrics("switchyard"), createProcessMetrics("switchyard")];
+    tellEverything(few, hostile.slice(0, 1));
+    tellEverything(many, hostile);
+    const series = await seriesOf(many);
+    expect(series.toSorted()).toEqual((await seriesOf(few)).toSorted());
+    expect(series.join("\n")).not.toMatch(/ps_01|shop\.example|4242|merchant|forged|proto/);
+    expect(await sampleOf(many, 'switchyard_requests_total{surface="public",route="other",end="4xx"}')).toBe(1_200);
+    expect(await sampleOf(many, 'switchyard_circuits_open{environment="test",gateway="other"}')).toBe(1_200);
+  });
+
+  it("counts what is told of requests, gateways and sessions under its own name", async () => {
+    const metrics = createProcessMetrics("brand");
+    const meter = metrics.meterOf("grpc", ["CreatePaymentSession"]);
+    const end = meter.begin();
+    expect(await sampleOf(metrics, 'brand_requests_in_flight{surface="grpc"}')).toBe(1);
+    end("CreatePaymentSession", "2xx");
+    meter.refused("rate_limited");
+    meter.refused("invalid_field" satisfies DomainErrorCode);
+    const watch = metrics.watchEnvironment("live", { submissionsInFlight: () => 7, failingGateways: () => ["STRIPE"] });
+    watch.gateway({
+      gateway: "STRIPE",
+      operation: "authorize",
+      outcome: "unknown",
+      because: "TIMEOUT",
+      durationMs: 2_000,
+    });
+    watch.gateway({ gateway: "ADYEN", operation: "capture", outcome: "done", because: "none", durationMs: 200 });
+    watch.payments.settled("SUCCEEDED");
+    watch.payments.failedOver("STRIPE");
+    const expected = {
+      'brand_requests_in_flight{surface="grpc"}': 0,
+      'brand_requests_total{surface="grpc",route="CreatePaymentSession",end="2xx"}': 1,
+      'brand_request_duration_seconds_count{surface="grpc",route="CreatePaymentSession"}': 1,
+      'brand_requests_refused_total{surface="grpc",reason="rate_limited"}': 1,
+      'brand_attempts_total{environment="live",gateway="STRIPE",outcome="unknown",because="TIMEOUT"}': 1,
+      'brand_gateway_answers_total{environment="live",gateway="ADYEN",operation="capture",answer="done"}': 1,
+      'brand_gateway_call_duration_seconds_sum{environment="live",gateway="STRIPE",operation="authorize"}': 2,
+      'brand_failovers_total{environment="live",gateway="STRIPE"}': 1,
+      'brand_sessions_settled_total{environment="live",status="SUCCEEDED"}': 1,
+      'brand_submissions_in_flight{environment="live"}': 7,
+      'brand_circuits_open{environment="live",gateway="STRIPE"}': 1,
+      'brand_circuits_open{environment="live",gateway="ADYEN"}': 0,
+    };
+    for (const [series, value] of Object.entries(expected)) {
+      expect([series, await sampleOf(metrics, series)]).toEqual([series, value]);
+    }
+    expect((await seriesOf(metrics)).join("\n")).not.toContain("invalid_field");
+  });
+
+  it("tells of a loop how long its last good turn is over, and its failures", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const metrics = createProcessMetrics("brand");
+    const watch = metrics.watchLoop("test", "relay", 2_000);
+    const lasting = metrics.watchLoop("test", "outbox-notices", 1_000);
+    vi.advanceTimersByTime(30_000);
+    watch("ended");
+    lasting("failed");
+    vi.advanceTimersByTime(5_000);
+    watch("failed");
+    expect(await sampleOf(metrics, 'brand_loop_turn_age_seconds{environment="test",loop="relay"}')).toBe(5);
+    expect(await sampleOf(metrics, 'brand_loop_interval_seconds{environment="test",loop="relay"}')).toBe(2);
+    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="relay"}')).toBe(1);
+    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="outbox-notices"}')).toBe(1);
+    expect((await seriesOf(metrics)).join()).not.toContain('loop_turn_age_seconds{environment="test",loop="outbox');
+  });
+  afterEach(() => vi.useRealTimers());
+});
+
+describe("startMetrics()", () => {
+  it("serves figures of the process beside ours, and whether every role is ready", async () => {
+    const metrics = createProcessMetrics("brand");
+    metrics.setVersion("1.2.3");
+    let line = { isReady: false, line: "test: event stream unchecked" };
+    metrics.tellReadiness(() => line);
+    const probe = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => probe.once("listening", resolve));
+    const { port } = probe.address() as { port: number };
+    await new Promise((resolve) => probe.close(resolve));
+    const server = await startMetrics(metrics, { port, host: "127.0.0.1", log: { error: vi.fn() } });
+    const read = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    const { text } = await read("/metrics");
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
+    expect(text).toMatch(/^nodejs_heap_size_used_bytes \d+$/m);
+    expect(text).toContain('brand_build_info{version="1.2.3"} 1');
+    expect(await read("/ready")).toEqual({ status: 503, text: "test: event stream unchecked\n" });
+    line = { isReady: true, line: "test: event stream in_order" };
+    expect(await read("/ready")).toEqual({ status: 200, text: "test: event stream in_order\n" });
+    await server.close();
+  });
+});
+
+describe("addProcessFigures()", () => {
+  it("takes no name of ours", async () => {
+    const metrics = createProcessMetrics("brand");
+    const ours = metrics.registry.getMetricsAsArray().map(({ name }) => name);
+    expect(ours.filter((name) => !name.startsWith("brand_"))).toEqual([]);
+    addProcessFigures(metrics);
+    const all = metrics.registry.getMetricsAsArray().map(({ name }) => name);
+    expect(new Set(all).size).toBe(all.length);
+  });
+});

@@ -1,0 +1,50 @@
+/** Every metric of one process, whichever roles it has: one registry, and what must be done before it is shown. */
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { createDatabaseMetrics } from "./database-metrics.ts";
+import { createLoopMetrics } from "./loop-metrics.ts";
+import { createMetricMaker } from "./metric-maker.ts";
+import { createPaymentMetrics } from "./payment-metrics.ts";
+import { createRecoveryMetrics } from "./recovery-metrics.ts";
+import { createRequestMetrics } from "./request-metrics.ts";
+import { createVaultMetrics } from "./vault-metrics.ts";
+import { createWebhookMetrics } from "./webhook-metrics.ts";
+
+/** What a role tells `GET /ready`. */
+export type ReadyLine = { readonly isReady: boolean; readonly line: string };
+
+/** Where the roles of a process tell what is counted. */
+export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
+
+/** Registers every metric under the brand's name; one that nobody tells anything has no series. */
+export function createProcessMetrics(brand: string) {
+  const registry = new Registry();
+  const make = createMetricMaker(registry, brand);
+  const refreshes: (() => Promise<void>)[] = [];
+  const readiness: (() => ReadyLine)[] = [];
+  const build = make.gauge("build_info", "1, with the version of this process.", "version");
+  return {
+    registry,
+    meterOf: createRequestMetrics(make),
+    watchEnvironment: createPaymentMetrics(make),
+    vault: createVaultMetrics(make),
+    showDatabase: createDatabaseMetrics(make),
+    watchLoop: createLoopMetrics(make),
+    webhooks: createWebhookMetrics(registry, brand),
+    setRecovery: createRecoveryMetrics(registry, brand),
+    setVersion: (version: string) => build.set({ version }, 1),
+    /** Has `work` done before each scrape; where it throws, the scrape fails. */
+    beforeScrape: (work: () => Promise<void>) => void refreshes.push(work),
+    /** Adds a line to GET /ready. */
+    tellReadiness: (line: () => ReadyLine) => void readiness.push(line),
+    refresh: async () => void (await Promise.all(refreshes.map((work) => work()))),
+    readiness: () => {
+      const lines = readiness.map((line) => line());
+      return { isReady: lines.every(({ isReady }) => isReady), lines: lines.map(({ line }) => line) };
+    },
+  };
+}
+
+/** Adds what Node.js and the operating system tell of the process: delay of the event loop, heap, CPU, open files. */
+export function addProcessFigures({ registry }: Pick<ProcessMetrics, "registry">): void {
+  collectDefaultMetrics({ register: registry });
+}
