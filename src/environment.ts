@@ -40,6 +40,7 @@ import {
 } from "./limits.ts";
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
+import { databaseTls } from "./platform/database-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import { unreachable } from "./platform/errors.ts";
 import type { Logger } from "./platform/log.ts";
@@ -201,6 +202,7 @@ export async function openDatabase(
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: databaseConnectionsMax },
     driverOptions: {
+      ...databaseTls(url.expose()),
       statement_timeout: statementTimeoutMs,
       lock_timeout: idempotencyWaitMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,

@@ -5,6 +5,7 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
 import { migrationLockTries, migrationLockWaitMs, migrationPauseMs } from "../limits/migrations.ts";
+import { databaseTls } from "../platform/database-address.ts";
 import { inTurn } from "./migrate-turn.ts";
 import { SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
@@ -62,7 +63,7 @@ function openMigrator(ownerUrl: string, files: readonly SqlFile[]): Promise<Mikr
     extensions: [Migrator],
     // One connection, so that what a migration sets holds for what follows in it.
     pool: { min: 0, max: 1 },
-    driverOptions: { lock_timeout: migrationLockWaitMs },
+    driverOptions: { ...databaseTls(ownerUrl), lock_timeout: migrationLockWaitMs },
     migrations: {
       tableName: "migration",
       snapshot: false,

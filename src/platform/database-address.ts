@@ -1,0 +1,68 @@
+/** What the address of a PostgreSQL database says: where it is, who enters it, and how the connection is kept private. */
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
+
+/** The parts of postgres://role:password@host:port/database?sslmode=…. */
+export type DatabaseAddress = {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: string;
+  /** Whether what is said is encrypted, and whether the server has proved who it is before. */
+  readonly privacy: "clear" | "encrypted" | "verified";
+  readonly isThisMachine: boolean;
+};
+
+const usualPort = 5_432;
+// As libpq names them (https://www.postgresql.org/docs/current/libpq-ssl.html). `require` verifies here, as in node's driver;
+// `no-verify` is that driver's own word. The others fall back to the clear on their own.
+const privacyOf: Readonly<Record<string, DatabaseAddress["privacy"]>> = {
+  "no-verify": "encrypted",
+  require: "verified",
+  "verify-ca": "verified",
+  "verify-full": "verified",
+};
+
+/** The parts of an address; undefined where it is none. */
+export function parseDatabaseAddress(address: string): DatabaseAddress | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return {
+    host,
+    port: Number(url.port) || usualPort,
+    database: decodeURIComponent(url.pathname.slice(1)),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    privacy: privacyOf[url.searchParams.get("sslmode") ?? ""] ?? "clear",
+    isThisMachine: isLoopback(host),
+  };
+}
+
+/** Whether a host name or address leads to this machine alone. A folder of sockets, which is no name, does. */
+export function isLoopback(host: string): boolean {
+  return host === "" || host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** How the driver is to connect: the ORM takes host and role out of an address and drops the rest. Throws where a file cannot be read. */
+export function databaseTls(address: string): { readonly ssl?: ConnectionOptions } {
+  const parsed = parseDatabaseAddress(address);
+  if (parsed === undefined || parsed.privacy === "clear") return {};
+  const parameters = new URL(address).searchParams;
+  const fileOf = (name: string) => {
+    const path = parameters.get(name);
+    return path === null ? undefined : readFileSync(path, "utf8");
+  };
+  const [ca, cert, key] = [fileOf("sslrootcert"), fileOf("sslcert"), fileOf("sslkey")];
+  const isNameIgnored = parameters.get("sslmode") === "verify-ca";
+  return {
+    ssl: {
+      rejectUnauthorized: parsed.privacy === "verified",
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(isNameIgnored && { checkServerIdentity: () => undefined }),
+    },
+  };
+}
