@@ -17,8 +17,6 @@ export type EdgeBenchOptions = {
   readonly warmUpSeconds: number;
   /** Connections of REST, calls at once of gRPC, clients of pgbench. */
   readonly callers: number;
-  /** Where CPU profiles of the servers go; without it none are made, which they are faster without. */
-  readonly profileFolder?: string;
 };
 
 /** The turns of both protocols. The database's limit is among those of REST, under `limitName`. */
@@ -48,8 +46,8 @@ export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => vo
   const bed = await startBed();
   const children: Child[] = [];
   try {
-    const start = (file: string, variables: Readonly<Record<string, string>> = {}) => {
-      const child = Child.start(join(import.meta.dirname, file), variables, profiling(file, options.profileFolder));
+    const start: Start = (file, variables) => {
+      const child = Child.start(join(import.meta.dirname, file), variables);
       children.push(child);
       return child;
     };
@@ -88,12 +86,6 @@ export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => vo
   }
 }
 
-function profiling(file: string, folder: string | undefined): string[] {
-  if (folder === undefined || file.endsWith("-load.ts")) return [];
-  const name = file.replaceAll(/^.*\/|\.ts$/g, "");
-  return ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.cpuprofile`];
-}
-
 async function requireAnswers(turn: Turn, bed: BenchBed): Promise<void> {
   for (const [name, { failures, answer }] of Object.entries(turn)) {
     if (failures > 0) throw new Error(`${name} did not answer ${failures} calls as it should`);
@@ -107,9 +99,11 @@ async function openDatabase(bed: BenchBed, name: string): Promise<string> {
   return url;
 }
 
-type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
+/** Starts a file of this folder as a process, with these environment variables. */
+export type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
 
-async function startEdge(bed: BenchBed, start: Start) {
+/** The edge on a database of its own. */
+export async function startEdge(bed: BenchBed, start: Start) {
   const [restPort, grpcPort] = [await freePort(), await freePort()];
   const edge = start("edge-process.ts", {
     SWITCHYARD_TEST_DATABASE_URL: await openDatabase(bed, "edge"),
@@ -133,7 +127,8 @@ async function startEdge(bed: BenchBed, start: Start) {
   return { edge, restPort, grpcPort };
 }
 
-async function startPeer(bed: BenchBed, server: Child, databaseName: string) {
+/** A peer on a database of its own. */
+export async function startPeer(bed: BenchBed, server: Child, databaseName: string) {
   const databaseUrl = await openDatabase(bed, databaseName);
   const port = await freePort();
   await server.ask("start", { databaseUrl, keysFile: bed.keysFile, vaultOrigin, port });

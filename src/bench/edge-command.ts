@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { SingleBar } from "cli-progress";
 import { Command } from "commander";
 import { type EdgeBenchOptions, roundsInAll, runEdgeBench } from "./edge-bench.ts";
+import { profileEdge } from "./edge-profile.ts";
 import { reportEdge, writeEdgeReport } from "./edge-report.ts";
 import { positive } from "./options.ts";
 
@@ -33,16 +34,14 @@ export function edgeCommand(): Command {
     .option("--warm-up <seconds>", "of each contestant before the first round", positive, warmUpSeconds)
     .option("--callers <count>", "how many ask at once", positive, 32)
     .option("--json <file>", "also write every round to a file")
-    .option("--profile <folder>", "write CPU profiles of the servers; their figures are then too low")
+    .option("--profile <folder>", "instead of measuring, profile the servers, and say where time and memory went")
     .addHelpText("after", "\nExample:\n  npm run bench -- edge --json edge.json")
     .action(play);
 }
 
 async function play({ rounds, seconds, warmUp, callers, json, profile }: Options): Promise<void> {
-  const options: EdgeBenchOptions = {
-    ...{ rounds, seconds, warmUpSeconds: warmUp, callers },
-    ...(profile !== undefined && { profileFolder: profile }),
-  };
+  const options: EdgeBenchOptions = { rounds, seconds, warmUpSeconds: warmUp, callers };
+  if (profile !== undefined) return console.log(await profileEdge({ ...options, folder: profile }));
   const bar = new SingleBar({
     format: "edge [{bar}] {value}/{total} rounds, {eta_formatted} left",
     noTTYOutput: true,

@@ -53,12 +53,12 @@ export async function runPaymentBench(
     onStep("warming up");
     await site.start("edge");
     await site.start("worker");
-    await pay(site, load, options);
+    await payManyAtOnce(site, load, options);
     const rounds = await playOneByOne(site, load, options, onStep);
     const paid: Paid[] = [];
     for (let round = 0; round < options.rounds; round++) {
       onStep(`many at once: ${round} of ${options.rounds} rounds played`);
-      paid.push(await pay(site, load, options));
+      paid.push(await payManyAtOnce(site, load, options));
     }
     const peakMegabytes = await site.peakMegabytes();
     return { rounds, counted, paid, peakMegabytes, postgres: await describePostgres(site.ownerUrl) };
@@ -90,7 +90,12 @@ async function submitMany(load: Child, order: PaymentOrder, count: number): Prom
   return latenciesMs;
 }
 
-async function pay(site: PaymentSite, load: Child, { seconds, customers }: PaymentBenchOptions): Promise<Paid> {
+/** Whole payments, by so many customers at once. Throws when one failed. */
+export async function payManyAtOnce(
+  site: PaymentSite,
+  load: Child,
+  { seconds, customers }: Pick<PaymentBenchOptions, "seconds" | "customers">,
+): Promise<Paid> {
   const end = new AbortController();
   const emptying = emptyMerchantCount(site, end.signal);
   const order = { ...orderOf(site, "approved"), seconds, atOnce: customers };

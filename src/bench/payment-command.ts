@@ -6,6 +6,7 @@ import { Command } from "commander";
 import { findNatsServer } from "../demo/private-nats.ts";
 import { positive } from "./options.ts";
 import { type PaymentBenchOptions, runPaymentBench } from "./payment-bench.ts";
+import { profilePayments } from "./payment-profile.ts";
 import { reportPayments, writePaymentReport } from "./payment-report.ts";
 
 /** The command, for `npm run bench`. */
@@ -20,16 +21,23 @@ export function paymentCommand(): Command {
     .option("--seconds <seconds>", "how long customers pay at once in a round", positive, 8)
     .option("--customers <count>", "how many pay at once", positive, 32)
     .option("--json <file>", "also write every round to a file")
+    .option(
+      "--profile <folder>",
+      "instead of measuring, profile the roles under many customers, and say where time and memory went",
+    )
     .addHelpText("after", "\nExample:\n  npm run bench -- payments --json payments.json")
     .action(play);
 }
 
-async function play({ json, ...options }: PaymentBenchOptions & { json?: string }): Promise<void> {
+type Options = PaymentBenchOptions & { readonly json?: string; readonly profile?: string };
+
+async function play({ json, profile, ...options }: Options): Promise<void> {
   const startedAt = performance.now();
   const onStep = (step: string) => {
     const passed = ((performance.now() - startedAt) / 1_000).toFixed(0);
     console.error(`${passed.padStart(4)} s  ${step}`);
   };
+  if (profile !== undefined) return console.log(await profilePayments({ ...options, folder: profile }, onStep));
   const { stdout } = await promisify(execFile)(await findNatsServer(), ["--version"]);
   const report = reportPayments(options, await runPaymentBench(options, onStep), /v?([\d.]+)/.exec(stdout)![1]!);
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);

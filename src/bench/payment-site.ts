@@ -49,11 +49,13 @@ export class PaymentSite {
   }
 
   /** Starts a role, or starts it again. The statements of one that is counted pass the gate, which costs some time. */
-  async start(role: SiteRole, { counted = false }: { counted?: boolean } = {}): Promise<void> {
+  async start(role: SiteRole, how: { counted?: boolean; nodeOptions?: readonly string[] } = {}): Promise<void> {
+    const { counted = false, nodeOptions = [] } = how;
     await this.#roles.get(role)?.close();
     const through = counted ? { SWITCHYARD_TEST_DATABASE_URL: await this.#gatedUrl() } : {};
     const variables = { ...this.#variables, ...through };
-    this.#roles.set(role, await startRole(role, { variables, logFile: join(this.#folder, `${role}.log`) }));
+    const logFile = join(this.#folder, `${role}.log`);
+    this.#roles.set(role, await startRole(role, { variables, logFile, nodeOptions }));
   }
 
   /** What the counted role has sent to its database during `work`. */

@@ -26,7 +26,7 @@ const logTailLines = 15;
  */
 export async function startRole(
   role: Role,
-  options: { variables: Readonly<Record<string, string>>; logFile: string },
+  options: { variables: Readonly<Record<string, string>>; logFile: string; nodeOptions?: readonly string[] },
 ): Promise<RoleProcess> {
   const log = openSync(options.logFile, "w", 0o600);
   const child = fork(entry, ["serve", "--role", role], {
@@ -35,7 +35,7 @@ export async function startRole(
     stdio: ["ignore", log, log, "ipc"],
     // A group of its own: Ctrl-C reaches us alone, and we stop the roles in order.
     detached: true,
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: ["--disable-warning=ExperimentalWarning", ...(options.nodeOptions ?? [])],
   });
   closeSync(log);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
