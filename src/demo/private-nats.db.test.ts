@@ -4,10 +4,10 @@ import { connect, type NatsConnection } from "nats";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { startTestNats } from "../testing/nats.ts";
 import { testStateFolder } from "../testing/test-run.ts";
-import { type NatsLogin, startPrivateNats } from "./private-nats.ts";
+import { type PrivateNats, startPrivateNats } from "./private-nats.ts";
 import { markOf } from "./process-mark.ts";
 
-async function enter(login: NatsLogin): Promise<NatsConnection> {
+async function enter(login: PrivateNats["urls"]["test"]): Promise<NatsConnection> {
   const connection = await connect({ ...login, reconnect: false });
   onTestFinished(() => connection.close());
   return connection;

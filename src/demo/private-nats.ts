@@ -4,19 +4,20 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { connect } from "nats";
+import { enter, type NatsLogin } from "../platform/nats.ts";
 import { CannotStart, startServer, stopServer } from "./detached-server.ts";
 import { freePort, requirePort } from "./free-port.ts";
 import { clearOrphan, discardServer, loadRecord, type ServerRecord, saveRecord, startedByUs } from "./server-record.ts";
 
 const run = promisify(execFile);
 
-/** How one environment enters its account; nothing in it reaches the other's subjects or streams. */
-export type NatsLogin = { readonly servers: string; readonly user: string; readonly pass: string };
+// On loopback, so without TLS.
+type PlainLogin = Omit<NatsLogin, "tls">;
 
 /** A running private nats-server. */
 export type PrivateNats = {
-  readonly urls: { readonly test: NatsLogin; readonly live: NatsLogin };
+  /** How each environment enters its account; nothing in it reaches the other's subjects or streams. */
+  readonly urls: { readonly test: PlainLogin; readonly live: PlainLogin };
   readonly pid: number;
   /** Stops the server; with `removeData` nothing of it stays. Messages outlive a stop otherwise. */
   stop(options?: { removeData?: boolean }): Promise<void>;
@@ -92,7 +93,7 @@ function newPassword(): string {
   return randomBytes(24).toString("base64url");
 }
 
-function loginOf(record: ServerRecord, environment: "test" | "live"): NatsLogin {
+function loginOf(record: ServerRecord, environment: "test" | "live"): PlainLogin {
   return { servers: `127.0.0.1:${record.port}`, user: environment, pass: record.passwords[environment] ?? "" };
 }
 
@@ -112,7 +113,7 @@ ${account("LIVE", "live")}
 
 /** Rejects while the server, or the cluster that it belongs to, does not answer for JetStream. */
 export async function answersJetStream(login: NatsLogin): Promise<void> {
-  const connection = await connect({ ...login, reconnect: false, timeout: 1_000 });
+  const connection = await enter(login, { reconnect: false, timeout: 1_000 });
   try {
     await connection.jetstreamManager();
   } finally {

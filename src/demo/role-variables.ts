@@ -1,5 +1,5 @@
 /** The configuration of the roles that run on one machine: databases, NATS, keys and addresses, as any installation names them. */
-import type { NatsLogin } from "../config.ts";
+import type { NatsLogin } from "../platform/nats.ts";
 import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";
 import type { DemoAddresses } from "./ports.ts";
 
@@ -26,6 +26,7 @@ export function roleVariables(
       [`${prefix}_NATS_SERVERS`, servers.nats[name].servers],
       [`${prefix}_NATS_USER`, servers.nats[name].user],
       [`${prefix}_NATS_PASSWORD`, servers.nats[name].pass],
+      ...tlsVariables(prefix, servers.nats[name].tls),
     ];
   });
   return {
@@ -54,4 +55,13 @@ export function roleVariables(
     SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
     SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
   };
+}
+
+function tlsVariables(prefix: string, tls: NatsLogin["tls"]): [string, string][] {
+  const files = [
+    [`${prefix}_NATS_TLS_CA_FILE`, tls?.caFile],
+    [`${prefix}_NATS_TLS_CERT_FILE`, tls?.certFile],
+    [`${prefix}_NATS_TLS_KEY_FILE`, tls?.keyFile],
+  ] as const;
+  return files.flatMap(([variable, file]) => (file === undefined ? [] : [[variable, file]]));
 }

@@ -1,6 +1,11 @@
-/** Three nats-servers with three copies of the stream: leaders are killed under load, and workers lose nothing. */
-import { connect, type JetStreamManager, type NatsConnection } from "nats";
+/**
+ * Three nats-servers by the committed configuration, over TLS, with three copies of the stream: leaders are killed under
+ * load, and workers lose nothing.
+ */
+import type { JetStreamManager, NatsConnection } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ensureEventStream, eventStreamOf } from "../events/streams.ts";
+import { enter } from "../platform/nats.ts";
 import { type Act, WebhookScene } from "./webhook-scene.ts";
 
 const streamName = "PAYMENTS_TEST_V1";
@@ -17,8 +22,7 @@ let act: Act;
 beforeAll(async () => {
   scene = await WebhookScene.open({ natsServers: 3 });
   await Promise.all([scene.startWorker(), scene.startWorker()]);
-  const { servers, user, pass } = scene.site.cluster.urls.test;
-  connection = await connect({ servers: servers.split(","), user, pass, maxReconnectAttempts: -1 });
+  connection = await enter(scene.site.cluster.urls.test, { maxReconnectAttempts: -1 });
   manager = await connection.jetstreamManager();
 });
 afterAll(async () => {
@@ -73,6 +77,26 @@ describe("a cluster of three with three copies", { timeout: 120_000 }, () => {
     await act.expectAllCame();
     expect((await manager.streams.info(streamName)).config.num_replicas).toBe(3);
     await expect.poll(wholeCopies, patience).toBe(3);
+  });
+
+  it("makes them of a stream that had one, without losing what is in it", async () => {
+    // The other account: nobody works on its stream here.
+    const live = await enter(scene.site.cluster.urls.live, {});
+    const [single, threefold] = [eventStreamOf("live", 1), eventStreamOf("live", 3)];
+    await ensureEventStream(live, single);
+    await live.jetstream().publish(single.subjectOf("payment_session.succeeded"), "an event");
+    const liveManager = await live.jetstreamManager();
+    const info = () => liveManager.streams.info(single.name);
+    // As the worker does it, again and again: the consumer answers nobody while its copies elect a leader.
+    const copies = async () => {
+      await ensureEventStream(live, threefold).catch(() => {});
+      return (await info()).cluster?.replicas?.filter(({ current }) => current).length;
+    };
+    expect((await info()).config.num_replicas).toBe(1);
+    await expect.poll(copies, patience).toBe(2);
+    expect((await info()).state.messages).toBe(1);
+    await expect.poll(() => ensureEventStream(live, threefold), patience).toEqual([]);
+    await live.close();
   });
 
   it("loses nothing when the stream's leader is killed under load, and the next one after it", async () => {

@@ -1,5 +1,5 @@
 /** One lasting connection to NATS that nobody has to wait for: the service starts, works and stops without it too. */
-import { type ConnectionOptions, connect, Events, type NatsConnection } from "nats";
+import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
 import type { Logger } from "./log.ts";
 import { runLoop } from "./loop.ts";
 
@@ -12,10 +12,30 @@ export type NatsLink = {
   close(): Promise<void>;
 };
 
+/** Paths of PEM files, read anew for every connection: a renewed certificate is in use from the next one on. */
+export type NatsTls = {
+  /** The authorities that the servers' certificates are from. */
+  readonly caFile: string;
+  /** What the client shows of itself, where the servers ask for it. */
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+};
+
+/** How an account is entered. `servers` are addresses with commas between them. */
+export type NatsLogin = {
+  readonly servers: string;
+  readonly user: string;
+  readonly pass: string;
+  /** With it a server that offers no TLS is given neither the password nor anything else. */
+  readonly tls?: NatsTls | undefined;
+};
+
 // Soon enough that the outage of NATS ends for us when it ends, seldom enough to log each failure.
 const firstConnectEveryMs = 1_000;
 // A server on the same network answers in milliseconds; a request without an answer is repeated by its loop.
 const timeoutMs = 5_000;
+// The client mends a connection in silence; a person who looks at the log of an outage finds its reason this fresh.
+const reasonEveryMs = 10_000;
 
 const lasting: ConnectionOptions = {
   // The default gives up after ten tries, and then for ever.
@@ -34,8 +54,7 @@ const lasting: ConnectionOptions = {
  * connection is made by a loop, which also replaces a connection that was closed for good.
  */
 export function openNats(options: {
-  /** `servers` are addresses with commas between them. */
-  login: { readonly servers: string; readonly user: string; readonly pass: string };
+  login: NatsLogin;
   /** Shown in the server's list of clients. */
   name: string;
   log: Pick<Logger, "error">;
@@ -46,7 +65,10 @@ export function openNats(options: {
 
   async function followState(connection: NatsConnection): Promise<void> {
     for await (const { type } of connection.status()) {
-      if (type === Events.Disconnect) isUp = false;
+      if (type === Events.Disconnect) {
+        isUp = false;
+        reasons.wake();
+      }
       if (type === Events.Reconnect) isUp = true;
     }
   }
@@ -56,12 +78,7 @@ export function openNats(options: {
     intervalMs: firstConnectEveryMs,
     log: options.log,
     turn: async (closing) => {
-      current = await connect({
-        ...lasting,
-        ...options.login,
-        servers: options.login.servers.split(","),
-        name: options.name,
-      });
+      current = await enter(options.login, { ...lasting, name: options.name });
       isUp = true;
       resolveConnected();
       if (closing.aborted) await current.close();
@@ -69,6 +86,19 @@ export function openNats(options: {
       void followState(current);
       await current.closed();
       isUp = false;
+      return false;
+    },
+  });
+
+  const reasons = runLoop({
+    name: "nats-reason",
+    intervalMs: reasonEveryMs,
+    log: options.log,
+    turn: async () => {
+      if (current === undefined || isUp) return false;
+      // What keeps the client out keeps this one out too, and the loop logs it.
+      const probe = await enter(options.login, { reconnect: false, timeout: timeoutMs });
+      await probe.close();
       return false;
     },
   });
@@ -81,9 +111,27 @@ export function openNats(options: {
       return current;
     },
     close: async () => {
-      const closed = loop.close();
+      const closed = Promise.all([loop.close(), reasons.close()]);
       await current?.close();
       await closed;
     },
   };
+}
+
+/** Connects, over TLS where the login says so. Throws in words what a person can act on. */
+export async function enter(
+  { servers, user, pass, tls }: NatsLogin,
+  options: Omit<ConnectionOptions, "servers" | "user" | "pass" | "tls">,
+): Promise<NatsConnection> {
+  const { caFile, certFile, keyFile } = tls ?? {};
+  const files = { ...(caFile && { caFile }), ...(certFile && { certFile }), ...(keyFile && { keyFile }) };
+  try {
+    return await connect({ ...options, servers: servers.split(","), user, pass, ...(tls && { tls: files }) });
+  } catch (error) {
+    if (!(error instanceof NatsError) || error.code !== ErrorCode.ServerOptionNotAvailable) throw error;
+    throw new Error(
+      "NATS offers no TLS, which the settings ask for: it was told nothing. Give its servers certificates, or take the CA file out of the settings.",
+      { cause: error },
+    );
+  }
 }

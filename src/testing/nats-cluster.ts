@@ -1,44 +1,54 @@
-/** Three nats-servers that are one cluster, on loopback, each of which may be killed and started again by itself. */
-import { randomBytes } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+/** Three nats-servers that are one cluster by the committed configuration (deploy/nats), on loopback; each may be killed and started again by itself. */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CannotStart, startServer, stopServer } from "../demo/detached-server.ts";
 import { freePort } from "../demo/free-port.ts";
-import { answersJetStream, findNatsServer, type NatsLogin } from "../demo/private-nats.ts";
+import { answersJetStream, findNatsServer } from "../demo/private-nats.ts";
 import type { ProcessMark } from "../demo/process-mark.ts";
 import { saveRecord, startedByUs } from "../demo/server-record.ts";
+import type { NatsLogin } from "../platform/nats.ts";
+import { TestAuthority } from "./certificates.ts";
 
-type Member = { readonly name: string; readonly port: number; readonly routePort: number };
+type Member = {
+  readonly name: string;
+  readonly port: number;
+  readonly routePort: number;
+  readonly monitorPort: number;
+};
 
+const configFile = join(import.meta.dirname, "..", "..", "deploy", "nats", "nats.conf");
 const names = ["nats-1", "nats-2", "nats-3"];
 const stopSignal = "SIGTERM";
-// An account's store holds every copy of a stream, and each copy may grow to 1 GiB.
-const storeBytesMax = 8 * 1024 ** 3;
+const password = "of-a-cluster-on-loopback";
+// Of the password, by bcrypt at its lowest cost, as `htpasswd -nbB -C 4` makes it.
+const passwordHash = "$2a$04$Jw5qgVnE2mLr8TtYcXkZ0uFH0GCd3DrPsngnSKCuf7qrD/OTM779y";
 
-/** A running cluster with an account for each environment. */
+/** A running cluster with an account for each environment, behind certificates of an authority of its own. */
 export class NatsCluster {
   readonly urls: Readonly<Record<"test" | "live", NatsLogin>>;
   readonly #folder: string;
   readonly #command: string;
   readonly #members: readonly Member[];
+  readonly #authority = new TestAuthority("Cluster");
+  readonly #certificate = this.#authority.issue("nats");
   readonly #running = new Map<string, ProcessMark>();
 
   private constructor(folder: string, command: string, members: readonly Member[]) {
     this.#folder = folder;
     this.#command = command;
     this.#members = members;
-    const password = randomBytes(24).toString("base64url");
-    const servers = members.map(({ port }) => `127.0.0.1:${port}`).join(",");
-    this.urls = {
-      test: { servers, user: "test", pass: password },
-      live: { servers, user: "live", pass: password },
-    };
+    const servers = members.map(({ port }) => `localhost:${port}`).join(",");
+    const { certFile, keyFile } = this.#authority.issue("worker");
+    const entered = { servers, pass: password, tls: { caFile: this.#authority.certFile, certFile, keyFile } };
+    this.urls = { test: { ...entered, user: "test" }, live: { ...entered, user: "live" } };
   }
 
   /** Starts all three and resolves when they have agreed on a leader. */
   static async start(folder: string): Promise<NatsCluster> {
     const members: Member[] = [];
-    for (const name of names) members.push({ name, port: await freePort(), routePort: await freePort() });
+    for (const name of names) {
+      members.push({ name, port: await freePort(), routePort: await freePort(), monitorPort: await freePort() });
+    }
     const cluster = new NatsCluster(folder, await findNatsServer(), members);
     try {
       await Promise.all(names.map((name) => cluster.restart(name)));
@@ -67,12 +77,11 @@ export class NatsCluster {
     const member = this.#members.find((one) => one.name === name)!;
     const dataFolder = join(this.#folder, name);
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-    const configFile = join(dataFolder, "nats.conf");
-    writeFileSync(configFile, this.#configOf(member, dataFolder), { mode: 0o600 });
     const mark = await startServer({
       name,
-      command: this.#command,
-      args: ["-c", configFile],
+      // The variables are the file's own; nobody else's reach the server but those of this process.
+      command: "env",
+      args: [...this.#variablesOf(member, dataFolder), this.#command, "-c", configFile],
       cwd: dataFolder,
       logFile: join(this.#folder, `${name}.log`),
       stopSignal,
@@ -81,7 +90,7 @@ export class NatsCluster {
           join(this.#folder, `${name}.json`),
           startedByUs({ dataFolder, port: member.port, passwords: {} }, server),
         ),
-      probe: () => answersJetStream({ ...this.urls.test, servers: `127.0.0.1:${member.port}` }),
+      probe: () => answersJetStream({ ...this.urls.test, servers: `localhost:${member.port}` }),
     });
     this.#running.set(name, mark);
   }
@@ -89,20 +98,32 @@ export class NatsCluster {
   async stop(): Promise<void> {
     await Promise.all([...this.#running.values()].map((mark) => stopServer(mark, stopSignal)));
     this.#running.clear();
+    this.#authority.close();
   }
 
-  #configOf({ name, port, routePort }: Member, dataFolder: string): string {
-    const account = (of: "test" | "live") =>
-      `  ${of.toUpperCase()}: {jetstream: enabled, users: [{user: ${of}, password: ${JSON.stringify(this.urls[of].pass)}}]}`;
-    const routes = this.#members.map((one) => `"nats-route://127.0.0.1:${one.routePort}"`).join(", ");
-    return `server_name: ${JSON.stringify(name)}
-listen: "127.0.0.1:${port}"
-jetstream: {store_dir: ${JSON.stringify(join(dataFolder, "jetstream"))}, max_mem: 1048576, max_file: ${storeBytesMax}}
-cluster: {name: switchyard, listen: "127.0.0.1:${routePort}", routes: [${routes}]}
-accounts: {
-${account("test")}
-${account("live")}
-}
-`;
+  /** Each NAME=value that the configuration asks for. */
+  #variablesOf({ name, port, routePort, monitorPort }: Member, dataFolder: string): string[] {
+    const quoted = (value: string) => JSON.stringify(value);
+    const { certFile, keyFile } = this.#certificate;
+    const routes = this.#members.map((one, index) => [
+      `NATS_ROUTE_${index + 1}`,
+      quoted(`nats-route://127.0.0.1:${one.routePort}`),
+    ]);
+    const variables = {
+      NATS_SERVER_NAME: name,
+      NATS_LISTEN: quoted(`127.0.0.1:${port}`),
+      NATS_ROUTE_LISTEN: quoted(`127.0.0.1:${routePort}`),
+      NATS_MONITOR_LISTEN: quoted(`127.0.0.1:${monitorPort}`),
+      NATS_STORE_FOLDER: quoted(join(dataFolder, "jetstream")),
+      NATS_TLS_CERT_FILE: quoted(certFile),
+      NATS_TLS_KEY_FILE: quoted(keyFile),
+      NATS_TLS_CA_FILE: quoted(this.#authority.certFile),
+      NATS_TLS_VERIFY_CLIENTS: "true",
+      NATS_TEST_PASSWORD_HASH: passwordHash,
+      NATS_LIVE_PASSWORD_HASH: passwordHash,
+      NATS_SYS_PASSWORD_HASH: passwordHash,
+      ...Object.fromEntries(routes),
+    };
+    return Object.entries(variables).map(([variable, value]) => `${variable}=${value}`);
   }
 }

@@ -10,7 +10,7 @@ type Trap = { readonly way: Way; readonly text: string; readonly caught: () => v
 /** Passes bytes on as they come until it is told otherwise. */
 export class TcpGate {
   readonly #server: Server;
-  readonly #target: { readonly host: string; readonly port: number };
+  #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
   #trap: Trap | undefined;
   #isShut = false;
@@ -47,6 +47,12 @@ export class TcpGate {
     this.#trap = undefined;
     this.#isShut = false;
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Ends every connection; new ones go to another server. */
+  leadTo(target: { host: string; port: number }): void {
+    this.#target = target;
+    this.cut();
   }
 
   async close(): Promise<void> {
