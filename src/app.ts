@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { Registry } from "prom-client";
 import { CheckoutService } from "../gen/payments/v1/checkout_pb.ts";
 import { bundleWidget } from "../widget/bundle.ts";
 import { publishWidget } from "../widget/publish.ts";
@@ -24,6 +23,7 @@ import { createCheckoutService } from "./edge/checkout-rpc.ts";
 import type { EdgeParts } from "./edge/edge-parts.ts";
 import { toConnectError, toDomainError } from "./edge/error-mapping.ts";
 import { createGrpcServer } from "./edge/grpc-server.ts";
+import { edgeRoutes } from "./edge/meter-request.ts";
 import { createPublicServer } from "./edge/public-server.ts";
 import { Readiness } from "./edge/readiness.ts";
 import { createServiceAuthenticate } from "./edge/service-callers.ts";
@@ -35,10 +35,8 @@ import { relayOnce } from "./events/relay.ts";
 import type { SeenTry } from "./events/seen-try.ts";
 import { StreamWatch } from "./events/stream-watch.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
-import { createMetricsServer } from "./metrics/metrics-server.ts";
-import { createRecoveryMetrics } from "./metrics/recovery-metrics.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
-import { createWebhookMetrics, type WebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
 import { createPublicAddressOf } from "./platform/client-address.ts";
 import type { Database } from "./platform/database.ts";
@@ -59,6 +57,7 @@ export type Installation = {
   readonly log: Logger;
   readonly environments: readonly Environment[];
   readonly accounts: Database;
+  readonly metrics: ProcessMetrics;
   close(): Promise<void>;
 };
 
@@ -66,17 +65,22 @@ export type Installation = {
 export async function openInstallation(
   config: Config & { readonly service: ServiceConfig },
   log: Logger,
+  metrics: ProcessMetrics = createProcessMetrics(config.brand),
 ): Promise<Installation> {
-  const shared = { ...config.service, brand: config.brand, log };
+  const { watchEnvironment } = metrics;
+  const shared = { ...config.service, brand: config.brand, log, watchEnvironment };
   const environments = await Promise.all(
     config.service.environments.map((environment) => buildEnvironment(environment, shared)),
   );
   const accounts = await openDatabase(config.service.accountsDatabaseUrl, []);
+  for (const { name, database } of environments) metrics.showDatabase(name, database);
+  metrics.showDatabase("accounts", accounts.database);
   return {
     config,
     log,
     environments,
     accounts: accounts.database,
+    metrics,
     async close() {
       await Promise.all(environments.map((environment) => environment.close()));
       await accounts.orm.close(true);
@@ -86,17 +90,17 @@ export async function openInstallation(
 
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
 export async function startEdge(installation: Installation): Promise<Running> {
-  const { config, environments } = installation;
+  const { config, environments, metrics } = installation;
   const { service } = config;
   const readiness = new Readiness(() => databasesAnswer(installation));
   const parts = await edgeParts(installation, readiness);
-  const publicServer = createPublicServer(parts);
+  const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
   const services = environments.flatMap(({ name, config: { keys } }) =>
     keys.internalServices.map((key) => ({ ...key, environment: name })),
   );
   const authenticate = createServiceAuthenticate(parts.authenticate, parts.environments, services);
   const grpcServer = createGrpcServer(
-    { ...parts, authenticate },
+    { ...parts, authenticate, meter: metrics.meterOf("grpc", edgeRoutes) },
     { reflection: service.grpcReflection, tls: tlsOf(installation) },
   );
   await listen(publicServer, service.publicPort, service.host);
@@ -178,39 +182,43 @@ const relayEveryMs = 2_000;
 // A worker that starts beside its NATS finds it within this; without NATS it works all the same, by its sweeps.
 const natsPatienceMs = 3_000;
 
-/** Runs relay, webhook worker, recovery, expiry and the processing of notices, for every environment; and serves metrics. */
+/** Runs relay, webhook worker, recovery, expiry and the processing of notices, for every environment. */
 export async function startWorker(installation: Installation): Promise<Running> {
-  const { environments, config, log } = installation;
-  const registry = new Registry();
-  const metrics = createWebhookMetrics(registry, config.brand);
+  const { environments, config, log, metrics } = installation;
   const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
   const shared = { log, metrics, mailer };
   const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
-  const running: Running[] = [...workers, ...(await startMetrics(installation, { registry, workers }))];
+  for (const { name, database } of environments) {
+    metrics.beforeScrape(async () => metrics.setRecovery(name, await loadRecoveryFigures(database)));
+  }
   return {
     async close() {
-      await Promise.all(running.map((loops) => loops.close()));
+      await Promise.all(workers.map((loops) => loops.close()));
       mailer?.close();
     },
   };
 }
 
-/** One environment's work, and how its stream stands. */
-type EnvironmentWorker = Running & { readonly name: string; readonly watch: StreamWatch };
-
 async function startLoops(
   environment: Environment,
-  { log, metrics, mailer }: { log: Logger; metrics: WebhookMetrics; mailer: Mailer | undefined },
-): Promise<EnvironmentWorker> {
+  { log, metrics, mailer }: { log: Logger; metrics: ProcessMetrics; mailer: Mailer | undefined },
+): Promise<Running> {
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
   const relay = { database, nats, stream, environmentName: name };
   const watch = new StreamWatch({ nats, stream, log });
-  const sampled = { database, nats, stream, environmentName: name, watch, metrics };
-  metrics.begin(name);
+  metrics.tellReadiness(() => ({
+    // Without NATS all work goes on; what a person has to put right should stop a rollout.
+    isReady: watch.state === "in_order" || watch.state === "unreachable",
+    line: `${name}: ${watch.problem ?? `event stream ${watch.state}`}`,
+  }));
+  const { webhooks: figures } = metrics;
+  const sampled = { database, nats, stream, environmentName: name, watch, metrics: figures };
+  figures.begin(name);
+  const watchLoop = (loopName: string, intervalMs: number) => metrics.watchLoop(name, loopName, intervalMs);
   const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
-    runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn });
+    runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn, watch: watchLoop(loopName, intervalMs) });
   const relayLoop = loop("relay", relayEveryMs, () => relayOnce(relay));
   const loops = [
     relayLoop,
@@ -231,53 +239,18 @@ async function startLoops(
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
   if (mailer) {
-    const onHandover = (kind: Handover["kind"]) => metrics.countMail(name, kind);
+    const onHandover = (kind: Handover["kind"]) => figures.countMail(name, kind);
     const mailing = { ...endpoints, mailer, onHandover };
     loops.push(loop("notice-mail", everyTenSecondsMs, (closing) => mailNoticesOnce(mailing, closing)));
   }
-  const onTry = (seen: SeenTry) => metrics.countTry(name, seen);
-  const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry });
+  const onTry = (seen: SeenTry) => figures.countTry(name, seen);
+  const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onTry, watchLoop });
   return {
-    name,
-    watch,
     async close() {
       await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);
       await nats.close();
     },
   };
-}
-
-/** One server, or none where no port is configured. */
-async function startMetrics(
-  { config, environments, log }: Installation,
-  { registry, workers }: { registry: Registry; workers: readonly EnvironmentWorker[] },
-): Promise<Running[]> {
-  const {
-    metricsPort,
-    service: { host },
-  } = config;
-  if (metricsPort === undefined) return [];
-  const setRecovery = createRecoveryMetrics(registry, config.brand);
-  const refreshOne = async ({ name, database }: Environment) => setRecovery(name, await loadRecoveryFigures(database));
-  const server = createMetricsServer({
-    registry,
-    refresh: async () => void (await Promise.all(environments.map(refreshOne))),
-    // Without NATS all work goes on; what a person has to put right should stop a rollout.
-    readiness: () => ({
-      isReady: workers.every(({ watch }) => watch.state === "in_order" || watch.state === "unreachable"),
-      lines: workers.map(({ name, watch }) => `${name}: ${watch.problem ?? `event stream ${watch.state}`}`),
-    }),
-    reportBug: (error) => log.error({ err: error }, "metrics could not be read"),
-  });
-  await listen(server, metricsPort, host);
-  return [
-    {
-      close() {
-        server.closeIdleConnections();
-        return closed(server);
-      },
-    },
-  ];
 }
 
 async function listen(server: NetServer, port: number, host: string): Promise<AddressInfo> {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { openSelfHostedVault } from "./client/self-hosted-vault.ts";
-import type { EnvironmentConfig, ServiceConfig } from "./config.ts";
+import type { EnvironmentConfig, EnvironmentName, ServiceConfig } from "./config.ts";
 import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
 import { CreationsInProgress } from "./core/creations-in-progress.ts";
@@ -30,6 +30,7 @@ import { SandboxAConnector } from "./gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
 import { stripeOrigin } from "./gateways/stripe/api.ts";
 import { StripeConnector } from "./gateways/stripe/connector.ts";
+import { type GatewayWatch, watchConnector } from "./gateways/watched-connector.ts";
 import {
   connectionWaitMs,
   databaseConnectionsMax,
@@ -38,6 +39,7 @@ import {
   idleInTransactionMs,
   statementTimeoutMs,
 } from "./limits.ts";
+import type { EnvironmentWatch, PaymentState } from "./metrics/payment-metrics.ts";
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
 import { databaseTls } from "./platform/database-address.ts";
@@ -58,7 +60,12 @@ export type Environment = EdgeEnvironment & {
 /** Opens one environment. No connection is made before it is used. */
 export async function buildEnvironment(
   config: EnvironmentConfig,
-  shared: ServiceConfig & { readonly brand: string; readonly log: Logger },
+  shared: ServiceConfig & {
+    readonly brand: string;
+    readonly log: Logger;
+    /** Begins to count an environment's payments. */
+    readonly watchEnvironment: (name: EnvironmentName, state: PaymentState) => EnvironmentWatch;
+  },
 ): Promise<Environment> {
   const log = shared.log.child({ environment: config.name });
   const { orm, database } = await openDatabase(config.databaseUrl, [
@@ -68,7 +75,13 @@ export async function buildEnvironment(
   ]);
   const http = new GatewayHttp();
   const vault = openVault(config, { database, http, log, standInHosts: standInHosts(shared.standInOrigins) });
-  const connectors = buildConnectors(config, shared, { http, vault });
+  const circuitBreaker = new CircuitBreaker();
+  const inFlight: Core["inFlight"] = new Set();
+  const watch = shared.watchEnvironment(config.name, {
+    submissionsInFlight: () => inFlight.size,
+    failingGateways: () => circuitBreaker.failingGateways(systemEntropy.now()),
+  });
+  const connectors = buildConnectors(config, shared, { http, vault, watch: watch.gateway });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
   if (shared.loopbackWebhooks) log.warn("webhooks may lead to this machine");
@@ -82,7 +95,8 @@ export async function buildEnvironment(
     vault,
     connectorOf,
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
-    circuitBreaker: new CircuitBreaker(),
+    circuitBreaker,
+    watch: watch.payments,
     creations: new CreationsInProgress(),
     outbox: {
       entropy: systemEntropy,
@@ -91,7 +105,7 @@ export async function buildEnvironment(
     },
     describeSession: describeForEvent,
     timing: shared.timing,
-    inFlight: new Set(),
+    inFlight,
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };
   return {
@@ -159,7 +173,7 @@ function requestLimitsOn(
 function buildConnectors(
   config: EnvironmentConfig,
   shared: ServiceConfig,
-  ways: { http: GatewayHttp; vault: CardVault },
+  ways: { http: GatewayHttp; vault: CardVault; watch: GatewayWatch },
 ): ReadonlyMap<string, Connector> {
   const { sandboxOrigin, standInOrigins } = shared;
   const at = (origin: string) => ({ http: ways.http, forwarder: ways.vault, origin, environment: config.name });
@@ -176,7 +190,7 @@ function buildConnectors(
           new AdyenConnector(at(standIns.ADYEN ?? adyenTestOrigin)),
           new PayPalConnector(at(standIns.PAYPAL ?? paypalOrigins[config.name])),
         ];
-  return new Map([...pretend, ...real].map((connector) => [connector.gateway, connector]));
+  return new Map([...pretend, ...real].map((connector) => [connector.gateway, watchConnector(connector, ways.watch)]));
 }
 
 // TLS ports only, as firewalls of merchants expect it (webhook guide).

@@ -7,19 +7,29 @@ import { paypalTestNumbers } from "./gateways/paypal/stand-in-cards.ts";
 import { startSandbox } from "./gateways/sandbox/main.ts";
 import { testCards } from "./gateways/sandbox/test-cards.ts";
 import { stripeTestNumbers } from "./gateways/stripe/stand-in-cards.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
+import { startMetrics } from "./metrics/start-metrics.ts";
+import type { Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
 import { startDashboard } from "./start-dashboard.ts";
+import { countCards } from "./vault/card-store.ts";
 import { startVault } from "./vault/main.ts";
+import { vaultRoutes } from "./vault/public-http.ts";
+import type { VaultWatch } from "./vault/vault-config.ts";
+import { sweepIntervalMs } from "./vault/vault-limits.ts";
+import { version } from "./version.ts";
 
 /** Resolves when every role accepts work. Closing stops them in the reverse order of their start. */
 export async function serve(roles: readonly Role[]): Promise<Running> {
   const config = readConfig(roles);
   const log = createLogger({ name: roles.join("+"), level: config.logLevel });
+  const metrics = createProcessMetrics(config.brand);
+  metrics.setVersion(version);
   const started: Running[] = [];
   if (config.sandbox) started.push(await startSandbox(config.sandbox));
-  if (config.vault) started.push(await startVaultRole(config.vault, config, log));
+  if (config.vault) started.push(await startVaultRole(config.vault, config, { log, metrics }));
   if (config.service) {
-    const installation = await openInstallation({ ...config, service: config.service }, log);
+    const installation = await openInstallation({ ...config, service: config.service }, log, metrics);
     started.push(installation);
     const sides: Running[] = [];
     if (roles.includes("edge")) sides.push(await startEdge(installation));
@@ -28,6 +38,10 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
     // At once: balancers are to learn first of all that the edge stops.
     started.push({ close: async () => void (await Promise.all(sides.map((side) => side.close()))) });
   }
+  const { metricsPort: port } = config;
+  const host = config.service?.host ?? config.vault?.host ?? "127.0.0.1";
+  // The last to be closed: how a process stops is worth seeing.
+  if (port !== undefined) started.unshift(await startMetrics(metrics, { port, host, log }));
   return {
     async close() {
       for (const running of started.toReversed()) await running.close();
@@ -43,7 +57,11 @@ const testNumbers: ReadonlySet<string> = new Set([
   ...paypalTestNumbers,
 ]);
 
-async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Logger): Promise<Running> {
+async function startVaultRole(
+  vault: VaultRoleConfig,
+  config: Config,
+  { log: logger, metrics }: { log: Logger; metrics: ProcessMetrics },
+): Promise<Running> {
   const { orm, database } = await openDatabase(vault.databaseUrl, []);
   const keys = vault.environments.flatMap(({ name, verification }) =>
     verification.map((key) => ({ environment: name, ...key })),
@@ -65,11 +83,29 @@ async function startVaultRole(vault: VaultRoleConfig, config: Config, logger: Lo
     sandboxHosts: vault.standInHosts,
     errorsUrl: config.errorDocsUrl,
     nodeOptions: vault.nodeOptions,
+    watch: watchVault(vault, database, metrics),
   });
   return {
     async close() {
       await running.close();
       await orm.close(true);
     },
+  };
+}
+
+function watchVault({ environments }: VaultRoleConfig, database: Database, metrics: ProcessMetrics): VaultWatch {
+  const { vault } = metrics;
+  const names = environments.map(({ name }) => name);
+  vault.begin(names);
+  metrics.showDatabase("vault", database);
+  metrics.beforeScrape(async () => {
+    const counts = await countCards(database);
+    for (const name of names) vault.setHeld(name, counts.get(name) ?? 0);
+  });
+  return {
+    requests: metrics.meterOf("vault", vaultRoutes),
+    tokenized: vault.tokenized,
+    forwarded: vault.forwarded,
+    swept: metrics.watchLoop("vault", "vault-sweeper", sweepIntervalMs),
   };
 }

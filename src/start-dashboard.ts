@@ -4,7 +4,7 @@ import { sweepSignInsOnce } from "./accounts/sweep-sign-ins.ts";
 import { dashboardParts, databasesAnswer, type Installation, type Running } from "./app.ts";
 import { createDashboardServer } from "./dashboard/dashboard-server.ts";
 import { requestFactsKey } from "./dashboard/request-facts.ts";
-import { createDashboardRoutes } from "./dashboard/routes.ts";
+import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts";
 import { bundlePage } from "./dashboard/ui/bundle.ts";
 import type { DashboardSettings } from "./dashboard-settings.ts";
 import { renderError, toDomainError } from "./edge/error-mapping.ts";
@@ -13,6 +13,9 @@ import { signInSweepEveryMs } from "./limits/sign-in.ts";
 import { createClientAddressOf } from "./platform/client-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import { runLoop } from "./platform/loop.ts";
+
+// Its services are many and their rpcs more: a service is enough to tell which page is slow.
+const dashboardRoutes = [...dashboardServices.map(({ name }) => name), "SignInService", "page", "probe"];
 
 /** Serves the dashboard. Rejects when the port is taken. */
 export async function startDashboard(installation: Installation, settings: DashboardSettings): Promise<Running> {
@@ -32,6 +35,7 @@ export async function startDashboard(installation: Installation, settings: Dashb
     files: await bundlePage(),
     addressOf: createClientAddressOf(config.trustedProxies),
     isReady: () => readiness.isReady(),
+    meter: installation.metrics.meterOf("dashboard", dashboardRoutes),
     renderError: (error, requestId) => {
       const domainError = toDomainError(error);
       if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
@@ -45,6 +49,7 @@ export async function startDashboard(installation: Installation, settings: Dashb
     intervalMs: signInSweepEveryMs,
     log,
     turn: () => sweepSignInsOnce(installation.accounts),
+    watch: installation.metrics.watchLoop("accounts", "sign-in-sweep", signInSweepEveryMs),
   });
   return {
     async close() {

@@ -42,13 +42,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "dashboard-settings": ["platform", "server-keys"],
   "server-keys": ["platform", "core"],
   "server-key-rotation": ["server-keys"],
-  environment: [...faces, "migrations"],
+  environment: [...faces, "metrics", "migrations"],
   // It serves the widget's files, so it builds them.
   app: [...faces, "environment", "metrics", "migrations", "widget"],
   // The dashboard's part of the composition root, which also bundles its page.
   "start-dashboard": [...faces, "environment", "app", "dashboard/ui"],
   // The one place that starts a vault, because each process of the service is started here.
-  serve: [...faces, "environment", "app", "start-dashboard", "vault"],
+  serve: [...faces, "environment", "app", "start-dashboard", "vault", "metrics"],
   "command-line": product,
   main: [...product, "command-line"],
   // Typed clients, some of which are what a capability asked for (a card forwarder).
@@ -61,6 +61,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   shop: ["client/merchant"],
   demo: product,
   "set-up": [],
+  // Checks of what is around the code: image, manifests, packages, licences. It knows what roles and settings there are.
+  packaging: [...product, "widget"],
   testing: [...product, "e2e"],
   simulation: [...product, "testing"],
   bench: [...product, "testing", "simulation"],
@@ -70,7 +72,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 // Places and files that only tests run; tests may import what they test, wherever it lives.
 const forTestsOnly =
-  /^src\/(testing|simulation|bench|e2e|tidy)\/|\/testing\/|(\.(test|conformance)|-fixture)\.ts$|^src\/tidy/;
+  /^src\/(testing|simulation|bench|e2e|packaging|tidy)\/|\/testing\/|(\.(test|conformance)|-fixture)\.ts$|^src\/tidy/;
 
 // "Connect and generated types appear only in …" (architecture): where protocol meets domain, and the typed clients.
 const mayUseGenerated =

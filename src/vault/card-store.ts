@@ -122,6 +122,20 @@ export async function forgetSession(
   });
 }
 
+// Counting this many takes some milliseconds; with more the number says nothing new.
+const countedCardsMax = 10_000;
+
+const countStatement: Statement = {
+  name: "vault_count_cards",
+  text: `SELECT environment, count(*)::int AS cards FROM (SELECT environment FROM card LIMIT ${countedCardsMax}) c GROUP BY environment`,
+};
+
+/** How many cards are kept in each environment that has any; of more than 10 000 in all it counts those. */
+export async function countCards(database: Database): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.query<{ environment: string; cards: number }>(countStatement, []);
+  return new Map(rows.map(({ environment, cards }) => [environment, cards]));
+}
+
 /** The ring as it is for one token: without the token nothing opens, without the ring neither. */
 function ringOfToken(ring: KeyRing, token: string): KeyRing {
   const keys = Object.entries(ring.keys).map(([kid, master]) => [kid, deriveKey(master, `vault card ${token}`)]);
