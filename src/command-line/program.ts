@@ -19,6 +19,7 @@ import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
 import { paymentCommand } from "./payment.ts";
 import { reconciliationCommand } from "./reconciliation.ts";
+import { restoreCommand } from "./restore.ts";
 import { routingCommand } from "./routing.ts";
 import { serveCommand } from "./serve.ts";
 import { serverKeysCommand } from "./server-keys.ts";
@@ -39,6 +40,7 @@ export function createProgram(): Command {
     migrateCommand(),
     configurationCommand(),
     serverKeysCommand(),
+    restoreCommand(),
     operatorsCommand(),
     merchantsCommand(),
     membersCommand(),

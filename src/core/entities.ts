@@ -80,6 +80,7 @@ export const PaymentSessionEntity = defineEntity({
     settledAt: p.datetime().nullable(),
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
+    lostCheckAt: p.datetime().nullable(),
   },
 });
 

@@ -8,6 +8,7 @@ import type { SessionWithTrail } from "./session-trail.ts";
 export type Step =
   | { readonly type: "authorize"; readonly attempt: Attempt }
   | { readonly type: "giveUpWaiting"; readonly attempt: Attempt }
+  | { readonly type: "findLost" }
   | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
@@ -48,6 +49,9 @@ export function nextStep(work: SessionWithTrail, inHand?: string): Step {
 }
 
 function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): Step {
+  // After a restore no hold is adopted and nothing ends before the gateways have told what was done and forgotten here.
+  const { lostCheckAt } = session;
+  if (lostCheckAt) return lostCheckAt <= moment.now ? { type: "findLost" } : { type: "wait", until: lostCheckAt };
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
   const mayOpen = to !== undefined && mayStillOpen(session, moment);

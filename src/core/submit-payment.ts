@@ -20,6 +20,7 @@ import {
 } from "./flow-steps.ts";
 import { claimSession, type Lease, LeaseLost, lockSession, parkSession } from "./lease.ts";
 import { loadRoute } from "./load-route.ts";
+import { findLost } from "./lost-attempts.ts";
 import { becauseFirst, nextStep } from "./next-step.ts";
 import { planRoute } from "./routing.ts";
 import { loadSession } from "./session-trail.ts";
@@ -149,6 +150,9 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
         break;
       case "giveUpWaiting":
         await giveUpWaiting(work, step.attempt);
+        break;
+      case "findLost":
+        await findLost(work);
         break;
       case "lookUp":
         await adoptIfHeld(work, step.attempt);

@@ -82,6 +82,7 @@ describe("migrate()", () => {
       "015-rule-authors",
       "016-analytics",
       "017-notice-credential",
+      "020-restore-and-erasure",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

@@ -1,0 +1,128 @@
+/** `switchyard restore`: what has to be done after a database was brought back from a backup, before a role runs on it. */
+import { Command } from "commander";
+import { recordAudit } from "../accounts/audit-trail.ts";
+import { endEverySignIn } from "../accounts/end-sign-ins.ts";
+import { declareRestore, findConnected, listInDoubt, releaseFromDoubt } from "../core/declare-restore.ts";
+import type { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { describedCommand, UsageError } from "./attachment.ts";
+import { type OutputOptions, print, table } from "./output.ts";
+import { parseTime } from "./times.ts";
+
+type UrlOptions = OutputOptions & { readonly url: string };
+
+/** After a restore: declare it, see what is in doubt, release what a person has looked at. */
+export function restoreCommand(): Command {
+  return new Command("restore")
+    .description("after a database was brought back from a backup (docs/backup.md)")
+    .addCommand(declareCommand())
+    .addCommand(accountsCommand())
+    .addCommand(statusCommand())
+    .addCommand(releaseCommand());
+}
+
+function withUrl(command: Command): Command {
+  return command.requiredOption("--url <url>", "address of the environment's database, as its owner");
+}
+
+function declareCommand(): Command {
+  const command = describedCommand("declare", {
+    description:
+      "put every session in doubt that may have gone on after the backup, before any role is started; the workers then ask the gateways",
+    example:
+      "switchyard restore declare --url postgres://owner@db/switchyard_live --backup-taken-at 2026-11-01T03:00:00Z",
+  });
+  return withUrl(command)
+    .option("--backup-taken-at <time>", "sessions that had expired by then are left to expire", parseTime)
+    .action(async (options: UrlOptions & { backupTakenAt?: string }) => {
+      const sessions = await onDatabase(options.url, async (database) => {
+        const connected = await findConnected(database);
+        if (connected.length > 0) {
+          throw new UsageError(`Stop every role first: ${connected.join(", ")} is connected to this database.`);
+        }
+        const { backupTakenAt } = options;
+        return declareRestore(database, { backupTakenAt: backupTakenAt ? new Date(backupTakenAt) : undefined });
+      });
+      print(options, { sessions }, () => [
+        `${sessions} sessions are in doubt. Start the roles; the workers ask the gateways about them from a minute on.`,
+      ]);
+    });
+}
+
+function accountsCommand(): Command {
+  return describedCommand("end-sign-ins", {
+    description: "end every sign-in, invitation and password link that the accounts' backup held",
+    example: "switchyard restore end-sign-ins --url postgres://owner@db/switchyard_accounts",
+  })
+    .requiredOption("--url <url>", "address of the accounts database")
+    .action(async (options: UrlOptions) => {
+      const ended = await onDatabase(options.url, endEverySignIn);
+      print(options, ended, ({ signIns, invitations, passwordLinks }) => [
+        `Ended ${signIns} sign-ins, ${invitations} invitations and ${passwordLinks} password links.`,
+      ]);
+    });
+}
+
+// A screen or two; those that stay are looked at one by one.
+const statusRows = 100;
+
+function statusCommand(): Command {
+  return withUrl(
+    describedCommand("status", {
+      description: "list the sessions of which gateways have not told yet what was done",
+      example: "switchyard restore status --url postgres://owner@db/switchyard_live",
+    }),
+  ).action(async (options: UrlOptions) => {
+    const found = await onDatabase(options.url, (database) => listInDoubt(database, statusRows));
+    const sessions = found.map(({ id, merchantId, orderRef, nextCheckAt }) => ({
+      sessionId: encodeId("ps", id),
+      merchantId: encodeId("mer", merchantId),
+      orderRef,
+      nextCheckAt: nextCheckAt.toISOString(),
+    }));
+    print(options, { sessions }, () =>
+      table(["SESSION", "MERCHANT", "ORDER", "ASKED AGAIN"], sessions.map(Object.values), "Nothing is in doubt."),
+    );
+  });
+}
+
+function releaseCommand(): Command {
+  return withUrl(
+    describedCommand("release", {
+      description:
+        "let one session go on, after you have seen at every gateway that nothing was taken for it; it then ends as never paid",
+      example:
+        'switchyard restore release --url postgres://owner@db/switchyard_live --session ps_… --by ada --note "no payment at ADYEN"',
+    }),
+  )
+    .requiredOption("--session <id>", "the session")
+    .requiredOption("--by <name>", "who has looked; the audit trail says so")
+    .requiredOption("--note <text>", "what was seen")
+    .action(async (options: UrlOptions & { session: string; by: string; note: string }) => {
+      const sessionId = decodeId("ps", options.session);
+      if (sessionId === undefined) throw new UsageError("--session names no session.");
+      await onDatabase(options.url, (database) =>
+        database.transaction(async (tx) => {
+          const merchantId = await releaseFromDoubt(tx, sessionId);
+          if (merchantId === undefined) throw new UsageError("The session is in no doubt.");
+          await recordAudit(tx, systemEntropy.uuid(), {
+            ...{ merchantId, actor: `command line (${options.by})`, action: "ReleaseRestoredSession" },
+            ...{ subject: options.session, after: { note: options.note }, requestId: "" },
+          });
+        }),
+      );
+      print(options, { sessionId: options.session }, () => [`Released ${options.session}.`]);
+    });
+}
+
+async function onDatabase<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
+  const { openDatabase } = await import("../environment.ts");
+  const { orm, database } = await openDatabase(new Secret(url), []);
+  try {
+    return await work(database);
+  } finally {
+    await orm.close(true);
+  }
+}

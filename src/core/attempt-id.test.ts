@@ -1,0 +1,23 @@
+import { v7, validate, version } from "uuid";
+import { describe, expect, it } from "vitest";
+import { attemptIdOf } from "./attempt-id.ts";
+
+describe("attemptIdOf()", () => {
+  it("is the same for the same session and connection, and another for any other of the two", () => {
+    const [sessionId, connectionId, other] = [v7(), v7(), v7()];
+    const id = attemptIdOf({ sessionId, connectionId });
+    expect(attemptIdOf({ sessionId, connectionId })).toBe(id);
+    expect(
+      new Set([id, attemptIdOf({ sessionId, connectionId: other }), attemptIdOf({ sessionId: other, connectionId })])
+        .size,
+    ).toBe(3);
+  });
+
+  it("is a UUIDv7 of the session's moment", () => {
+    for (let index = 0; index < 100; index++) {
+      const sessionId = v7();
+      const id = attemptIdOf({ sessionId, connectionId: v7() });
+      expect([validate(id), version(id), id.slice(0, 13)]).toEqual([true, 7, sessionId.slice(0, 13)]);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+/** Says that an environment's database was brought back from a backup: which of its sessions are in doubt, and when one is no longer. */
+import { lostCheckAfterMs } from "../limits/restore.ts";
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+
+// A session that nobody had submitted may have been paid since; it is treated as submitted, so that nobody can submit it
+// again. The deadline has passed, so no new attempt is made. A lease that has lapsed lets recovery take it up.
+const putInDoubt: Statement = {
+  name: "put_sessions_in_doubt",
+  text: `
+    WITH declared AS (SELECT app.clock() AS at),
+    doubtful AS (
+      UPDATE payment_session s
+      SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = declared.at,
+          submit_deadline = least(submit_deadline, declared.at), submitted_at = coalesce(submitted_at, declared.at),
+          rule_version = coalesce(rule_version, (SELECT max(version) FROM routing_rule r WHERE r.merchant_id = s.merchant_id)),
+          plan = coalesce(plan, '[]'), skipped = coalesce(skipped, '[]'),
+          lost_check_at = declared.at + $1 * interval '1 ms'
+      FROM declared
+      WHERE status = 'CREATED' AND (phase = 'PROCESSING' OR expires_at > coalesce($2::timestamptz, '-infinity'))
+      RETURNING 1)
+    SELECT count(*) AS sessions FROM doubtful`,
+};
+
+/**
+ * Puts every session in doubt that may have gone on after the backup: all that had not ended, but for those that had
+ * expired by `backupTakenAt`. The gateways are asked before any of them goes on. To be called as the owner of the
+ * database, before any role runs. Returns how many there are; durable on return.
+ */
+export async function declareRestore(
+  asOwner: Database,
+  { backupTakenAt }: { backupTakenAt: Date | undefined },
+): Promise<number> {
+  const [row] = await asOwner.query<{ sessions: number }>(putInDoubt, [lostCheckAfterMs, backupTakenAt ?? null]);
+  return row?.sessions ?? 0;
+}
+
+const selectConnected: Statement = {
+  name: "select_other_connections",
+  text: `SELECT DISTINCT usename AS "user" FROM pg_stat_activity
+         WHERE datname = current_database() AND usename <> current_user ORDER BY 1`,
+};
+
+/** The roles that are connected to the database beside its owner. */
+export async function findConnected(asOwner: Queryable): Promise<readonly string[]> {
+  return (await asOwner.query<{ user: string }>(selectConnected, [])).map(({ user }) => user);
+}
+
+const selectDoubtful: Statement = {
+  name: "select_sessions_in_doubt",
+  text: `SELECT id, merchant_id AS "merchantId", order_ref AS "orderRef", lost_check_at AS "nextCheckAt"
+         FROM payment_session WHERE phase = 'PROCESSING' AND lost_check_at IS NOT NULL AND status = 'CREATED' ORDER BY id LIMIT $1`,
+};
+
+/** A session that waits for what gateways tell. */
+export type DoubtfulSession = {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly orderRef: string;
+  readonly nextCheckAt: Date;
+};
+
+/** The sessions that are still in doubt, oldest first. */
+export async function listInDoubt(queryable: Queryable, count: number): Promise<readonly DoubtfulSession[]> {
+  return queryable.query<DoubtfulSession>(selectDoubtful, [count]);
+}
+
+const release: Statement = {
+  name: "release_session_in_doubt",
+  text: `
+    UPDATE payment_session SET lost_check_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock()
+    WHERE id = $1 AND lost_check_at IS NOT NULL AND status = 'CREATED' RETURNING merchant_id AS "merchantId"`,
+};
+
+/**
+ * Lets a session go on in a person's name, who has seen at every gateway that it took nothing; it then ends by its own
+ * rows. Returns its merchant; undefined when it was in no doubt.
+ */
+export async function releaseFromDoubt(tx: Tx, sessionId: string): Promise<string | undefined> {
+  const [row] = await tx.query<{ merchantId: string }>(release, [sessionId]);
+  return row?.merchantId;
+}

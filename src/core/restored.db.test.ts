@@ -1,0 +1,165 @@
+/** A database that was brought back to a moment before payments were made: what the gateways did since is found, and nothing is taken twice. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { attemptIdOf } from "./attempt-id.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { declareRestore, listInDoubt, releaseFromDoubt } from "./declare-restore.ts";
+import type { PaymentSession } from "./entities.ts";
+import { itemsOf, recover } from "./recovery-fixture.ts";
+import { submitPayment } from "./submit-payment.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.setClockAhead(0));
+
+/** What was done for the session at a gateway after the backup: its database has no row of it. */
+async function payUnseen(session: PaymentSession, at: 0 | 1, upTo: "held" | "captured"): Promise<string> {
+  const connectionId = fixture.connectionIds[at]!;
+  const gateway = at === 0 ? "SANDBOX_A" : "SANDBOX_B";
+  const { connector, credentials } = (await fixture.core.bind(connectionId, gateway, 1))!;
+  const attemptReference = encodeId("att", attemptIdOf({ sessionId: session.id, connectionId }));
+  const call = { credentials, timeoutMs: 5_000 };
+  const amount = { amountMinor: session.amountMinor, currency: session.currency };
+  const { orderRef } = session;
+  fixture.useCard(cards.approved);
+  const { outcome } = await connector.authorize(
+    { ...call, idempotencyKey: attemptReference },
+    { ...amount, attemptReference, orderRef, sessionId: encodeId("ps", session.id), vaultToken: new Secret("tok_1") },
+  );
+  if (outcome.type !== "held") throw new Error(`expected a hold, got ${outcome.type}`);
+  if (upTo === "held") return attemptReference;
+  const { gatewayReference } = outcome;
+  await connector.capture(
+    { ...call, idempotencyKey: `${attemptReference}_cap` },
+    { ...amount, attemptReference, gatewayReference },
+  );
+  // Its notice went to the database that is lost, and does not come again.
+  await fixture.asOwner.pool.query("DELETE FROM gateway_notice WHERE attempt_reference = $1", [attemptReference]);
+  return attemptReference;
+}
+
+const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });
+
+/** Recovery's turns, from two minutes after the restore on. */
+async function turns(session: PaymentSession, count = 6): Promise<PaymentSession> {
+  for (let turn = 0; turn < count; turn++) {
+    await fixture.setClockAhead(2 + turn);
+    await recover(fixture, fixture.core, session);
+  }
+  return (await fixture.trail(session)).session;
+}
+
+const statusesAt = async (reference: string) =>
+  (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
+
+describe("a session that nobody had submitted at the moment of the backup", () => {
+  it("ends SUCCEEDED when a gateway that can be read has captured it since, and takes nothing more", async () => {
+    const session = await fixture.newSession();
+    const reference = await payUnseen(session, 0, "captured");
+    await declare();
+    await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "already_submitted" });
+    expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", phase: "DONE", capturedVia: "SANDBOX_A" });
+    expect(await statusesAt(reference)).toEqual(["captured"]);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+    expect(await fixture.eventTypes(session)).toEqual(["payment_session.pending", "payment_session.succeeded"]);
+  });
+
+  it("ends SUCCEEDED when one that only sends notices has: a void, which takes nothing, makes it tell", async () => {
+    const session = await fixture.newSession();
+    const reference = await payUnseen(session, 1, "captured");
+    await declare();
+    expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    expect(await statusesAt(reference)).toEqual(["captured"]);
+  });
+
+  it("ends DEGRADED when nothing was done, and never before both gateways have told", async () => {
+    const session = await fixture.newSession();
+    await declare();
+    await recover(fixture, fixture.core, session);
+    expect((await fixture.trail(session)).session.status).toBe("CREATED");
+    await fixture.sandbox.setDown("A", true);
+    expect(await turns(session, 8)).toMatchObject({ status: "CREATED" });
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", attemptId: null }]);
+    expect((await listInDoubt(fixture.core.database, 100)).map(({ id }) => id)).toContain(session.id);
+    await fixture.sandbox.setDown("A", false);
+    expect(await turns(session, 12)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+  });
+
+  it("goes on in the name of a person who has looked, while a gateway does not tell", async () => {
+    const session = await fixture.newSession();
+    await declare();
+    await fixture.sandbox.setDown("A", true);
+    expect(await turns(session, 2)).toMatchObject({ status: "CREATED" });
+    await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
+    expect(await turns(session, 2)).toMatchObject({ status: "DEGRADED" });
+    await fixture.sandbox.setDown("A", false);
+  });
+});
+
+describe("a session that was being paid at the moment of the backup", () => {
+  /** The first gateway's answer was lost, so its attempt is open; then the backup was taken. */
+  async function beingPaid(): Promise<PaymentSession> {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    fixture.useCard(cards.approved);
+    // Nobody waits for the outcome.
+    const signal = AbortSignal.abort();
+    await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal });
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    return session;
+  }
+
+  it("adopts no hold of the first gateway when the second has captured since", async () => {
+    const session = await beingPaid();
+    const reference = await payUnseen(session, 1, "captured");
+    await declare();
+    await fixture.sandbox.release();
+    await Promise.all(fixture.core.inFlight);
+    expect(await turns(session, 8)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", phase: "DONE" });
+    const { attempts } = await fixture.trail(session);
+    expect(attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
+    expect(attempts.map(({ id }) => encodeId("att", id))).toContain(reference);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("is captured once when its own attempt was captured since", async () => {
+    const session = await beingPaid();
+    await declare();
+    await fixture.sandbox.release();
+    await Promise.all(fixture.core.inFlight);
+    const [attempt] = (await fixture.trail(session)).attempts;
+    const [found] = await fixture.sandbox.authorizations(encodeId("att", attempt!.id));
+    const { connector, credentials } = (await fixture.core.bind(attempt!.connectionId, "SANDBOX_A", 1))!;
+    const { amountMinor, currency } = session;
+    const reference = encodeId("att", attempt!.id);
+    await connector.capture(
+      { credentials, timeoutMs: 5_000, idempotencyKey: `${reference}_cap` },
+      { amountMinor, currency, attemptReference: reference, gatewayReference: found!.id },
+    );
+    expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+});
+
+describe("the database", () => {
+  it("lets nobody but its owner declare a restore, and ends no session that is in doubt", async () => {
+    const session = await fixture.newSession();
+    const mark = { name: "mark", text: "UPDATE payment_session SET lost_check_at = app.clock() WHERE id = $1" };
+    await expect(fixture.core.database.query(mark, [session.id])).rejects.toThrow(/only the owner/);
+    await declare();
+    const end = {
+      name: "end",
+      text: "UPDATE payment_session SET status = 'DEGRADED', decline_code = 'x', settled_at = app.clock() WHERE id = $1",
+    };
+    await expect(fixture.core.database.query(end, [session.id])).rejects.toThrow(/have told what is lost/);
+  });
+
+  it("finds nothing in its audit", async () => {
+    expect((await fixture.asOwner.pool.query("SELECT * FROM app.audit()")).rows).toEqual([]);
+  });
+});
