@@ -1,4 +1,4 @@
-/** CPU time of a PostgreSQL on this machine, all its processes together; from /proc, so on Linux only. */
+/** CPU time of other processes on this machine, and of a PostgreSQL with all of its own; from /proc, so on Linux only. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -11,16 +11,30 @@ let tickMs: number | undefined;
 
 /** So far, of the server that has this backend. Undefined where there is no /proc. */
 export function databaseCpuMs(backendPid: number): number | undefined {
-  const server = Number(statOf(backendPid)?.[parentField]);
+  return serverCpuMs(Number(statOf(backendPid)?.[parentField]));
+}
+
+/** So far, of one process without those it has started. Undefined where there is no /proc, or no such process. */
+export function processCpuMs(pid: number): number | undefined {
+  const own = statOf(pid);
+  return own && sumOf(own, ownTimeFields) * millisecondsOfTick();
+}
+
+/** So far, of a PostgreSQL server by its own process id. Undefined where there is no /proc. */
+export function serverCpuMs(server: number): number | undefined {
   const own = statOf(server);
   if (own === undefined) return undefined;
-  tickMs ??= 1_000 / Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
   const backends = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => statOf(Number(name)))
     .filter((stat) => stat !== undefined && Number(stat[parentField]) === server);
   const ticks = [own, ...backends].map((stat) => sumOf(stat!, ownTimeFields)).reduce((sum, one) => sum + one, 0);
-  return (ticks + sumOf(own, endedTimeFields)) * tickMs;
+  return (ticks + sumOf(own, endedTimeFields)) * millisecondsOfTick();
+}
+
+function millisecondsOfTick(): number {
+  tickMs ??= 1_000 / Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+  return tickMs;
 }
 
 function sumOf(stat: readonly string[], fields: readonly number[]): number {

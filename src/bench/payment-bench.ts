@@ -31,6 +31,8 @@ export type PaymentBenchResult = {
   readonly rounds: readonly PaymentRound[];
   readonly counted: Readonly<Record<PaymentKind, Passed>>;
   readonly paid: readonly Paid[];
+  /** CPU time of one payment among many, in milliseconds, by process. */
+  readonly cpuMs: Readonly<Record<string, number>>;
   readonly peakMegabytes: Readonly<Record<string, number>>;
   readonly postgres: BenchBed["postgres"];
 };
@@ -56,15 +58,28 @@ export async function runPaymentBench(
     await payManyAtOnce(site, load, options);
     const rounds = await playOneByOne(site, load, options, onStep);
     const paid: Paid[] = [];
+    const before = site.cpuMs();
     for (let round = 0; round < options.rounds; round++) {
       onStep(`many at once: ${round} of ${options.rounds} rounds played`);
       paid.push(await payManyAtOnce(site, load, options));
     }
+    const cpuMs = cpuOfOne(before, site.cpuMs(), paid);
     const peakMegabytes = await site.peakMegabytes();
-    return { rounds, counted, paid, peakMegabytes, postgres: await describePostgres(site.ownerUrl) };
+    return { rounds, counted, paid, cpuMs, peakMegabytes, postgres: await describePostgres(site.ownerUrl) };
   } finally {
     await site.close();
   }
+}
+
+/** CPU time of one payment between two readings, in milliseconds, by process; the most first. */
+export function cpuOfOne(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+  paid: readonly Paid[],
+): Readonly<Record<string, number>> {
+  const payments = paid.reduce((sum, one) => sum + one.payments, 0);
+  const used = Object.entries(after).map(([name, ms]) => [name, (ms - (before[name] ?? 0)) / payments] as const);
+  return Object.fromEntries(used.toSorted(([, one], [, other]) => other - one));
 }
 
 function orderOf({ doors }: PaymentSite, kind: PaymentKind): PaymentOrder {

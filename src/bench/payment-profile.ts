@@ -1,5 +1,6 @@
 /** Profiles of every role while many customers pay at once: where the time and the memory of a payment go. */
-import { type PaymentBenchOptions, payManyAtOnce } from "./payment-bench.ts";
+import { cpuOfOne, type PaymentBenchOptions, payManyAtOnce } from "./payment-bench.ts";
+import { writeCpu } from "./payment-report.ts";
 import { PaymentSite, type SiteRole } from "./payment-site.ts";
 import { beginProfile, endProfile, profilingOptions } from "./profile/profiled.ts";
 import { writeProfileReport } from "./profile/report.ts";
@@ -21,14 +22,16 @@ export async function profilePayments(
     await payManyAtOnce(site, load, options);
     for (const role of profiledRoles) await beginProfile(folder, role);
     onStep("profiling");
-    const { payments, elapsedMs } = await payManyAtOnce(site, load, { ...options, seconds: rounds * seconds });
+    const before = site.cpuMs();
+    const paid = await payManyAtOnce(site, load, { ...options, seconds: rounds * seconds });
+    const used = writeCpu(cpuOfOne(before, site.cpuMs(), [paid]));
     const reports: string[] = [];
     for (const role of profiledRoles) {
       onStep(`ending the profile of ${role}`);
       reports.push(await writeProfileReport(role, await endProfile(folder, role)));
     }
-    const perSecond = payments / (elapsedMs / 1_000);
-    const told = `${payments} payments, ${perSecond.toFixed(0)}/s under the profiler, ${options.customers} customers at once`;
+    const perSecond = paid.payments / (paid.elapsedMs / 1_000);
+    const told = `${paid.payments} payments, ${perSecond.toFixed(0)}/s under the profiler, ${options.customers} customers at once; CPU ms of one ${used}`;
     return [told, ...reports].join("\n\n");
   } finally {
     await site.close();

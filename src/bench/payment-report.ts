@@ -54,6 +54,7 @@ export function writePaymentReport(report: PaymentReport): string {
       `${perSecond.median.toFixed(0)} (${perSecond.least.toFixed(0)}–${perSecond.most.toFixed(0)})`,
       `≥ ${goals.perSecond} ${perSecond.median >= goals.perSecond ? "✓" : "✗"}`,
     ],
+    ["6 CPU ms of one", writeCpu(report.cpuMs), ""],
     [
       "6 memory at most",
       Object.entries(peakMegabytes)
@@ -74,6 +75,13 @@ export function writePaymentReport(report: PaymentReport): string {
       .map(([what, value]) => `${what} ${value}`)
       .join(" · "),
   ].join("\n");
+}
+
+/** What each process takes of the processor for one payment, and all together. */
+export function writeCpu(cpuMs: Readonly<Record<string, number>>): string {
+  const all = Object.values(cpuMs).reduce((sum, ms) => sum + ms, 0);
+  const shown = Object.entries(cpuMs).filter(([, ms]) => ms >= 0.05);
+  return `${all.toFixed(1)}: ${shown.map(([name, ms]) => `${name} ${ms.toFixed(1)}`).join(", ")}`;
 }
 
 function medianOf({ rounds }: PaymentReport, what: PaymentKind | "commit", share: number) {

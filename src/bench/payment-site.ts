@@ -12,6 +12,7 @@ import { requestLimitBounds } from "../limits.ts";
 import { seedSite } from "../simulation/chaos/site-merchant.ts";
 import { Child } from "../testing/child-process.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
+import { processCpuMs, serverCpuMs } from "./database-cpu.ts";
 import type { Passed } from "./statement-gate.ts";
 
 /** A role of the site. */
@@ -29,6 +30,8 @@ export class PaymentSite {
   #variables: Readonly<Record<string, string>> = {};
   readonly #folder: string;
   readonly #roles = new Map<SiteRole, RoleProcess>();
+  readonly #others = new Map<string, { readonly pid: number }>();
+  #serverPid = 0;
   readonly #stack = new AsyncDisposableStack();
 
   private constructor(folder: string) {
@@ -74,9 +77,17 @@ export class PaymentSite {
     return Object.fromEntries(await Promise.all(figures));
   }
 
+  /** CPU time so far, in milliseconds, of every process that takes part; nothing where nobody knows. */
+  cpuMs(): Readonly<Record<string, number>> {
+    const own = [...this.#roles, ...this.#others].map(([name, { pid }]) => [name, processCpuMs(pid)] as const);
+    const all = [...own, ["postgres", serverCpuMs(this.#serverPid)] as const];
+    return Object.fromEntries(all.flatMap(([name, ms]) => (ms === undefined ? [] : [[name, ms] as const])));
+  }
+
   /** Another process of the run, which ends with it. */
   startChild(file: string): Child {
     const child = Child.start(join(import.meta.dirname, file));
+    this.#others.set(file.replace(/\.ts$/, ""), child);
     this.#stack.defer(() => child.close());
     return child;
   }
@@ -89,8 +100,10 @@ export class PaymentSite {
     const server = await startPrivatePostgres({ stateFolder: this.#folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
     this.ownerUrl = server.ownerUrl;
+    this.#serverPid = server.pid;
     const nats = await startPrivateNats({ stateFolder: this.#folder });
     this.#stack.defer(() => nats.stop());
+    this.#others.set("nats", nats);
     this.#gate = this.startChild("statement-gate.ts");
     const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
     const databases = await prepareDatabases(server.ownerUrl, this.#folder);

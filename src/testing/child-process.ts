@@ -36,6 +36,11 @@ export class Child {
     return new Child(fork(file, { env: { ...variables }, execArgv }));
   }
 
+  /** The process's id. */
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   /** Rejects with what the handler threw, or when the process dies over it. */
   async ask<Result>(name: string, order: unknown = null): Promise<Result> {
     const gone = new AbortController();
