@@ -32,6 +32,16 @@ const variables = {
   SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
 };
 
+/** The settings of live as an operator would have them: with secrets that nobody guesses, and nothing said in the clear. */
+const liveVariables = {
+  ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+  SWITCHYARD_LIVE_DATABASE_URL: "postgres://role:q8Zr-1mVtKx0wLfB7@db/live?sslmode=verify-full",
+  SWITCHYARD_ACCOUNTS_DATABASE_URL: "postgres://role:Yt5_nCw2HsPd9eUj3@db/accounts?sslmode=verify-full",
+  SWITCHYARD_LIVE_NATS_USER: "live",
+  SWITCHYARD_LIVE_NATS_PASSWORD: "G4vXo6_RbNz8kQaM1",
+  SWITCHYARD_LIVE_NATS_TLS_CA_FILE: "/etc/switchyard/nats-ca.crt",
+};
+
 describe("readConfig()", () => {
   it("reads what edge and worker need, frozen", () => {
     const config = readConfig(["edge", "worker"], variables);
@@ -132,7 +142,7 @@ describe("readConfig()", () => {
     writeFileSync(join(folder, "live-keys.json"), generateKeyFile("live"), { mode: 0o600 });
     const both = {
       ...variables,
-      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+      ...liveVariables,
       SWITCHYARD_LIVE_KEYS_FILE: join(folder, "live-keys.json"),
       SWITCHYARD_ENVIRONMENTS: "test,live",
     };
@@ -167,14 +177,14 @@ describe("readConfig()", () => {
     writeFileSync(files.keys, liveKeys, { mode: 0o600 });
     writeFileSync(files.vaultKeys, generateVaultKeyFile(liveKeys), { mode: 0o600 });
     const live = {
-      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.replace("TEST", "LIVE"), value])),
+      ...liveVariables,
       SWITCHYARD_ENVIRONMENTS: "live",
       SWITCHYARD_LIVE_KEYS_FILE: files.keys,
     };
     const vault = {
       ...live,
       SWITCHYARD_LIVE_VAULT_KEYS_FILE: files.vaultKeys,
-      SWITCHYARD_VAULT_DATABASE_URL: "postgres://role:hunter2@db/vault",
+      SWITCHYARD_VAULT_DATABASE_URL: "postgres://role:e3JwSx7_LpTf0hVc6@db/vault?sslmode=verify-full",
       SWITCHYARD_VAULT_PORT: "8082",
       SWITCHYARD_VAULT_GRPC_PORT: "8083",
       NODE_OPTIONS: "--heapsnapshot-signal=SIGUSR2",

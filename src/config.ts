@@ -1,5 +1,5 @@
 /** The only reader of the process's environment: one frozen Config for the roles asked for, or every problem at once. */
-import { readEnvironment } from "./config/environment-settings.ts";
+import { environmentSettings, readEnvironment } from "./config/environment-settings.ts";
 import { commandSettings, everyRoleSettings, sandboxSettings } from "./config/every-role-settings.ts";
 import { findLiveProblems } from "./config/live-problems.ts";
 import {
@@ -17,7 +17,7 @@ import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateway
 import { ownVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
 import type { Secret } from "./platform/secrets.ts";
-import type { Setting } from "./platform/setting.ts";
+import { type Setting, variableOf } from "./platform/setting.ts";
 import { SettingReader } from "./platform/setting-reader.ts";
 import type { TlsPaths } from "./platform/tls-files.ts";
 import { parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.ts";
@@ -88,6 +88,8 @@ export type VaultRoleConfig = {
   readonly publicOrigin: string;
   /** Hosts, with port, that stand for real gateways in test. */
   readonly standInHosts: readonly string[];
+  /** No card of live can reach a real gateway: an installation to try things in. */
+  readonly gatewaysArePretend: boolean;
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
   /** NODE_OPTIONS as this process has it. */
   readonly nodeOptions: string;
@@ -156,7 +158,14 @@ export function inspectConfig(
     vault: roles.includes("vault") ? readVault(reader) : undefined,
     sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
   };
-  problems.push(...findLiveProblems(roles, config));
+  const keySettings = [
+    ...(config.service ? [environmentSettings.keysFile] : []),
+    ...(config.vault ? [vaultRoleSettings.keysFile] : []),
+  ];
+  const keyFiles = keySettings.map((setting) => variables[variableOf(setting, "live")]);
+  const findings = findLiveProblems(roles, config, keyFiles);
+  problems.push(...findings.problems);
+  reader.warnings.push(...findings.warnings);
   for (const { variable, meant } of findUnknownVariables(variables)) {
     if (meant.length > 0) reader.problem(variable, `is no setting; ${meant.join(" or ")} may be meant`);
     else reader.warnings.push(`${variable} is no setting and is not read`);
@@ -239,6 +248,7 @@ function readVault(reader: SettingReader): VaultRoleConfig {
     grpcPort: reader.read(vaultRoleSettings.grpcPort),
     publicOrigin: reader.read(ownVaultSettings.origin),
     standInHosts: standInHosts(readStandInOrigins(reader)),
+    gatewaysArePretend: reader.read(serviceSettings.sandboxOrigin) !== undefined,
     nodeOptions: reader.read(nodeOptionsSetting) ?? "",
     environments: readEnvironmentNames(reader).map((name) => {
       const parse = (text: string) => parseVaultKeys(text, name);

@@ -123,9 +123,9 @@ export const serviceSettings = {
     example: "yes",
   }),
   sandboxOrigin: optional("SWITCHYARD_SANDBOX_ORIGIN", {
-    roles,
+    roles: [...roles, "vault"],
     kind: origin,
-    about: "where the pretend gateways listen; without it there are none",
+    about: "where the pretend gateways listen; without it there are none, and with it live has no others",
     example: "http://127.0.0.1:4404",
   }),
   standIns: standInSetting,

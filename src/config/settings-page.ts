@@ -9,7 +9,16 @@ A process reads its settings from environment variables when it starts, and stop
 
 A *secret* is given as it is, or as a file: \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` stands for the text of that file without the line's end. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file that belongs to somebody else, as mounted secrets do): others are named in the log in test, and stop the start in live.
 
-This page is made from the settings themselves by \`switchyard configuration --markdown\`.
+Live does not start, with a line for everything that is to be changed, where
+
+- a password of a database or of NATS is shorter than 16 characters, made of words that everybody tries, repeats itself, is an example's text or the user's name, or is one of test's;
+- test and live share a database, a NATS user or a key, or a key file lies in a demo's folder;
+- a database on another machine is entered without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS on another machine without TLS;
+- an origin is http or has the host of an example (\`example.com\`), API and vault have one host name, or the vault shares its process.
+
+Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has pretend gateways alone: then the first three are named in the log.
+
+This page is made from the settings themselves by \`switchyard configuration --markdown\`. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
 `;
 
 /** The whole page. */

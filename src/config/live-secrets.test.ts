@@ -1,0 +1,158 @@
+/** Live with real gateways does not start on what can be guessed, is shared with test, or goes over a network in the clear. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { inspectConfig } from "../config.ts";
+import { generateKeyFile, generateVaultKeyFile } from "../server-keys.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-live-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileWith(name: string, text: string): string {
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return join(folder, name);
+}
+
+const keys = { test: generateKeyFile("test"), live: generateKeyFile("live") };
+const good = {
+  SWITCHYARD_ERROR_DOCS_URL: "https://pay.example/docs/errors",
+  SWITCHYARD_ENVIRONMENTS: "test,live",
+  SWITCHYARD_TEST_DATABASE_URL: "postgres://test:hunter2@db/test",
+  SWITCHYARD_TEST_KEYS_FILE: fileWith("test.json", keys.test),
+  SWITCHYARD_TEST_NATS_SERVERS: "nats:4222",
+  SWITCHYARD_TEST_NATS_USER: "test",
+  SWITCHYARD_TEST_NATS_PASSWORD: "hunter2",
+  SWITCHYARD_LIVE_DATABASE_URL: "postgres://live:q8Zr-1mVtKx0wLfB7@db/live?sslmode=verify-full",
+  SWITCHYARD_LIVE_KEYS_FILE: fileWith("live.json", keys.live),
+  SWITCHYARD_LIVE_NATS_SERVERS: "nats:4222",
+  SWITCHYARD_LIVE_NATS_USER: "live",
+  SWITCHYARD_LIVE_NATS_PASSWORD: "G4vXo6_RbNz8kQaM1",
+  SWITCHYARD_LIVE_NATS_TLS_CA_FILE: "/etc/switchyard/nats-ca.crt",
+  SWITCHYARD_ACCOUNTS_DATABASE_URL: "postgres://accounts:Yt5_nCw2HsPd9eUj3@db/accounts?sslmode=verify-full",
+  SWITCHYARD_PUBLIC_PORT: "8080",
+  SWITCHYARD_GRPC_PORT: "8081",
+  SWITCHYARD_API_ORIGIN: "https://pay.example",
+  SWITCHYARD_VAULT_ORIGIN: "https://cards.example",
+  SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
+};
+
+type Change = Readonly<Record<string, string | undefined>>;
+
+const problemsWith = (change: Change) => inspectConfig(["edge"], { ...good, ...change }).problems;
+
+const otherTestKeys = JSON.stringify({ ...JSON.parse(keys.test), environment: "live" });
+
+const refused: readonly [string, Change, string][] = [
+  ["a short password", { SWITCHYARD_LIVE_NATS_PASSWORD: "G4vXo6_Rb" }, "NATS_PASSWORD: the password is shorter"],
+  [
+    "known words",
+    { SWITCHYARD_LIVE_NATS_PASSWORD: "change-me-password-2026" },
+    "is made of words that everybody tries",
+  ],
+  ["what repeats itself", { SWITCHYARD_LIVE_NATS_PASSWORD: "xyzxyzxyzxyzxyzxyzxyz" }, "repeats itself"],
+  ["an example's text", { SWITCHYARD_LIVE_NATS_PASSWORD: "<a random password of yours>" }, "is the text of an example"],
+  [
+    "a user's name for a password",
+    { SWITCHYARD_LIVE_DATABASE_URL: "postgres://live:live@db/live?sslmode=verify-full" },
+    "LIVE_DATABASE_URL: the password is the user's name",
+  ],
+  [
+    "a database over the network in the clear",
+    { SWITCHYARD_LIVE_DATABASE_URL: "postgres://live:q8Zr-1mVtKx0wLfB7@db/live?sslmode=prefer" },
+    "LIVE_DATABASE_URL must end in ?sslmode=verify-full",
+  ],
+  [
+    "test's database",
+    { SWITCHYARD_TEST_DATABASE_URL: "postgres://test:hunter2@db:5432/live" },
+    "LIVE_DATABASE_URL names the database of SWITCHYARD_TEST_DATABASE_URL",
+  ],
+  [
+    "test's password",
+    { SWITCHYARD_TEST_DATABASE_URL: "postgres://test:q8Zr-1mVtKx0wLfB7@db/test" },
+    "LIVE_DATABASE_URL has the password of SWITCHYARD_TEST_DATABASE_URL",
+  ],
+  ["NATS in the clear", { SWITCHYARD_LIVE_NATS_TLS_CA_FILE: undefined }, "LIVE_NATS_TLS_CA_FILE must be set"],
+  ["test's NATS user", { SWITCHYARD_TEST_NATS_USER: "live" }, "LIVE_NATS_USER is the user of test"],
+  [
+    "test's NATS password",
+    { SWITCHYARD_TEST_NATS_PASSWORD: "G4vXo6_RbNz8kQaM1" },
+    "NATS_PASSWORD is the password of test",
+  ],
+  [
+    "test's keys",
+    { SWITCHYARD_LIVE_KEYS_FILE: fileWith("shared.json", otherTestKeys) },
+    "LIVE_KEYS_FILE has keys of test",
+  ],
+  [
+    "the host of an example",
+    { SWITCHYARD_API_ORIGIN: "https://pay.example.com" },
+    "API_ORIGIN has the host of an example",
+  ],
+  [
+    "a plain dashboard",
+    { SWITCHYARD_DASHBOARD_ORIGIN: "http://board.example" },
+    "DASHBOARD_ORIGIN must be https in live",
+  ],
+];
+
+describe("live with real gateways", () => {
+  it("starts on good settings", () => {
+    expect(problemsWith({})).toEqual([]);
+  });
+
+  it.each(refused)("refuses %s, and repeats no value", (_what, change, problem) => {
+    const problems = problemsWith(change);
+    expect(problems.join("\n")).toContain(problem);
+    expect(problems.join("\n")).not.toMatch(/q8Zr|G4vXo6|change-me|xyzxyz/);
+  });
+
+  it("names all of it at once", () => {
+    const change = Object.assign({}, ...refused.slice(4).map(([, one]) => one)) as Change;
+    expect(problemsWith(change).length).toBeGreaterThanOrEqual(8);
+  });
+
+  it("refuses files that others can read, which test only warns of", () => {
+    for (const name of ["live.json", "test.json"]) chmodSync(join(folder, name), 0o644);
+    const { problems, config } = inspectConfig(["edge"], good);
+    for (const name of ["live.json", "test.json"]) chmodSync(join(folder, name), 0o600);
+    expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_KEYS_FILE: others on this machine can read")]);
+    expect(config.warnings).toEqual([expect.stringContaining("SWITCHYARD_TEST_KEYS_FILE: others on this machine")]);
+  });
+
+  it("refuses a demo's keys", () => {
+    fileWith("demo.json", "{}");
+    const problems = problemsWith({});
+    rmSync(join(folder, "demo.json"));
+    expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_KEYS_FILE has a demo's keys")]);
+  });
+
+  it("refuses the vault a ring of test", () => {
+    const vaultKeys = generateVaultKeyFile(keys.live);
+    const { vaultRing } = JSON.parse(vaultKeys);
+    const ofTest = JSON.stringify({ ...JSON.parse(generateVaultKeyFile(keys.test)), vaultRing });
+    const { problems } = inspectConfig(["vault"], {
+      ...good,
+      SWITCHYARD_VAULT_DATABASE_URL: "postgres://vault:e3JwSx7_LpTf0hVc6@db/vault?sslmode=verify-full",
+      SWITCHYARD_VAULT_PORT: "8082",
+      SWITCHYARD_VAULT_GRPC_PORT: "8083",
+      SWITCHYARD_LIVE_VAULT_KEYS_FILE: fileWith("vault-live.json", vaultKeys),
+      SWITCHYARD_TEST_VAULT_KEYS_FILE: fileWith("vault-test.json", ofTest),
+    });
+    expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
+  });
+});
+
+describe("live with pretend gateways alone", () => {
+  it("starts on weak secrets, and says so", () => {
+    const { problems, config } = inspectConfig(["edge"], {
+      ...good,
+      SWITCHYARD_SANDBOX_ORIGIN: "http://127.0.0.1:4404",
+      SWITCHYARD_LIVE_NATS_PASSWORD: "none",
+    });
+    expect(problems).toEqual([]);
+    expect(config.warnings).toEqual([
+      expect.stringContaining("SWITCHYARD_LIVE_NATS_PASSWORD: the password is shorter"),
+    ]);
+  });
+});

@@ -1,0 +1,150 @@
+/** What is wrong with the secrets of live and with the ways to its servers: weak, shared with test, or said in the clear. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Config, EnvironmentConfig, NatsLogin } from "../config.ts";
+import { type DatabaseAddress, isLoopback, parseDatabaseAddress } from "../platform/database-address.ts";
+import { weaknessOf } from "../platform/secret-strength.ts";
+import type { Secret } from "../platform/secrets.ts";
+import type { ServerKeys } from "../server-keys.ts";
+
+type Owner = "test" | "live" | "accounts" | "vault";
+type NamedDatabase = { readonly variable: string; readonly owner: Owner; readonly address: DatabaseAddress };
+
+const makeOne = "make a random one with: openssl rand -base64 24";
+
+/** Lines that begin with the variable to change. `keyFiles` are the paths that the keys of live were read from. */
+export function findLiveSecretProblems(
+  { service, vault }: Pick<Config, "service" | "vault">,
+  keyFiles: readonly (string | undefined)[],
+): string[] {
+  const [test, live] = (["test", "live"] as const).map((name) =>
+    service?.environments.find((one) => one.name === name),
+  );
+  const rings = (["test", "live"] as const).map((name) => vault?.environments.find((one) => one.name === name)?.ring);
+  const sharedRing = rings[0] && rings[1] && shares(Object.values(rings[0].keys), Object.values(rings[1].keys));
+  return [
+    ...findDatabaseProblems(databasesOf(service, vault)),
+    ...(live ? findNatsProblems(live.nats, test?.nats) : []),
+    ...(live ? findKeyProblems(live, test) : []),
+    ...(sharedRing ? ["SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test; generate live's own"] : []),
+    ...keyFiles.flatMap((file) =>
+      file !== undefined && existsSync(join(dirname(file), "demo.json"))
+        ? ["SWITCHYARD_LIVE_KEYS_FILE has a demo's keys; generate live's own with: switchyard server-keys generate"]
+        : [],
+    ),
+  ];
+}
+
+function databasesOf(service: Config["service"], vault: Config["vault"]): NamedDatabase[] {
+  const named = (variable: string, owner: Owner, url: Secret | undefined): NamedDatabase[] => {
+    const address = url && parseDatabaseAddress(url.expose());
+    return address ? [{ variable, owner, address }] : [];
+  };
+  const environments = (service?.environments ?? []).flatMap((environment) => {
+    const prefix = `SWITCHYARD_${environment.name.toUpperCase()}_DATABASE`;
+    return [
+      ...named(`${prefix}_URL`, environment.name, environment.databaseUrl),
+      ...named(`${prefix}_READ_URL`, environment.name, environment.databaseReadUrl),
+      ...named(`${prefix}_DIRECT_URL`, environment.name, environment.databaseDirectUrl),
+    ];
+  });
+  return [
+    ...environments,
+    ...named("SWITCHYARD_ACCOUNTS_DATABASE_URL", "accounts", service?.accountsDatabaseUrl),
+    ...named("SWITCHYARD_VAULT_DATABASE_URL", "vault", vault?.databaseUrl),
+  ];
+}
+
+function findDatabaseProblems(databases: readonly NamedDatabase[]): string[] {
+  const ofLive = databases.filter(({ owner }) => owner !== "test");
+  const pairs = databases.flatMap((one, index) => databases.slice(index + 1).map((other) => [one, other] as const));
+  return [
+    ...ofLive.flatMap(({ variable, address }) => [
+      ...findPasswordProblems(variable, address.user, address.password),
+      ...(address.privacy !== "verified" && !address.isThisMachine
+        ? [`${variable} must end in ?sslmode=verify-full: the database is on another machine`]
+        : []),
+    ]),
+    ...pairs.flatMap(([one, other]) =>
+      one.owner !== other.owner && placeOf(one) === placeOf(other)
+        ? [`${other.variable} names the database of ${one.variable}; give each its own`]
+        : [],
+    ),
+    ...pairs.flatMap(([one, other]) =>
+      isTestWithLive(one, other) && one.address.password !== "" && one.address.password === other.address.password
+        ? [`${other.variable} has the password of ${one.variable}; ${makeOne}`]
+        : [],
+    ),
+  ];
+}
+
+function isTestWithLive(one: NamedDatabase, other: NamedDatabase): boolean {
+  return (one.owner === "test") !== (other.owner === "test");
+}
+
+function placeOf({ address }: NamedDatabase): string {
+  return `${address.host}:${address.port}/${address.database}`;
+}
+
+function findPasswordProblems(variable: string, user: string, password: string): string[] {
+  if (password === "") return [];
+  if (password === user) return [`${variable}: the password is the user's name; ${makeOne}`];
+  const weakness = weaknessOf(password);
+  return weakness === undefined ? [] : [`${variable}: the password ${weakness}; ${makeOne}`];
+}
+
+function findNatsProblems(live: NatsLogin, test: NatsLogin | undefined): string[] {
+  const { servers, user, pass } = live;
+  if (servers === undefined || user === undefined || pass === undefined) return [];
+  const prefix = "SWITCHYARD_LIVE_NATS";
+  const isElsewhere = servers.split(",").some((server) => !isLoopback(hostOf(server)));
+  return [
+    ...findPasswordProblems(`${prefix}_PASSWORD`, user, pass),
+    ...(isElsewhere && live.tls === undefined
+      ? [
+          `${prefix}_TLS_CA_FILE must be set: NATS is on another machine, and its password must not be said in the clear`,
+        ]
+      : []),
+    ...(test?.servers === servers && test.user === user
+      ? [`${prefix}_USER is the user of test; give each environment an account of its own`]
+      : []),
+    ...(test?.pass === pass ? [`${prefix}_PASSWORD is the password of test; ${makeOne}`] : []),
+  ];
+}
+
+function hostOf(server: string): string {
+  const url = server.includes("://") ? server : `nats://${server}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, "$1") : server;
+}
+
+function findKeyProblems(live: EnvironmentConfig, test: EnvironmentConfig | undefined): string[] {
+  if (live.keys === undefined) return [];
+  const variable = "SWITCHYARD_LIVE_KEYS_FILE";
+  const own = keyBytesOf(live.keys);
+  const apiKeys = [test?.vault, live.vault].map((vault) => (vault?.mode === "saas" ? vault.apiKey : undefined));
+  return [
+    ...(own.some(isMadeUp)
+      ? [`${variable}: a key repeats itself; generate it with: switchyard server-keys generate`]
+      : []),
+    ...(test?.keys && shares(own, keyBytesOf(test.keys))
+      ? [`${variable} has keys of test; generate live's own with: switchyard server-keys generate`]
+      : []),
+    ...(apiKeys[0] && apiKeys[0].expose() === apiKeys[1]?.expose()
+      ? ["SWITCHYARD_LIVE_VAULT_API_KEY is the key of test; take one of live from the vault"]
+      : []),
+  ];
+}
+
+function keyBytesOf({ clientSecret, sealing, signing }: ServerKeys): Uint8Array[] {
+  const signingBytes = signing.privateKey.export({ type: "pkcs8", format: "der" });
+  return [...clientSecret.keys.values(), ...Object.values(sealing.keys), signingBytes];
+}
+
+/** Random bytes of this length have some thirty different values; those that a person typed have a few. */
+function isMadeUp(key: Uint8Array): boolean {
+  return new Set(key).size < 8;
+}
+
+function shares(some: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
+  return some.some((one) => others.some((other) => Buffer.compare(one, other) === 0));
+}
