@@ -4,6 +4,13 @@ import { type AuditRule, auditRules } from "./audit-sessions.ts";
 import type { ComparisonCounts } from "./comparison-runs.ts";
 import { type WorkItemKind, workItemKinds } from "./work-items.ts";
 
+/** What an attempt may be waiting in: for its outcome, for its capture, for the end of its hold. */
+export const openStatuses = ["UNKNOWN", "AUTHORIZED", "VOIDING"] as const;
+type OpenStatus = (typeof openStatuses)[number];
+
+/** How many attempts, and how long ago the oldest of them began; 0 when there is none. */
+export type OpenAttempts = { readonly attempts: number; readonly oldestSeconds: number };
+
 /** One environment's figures. Every rule and every kind has its number, also when it is 0. */
 export type RecoveryFigures = {
   /** Rules that are broken now, also where a person has closed the row. */
@@ -12,6 +19,8 @@ export type RecoveryFigures = {
   /** Since the installation's first day. */
   readonly alarms: Readonly<Record<WorkItemKind, number>>;
   readonly processing: number;
+  /** Attempts that are not over, of sessions in processing. */
+  readonly openAttempts: Readonly<Record<OpenStatus, OpenAttempts>>;
   /** How long the session waits whose turn came first and that nobody has taken; 0 when none does. */
   readonly lapsedLeaseSeconds: number;
   /** Undefined before the first audit. */
@@ -35,6 +44,15 @@ const selectSessions: Statement = {
       (SELECT extract(epoch FROM app.clock() - audited_at)::float8 FROM audit_walk) AS "auditedSecondsAgo"
     FROM payment_session WHERE phase = 'PROCESSING'`,
 };
+// By way of the sessions in processing, which have an index and are few.
+const selectOpen: Statement = {
+  name: "count_open_attempts",
+  text: `
+    SELECT a.status, count(*)::int AS attempts,
+      greatest(0, extract(epoch FROM app.clock() - min(a.started_at)))::float8 AS "oldestSeconds"
+    FROM payment_session s JOIN attempt a ON a.session_id = s.id
+    WHERE s.phase = 'PROCESSING' AND a.status IN ('UNKNOWN', 'AUTHORIZED', 'VOIDING') GROUP BY a.status`,
+};
 const selectLastRun: Statement = {
   name: "select_last_comparison_run",
   text: `
@@ -50,6 +68,7 @@ type SessionsRow = { processing: number; lapsedLeaseSeconds: number | null; audi
 export async function loadRecoveryFigures(queryable: Queryable): Promise<RecoveryFigures> {
   const items = await queryable.query<ItemRow>(selectItems, []);
   const [sessions] = await queryable.query<SessionsRow>(selectSessions, []);
+  const open = await queryable.query<OpenAttempts & { status: OpenStatus }>(selectOpen, []);
   const [comparison] = await queryable.query<NonNullable<RecoveryFigures["comparison"]>>(selectLastRun, []);
   const ofKind = (column: "all" | "open") => (kind: WorkItemKind) =>
     items.filter((item) => item.kind === kind).reduce((sum, item) => sum + item[column], 0);
@@ -58,6 +77,12 @@ export async function loadRecoveryFigures(queryable: Queryable): Promise<Recover
     openItems: countEach(workItemKinds, ofKind("open")),
     alarms: countEach(workItemKinds, ofKind("all")),
     processing: sessions?.processing ?? 0,
+    openAttempts: Object.fromEntries(
+      openStatuses.map((status) => {
+        const { attempts = 0, oldestSeconds = 0 } = open.find((row) => row.status === status) ?? {};
+        return [status, { attempts, oldestSeconds }];
+      }),
+    ) as RecoveryFigures["openAttempts"],
     lapsedLeaseSeconds: sessions?.lapsedLeaseSeconds ?? 0,
     auditedSecondsAgo: sessions?.auditedSecondsAgo ?? undefined,
     comparison,

@@ -8,7 +8,10 @@ import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.
 import { raiseAlarmsOnce } from "../core/raise-alarms.ts";
 import { loadRecoveryFigures } from "../core/recovery-figures.ts";
 import { closeWorkItem, listWorkItems, openWorkItem, workItemKinds } from "../core/work-items.ts";
+import { createBinder } from "../gateways/connections.ts";
+import { watchConnector } from "../gateways/watched-connector.ts";
 import { createMetricsServer } from "./metrics-server.ts";
+import { createProcessMetrics } from "./process-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
 
 let fixture: CoreFixture;
@@ -74,6 +77,9 @@ describe("GET /metrics", () => {
     expect(before[named("work_items_open", kind)]).toBe(1);
     expect(before[named("alarms_total", kind)]).toBe(1);
     expect(before[named("sessions_processing")]).toBe(1);
+    expect(before[named("attempts_open", 'status="VOIDING"')]).toBe(1);
+    expect(before[named("attempts_open_age_seconds", 'status="VOIDING"')]).toBeGreaterThan(3_000);
+    expect(before[named("attempts_open_age_seconds", 'status="UNKNOWN"')]).toBe(0);
     expect(before[named("lapsed_lease_age_seconds")]).toBeGreaterThan(3_000);
     const [item] = await listWorkItems(fixture.core.database, { includeClosed: false, after: undefined, count: 1 });
     await closeWorkItem(fixture.core.database, { id: item!.id, by: "ada", note: "seen" });
@@ -100,6 +106,31 @@ describe("GET /metrics", () => {
     expect(samples[named("comparison_attempts", 'seen="nothing"')]).toBe(1);
     expect(samples[named("comparison_findings", 'found="mismatch"')]).toBe(0);
     expect(samples[named("comparison_age_seconds")]).toBeLessThan(60);
+  });
+
+  it("counts a payment once it is durable: its attempts, what followed, and its end", async () => {
+    const { core } = fixture;
+    const own = createProcessMetrics("brand");
+    const state = { submissionsInFlight: () => core.inFlight.size, failingGateways: () => [] };
+    const watch = own.watchEnvironment("test", state);
+    const connectorOf = (gateway: string) => watchConnector(core.connectorOf(gateway)!, watch.gateway);
+    const bind = createBinder({ database: core.database, ring: core.sealing, connectorOf });
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.failover, "tok_1", { ...core, bind, watch: watch.payments });
+    await Promise.all(core.inFlight);
+    const text = await own.registry.metrics();
+    for (const series of [
+      'attempts_total{environment="test",gateway="SANDBOX_A",outcome="declined",because="HARD_DECLINE"} 1',
+      'attempts_total{environment="test",gateway="SANDBOX_B",outcome="held",because="none"} 1',
+      'gateway_answers_total{environment="test",gateway="SANDBOX_B",operation="capture",answer="accepted"} 1',
+      'gateway_call_duration_seconds_count{environment="test",gateway="SANDBOX_A",operation="authorize"} 1',
+      'failovers_total{environment="test",gateway="SANDBOX_A"} 1',
+      'sessions_settled_total{environment="test",status="SUCCEEDED"} 1',
+      'sessions_settled_total{environment="test",status="DECLINED"} 0',
+    ]) {
+      expect(text).toContain(`brand_${series}\n`);
+    }
+    expect(text).not.toMatch(/brand_failovers_total\{.*SANDBOX_B/);
   });
 
   it("answers 503 while the figures cannot be read, and tells why in the log alone", async () => {

@@ -22,6 +22,16 @@ export function createRecoveryMetrics(
     registers: [registry],
   });
   const processing = gauge("sessions_processing", "Sessions that are submitted and not yet done with.");
+  const open = gauge(
+    "attempts_open",
+    "Attempts of sessions in processing: UNKNOWN, the outcome is not known; AUTHORIZED, held and to be captured; VOIDING, the hold is given back.",
+    "status",
+  );
+  const openAge = gauge(
+    "attempts_open_age_seconds",
+    "How long ago the oldest of them began; 0 when none is.",
+    "status",
+  );
   const lapsed = gauge(
     "lapsed_lease_age_seconds",
     "How long the session waits whose turn came first; 0 when none does.",
@@ -40,6 +50,10 @@ export function createRecoveryMetrics(
       alarms.inc({ environment, kind }, count);
     }
     processing.set({ environment }, figures.processing);
+    for (const [status, { attempts, oldestSeconds }] of Object.entries(figures.openAttempts)) {
+      open.set({ environment, status }, attempts);
+      openAge.set({ environment, status }, oldestSeconds);
+    }
     lapsed.set({ environment }, figures.lapsedLeaseSeconds);
     if (figures.auditedSecondsAgo !== undefined) audited.set({ environment }, figures.auditedSecondsAgo);
     const { comparison } = figures;
