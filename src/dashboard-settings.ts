@@ -36,10 +36,13 @@ export function readDashboardSettings(reader: SettingReader, origin: Setting<str
   return {
     port: reader.read(dashboardSettings.port),
     origin: reader.readNeeded(origin),
-    sealing: reader.readFile(dashboardSettings.keysFile, (text) =>
-      ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing"),
-    ),
+    sealing: reader.readFile(dashboardSettings.keysFile, parseAccountsKeyFile),
   };
+}
+
+/** Reads the dashboard's key file. Throws an Error that names the member and the rule, never a key. */
+export function parseAccountsKeyFile(text: string): KeyRing {
+  return ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing");
 }
 
 /** The text of a new key file. */

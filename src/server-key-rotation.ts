@@ -8,6 +8,7 @@ import {
   type KeyFile,
   pageTokenRing,
   publicHalf,
+  type RingFile,
   type VaultKeyFile,
 } from "./server-keys.ts";
 
@@ -36,6 +37,14 @@ export function rotatePageToken(file: KeyFile, step: RotationStep): KeyFile {
  * (`server-keys reseal`). Throws when the step before is missing.
  */
 export function rotateSealing(file: KeyFile, step: RotationStep): KeyFile {
+  return { ...file, sealing: rotateRing(file.sealing, step, nextKid) };
+}
+
+/**
+ * The dashboard's file after a step of the key that members' authenticator apps are sealed by. Before `drop` they have to
+ * be sealed anew (`server-keys reseal-accounts`). Throws when the step before is missing.
+ */
+export function rotateAccountsSealing(file: { sealing: RingFile }, step: RotationStep): { sealing: RingFile } {
   return { ...file, sealing: rotateRing(file.sealing, step, nextKid) };
 }
 

@@ -102,7 +102,7 @@ export function publicHalf(privateKey: string): string {
 }
 
 /** A key file's text. */
-export function printKeyFile(file: KeyFile | VaultKeyFile): string {
+export function printKeyFile(file: KeyFile | VaultKeyFile | { sealing: RingFile }): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 

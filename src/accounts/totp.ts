@@ -13,7 +13,8 @@ const periodSeconds = 30;
 // A code before and after the current one: for clocks that differ, and for people who type slowly.
 const windowSteps = 1;
 
-const placeOf = (memberId: string) => `member/${memberId}/totp`;
+/** Where a member's secret is sealed for. */
+export const placeOf = (memberId: string) => `member/${memberId}/totp`;
 
 /** A new secret as an app reads it, and as it is kept until a code has confirmed it. */
 export function offerTotp(

@@ -5,6 +5,7 @@ import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
 import { configurationCommand } from "./configuration.ts";
 import { connectionCommand } from "./connection.ts";
+import { customerCommand } from "./customer.ts";
 import { deliveryCommand } from "./delivery.ts";
 import { demoCommand } from "./demo.ts";
 import { endpointCommand } from "./endpoint.ts";
@@ -50,6 +51,7 @@ export function createProgram(): Command {
     routingCommand(),
     originsCommand(),
     settingsCommand(),
+    customerCommand(),
     endpointCommand(),
     deliveryCommand(),
     listenCommand(),

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import {
   type RotationStep,
+  rotateAccountsSealing,
   rotateClientSecret,
   rotatePageToken,
   rotateSealing,
@@ -13,7 +14,7 @@ import { type KeyFile, printKeyFile, type VaultKeyFile } from "../server-keys.ts
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
-const names = ["vault-ring", "signing", "client-secret", "page-token", "sealing"] as const;
+const names = ["vault-ring", "signing", "client-secret", "page-token", "sealing", "accounts-sealing"] as const;
 
 // The keys that edge and worker alone hold.
 const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
@@ -23,7 +24,11 @@ type Options = OutputOptions & {
   readonly step: RotationStep;
   readonly keys?: string;
   readonly vaultKeys?: string;
+  readonly accountsKeys?: string;
 };
+
+type AccountsKeyFile = Parameters<typeof rotateAccountsSealing>[0];
+type AnyKeyFile = KeyFile | VaultKeyFile | AccountsKeyFile;
 
 /** What a person does after each step, before the next one. */
 const afterwards: Readonly<Record<RotationStep, string>> = {
@@ -40,8 +45,9 @@ export function rotateCommand(): Command {
   })
     .addOption(new Option("--key <name>").choices(names).makeOptionMandatory())
     .addOption(new Option("--step <step>").choices(["add", "use", "drop"]).makeOptionMandatory())
-    .option("--keys <file>", "the key file of edge and worker; for every key but vault-ring")
+    .option("--keys <file>", "the key file of edge and worker; for every key but vault-ring and accounts-sealing")
     .option("--vault-keys <file>", "the vault's key file; for vault-ring and signing")
+    .option("--accounts-keys <file>", "the dashboard's key file; for accounts-sealing")
     .action((options: Options) => {
       const files = rotate(options);
       print(options, { files, step: options.step }, () => [
@@ -55,6 +61,10 @@ function rotate({ key, step, ...files }: Options): string[] {
     case "vault-ring": {
       const path = given(files.vaultKeys, "--vault-keys");
       return [write(path, rotateVaultRing(read<VaultKeyFile>(path), step))];
+    }
+    case "accounts-sealing": {
+      const path = given(files.accountsKeys, "--accounts-keys");
+      return [write(path, rotateAccountsSealing(read<AccountsKeyFile>(path), step))];
     }
     case "client-secret":
     case "page-token":
@@ -76,12 +86,12 @@ function given(path: string | undefined, option: string): string {
   return path;
 }
 
-function read<File extends KeyFile | VaultKeyFile>(path: string): File {
+function read<File extends AnyKeyFile>(path: string): File {
   return JSON.parse(readFileSync(path, "utf8")) as File;
 }
 
 /** Whole or not at all: half a key file would stop the next start. */
-function write(path: string, file: KeyFile | VaultKeyFile): string {
+function write(path: string, file: AnyKeyFile): string {
   writeFileSync(`${path}.new`, printKeyFile(file), { mode: 0o600 });
   renameSync(`${path}.new`, path);
   return path;

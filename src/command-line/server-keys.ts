@@ -6,6 +6,7 @@ import { generateAccountsKeyFile } from "../dashboard-settings.ts";
 import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
+import { resealAccountsCommand } from "./reseal-accounts.ts";
 import { resealCommand } from "./reseal-keys.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
@@ -18,6 +19,7 @@ export function serverKeysCommand(): Command {
     .addCommand(separateCommand())
     .addCommand(rotateCommand())
     .addCommand(resealCommand())
+    .addCommand(resealAccountsCommand())
     .addCommand(addServiceCommand());
 }
 

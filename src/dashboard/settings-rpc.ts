@@ -2,14 +2,16 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  EraseCustomerResponseSchema,
   GetSettingsResponseSchema,
   SetCheckoutOriginsResponseSchema,
   SetSessionLifetimeResponseSchema,
   type SettingsService,
 } from "../../gen/dashboard/v1/settings_pb.ts";
 import { loadSettings, type MerchantSettings, recordSettings } from "../accounts/merchant-settings.ts";
+import { eraseCustomer, hashOfErased } from "../core/erase-customer.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedVisitOf } from "./visit.ts";
@@ -33,6 +35,22 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       const sessionLifetimeMs = sessionLifetimeSeconds * 1_000;
       const settings = await changeSettings(context, revision, { sessionLifetimeMs });
       return create(SetSessionLifetimeResponseSchema, { settings });
+    },
+
+    async eraseCustomer({ email, after }, context) {
+      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const from = after === "" ? undefined : decodeId("ps", after);
+      if (after !== "" && from === undefined) {
+        throw new DomainError("invalid_field", "It names no session.", { field: "after" });
+      }
+      const erased = await eraseCustomer(environment.database, { merchantId, email, after: from });
+      const { sessions, orderReferences, nextAfter } = erased;
+      const subject = `${encodeId("mer", merchantId)}/customer`;
+      // By a hash with a key, so that the trail does not keep what was erased.
+      const customer = hashOfErased(environment.core.sealing, email);
+      await visit.audit(environment.database, { subject, after: { customer, sessions, orderReferences } });
+      const next = nextAfter === undefined ? "" : encodeId("ps", nextAfter);
+      return create(EraseCustomerResponseSchema, { sessions, orderReferences, nextAfter: next });
     },
   };
 }

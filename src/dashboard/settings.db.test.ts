@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { findKeyHolders } from "../accounts/api-keys.ts";
+import { hashOfErased } from "../core/erase-customer.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { decodeId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
 import { codeOf, Pages } from "./testing/pages.ts";
@@ -13,6 +16,7 @@ const pages = new Pages(() => dashboard);
 beforeAll(async () => {
   dashboard = await startDashboardFixture({ members: true });
   await dashboard.addMember("Dora", "DEVELOPER");
+  await dashboard.addMember("Olga", "OWNER");
   cookie = await pages.enter("Dora");
 });
 afterAll(() => dashboard?.close());
@@ -58,5 +62,36 @@ describe("the settings of a merchant", () => {
 
   it("tell what the operator has set for the whole installation", async () => {
     expect(await load()).toMatchObject({ attemptTimeoutMs: 10_000, submissionBudgetMs: 45_000 });
+  });
+
+  it("erase a customer's address from the merchant's sessions, and the trail keeps a hash of it", async () => {
+    const owner = await pages.enter("Olga");
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    const ids: string[] = [];
+    const insert = (email: string | null, of: string, orderRef: string) => {
+      const id = systemEntropy.uuid();
+      ids.push(id);
+      const text = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
+        VALUES ('${id}', '${of}', 100, 'EUR', '${orderRef}', ${email === null ? "NULL" : `'${email}'`}, 1, app.clock() + interval '1 hour')`;
+      return dashboard.rows(text);
+    };
+    await insert("Carla@shop.example", merchantId, "one");
+    await insert("carla@shop.example", merchantId, "carla@shop.example/2");
+    await insert("other@shop.example", merchantId, "three");
+    await insert("carla@shop.example", systemEntropy.uuid(), "of another merchant");
+    const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "CARLA@shop.example" });
+    expect(erased).toMatchObject({ sessions: 2, orderReferences: 1, nextAfter: "" });
+    const left = await dashboard.rows<{ customer_email: string | null }>(
+      `SELECT customer_email FROM payment_session WHERE id IN ('${ids.join("','")}') ORDER BY id`,
+    );
+    expect(left.map(({ customer_email }) => customer_email)).toEqual([
+      ...[null, null, "other@shop.example", "carla@shop.example"],
+    ]);
+    const customer = hashOfErased(dashboard.sealing, "carla@shop.example");
+    const rows = await dashboard.rows("SELECT after, subject FROM audit_entry WHERE action = 'EraseCustomer'");
+    expect(rows).toMatchObject([{ after: { customer, sessions: 2, orderReferences: 1 } }]);
+    expect(JSON.stringify(rows).toLowerCase()).not.toContain("carla");
+    const back = "UPDATE payment_session SET customer_email = 'x@y.example' WHERE customer_email IS NULL";
+    await expect(dashboard.rows(back)).rejects.toThrow(/erased, never changed/);
   });
 });

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/settings.proto.
  */
 export const file_dashboard_v1_settings: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPwoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLPAQoZU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIrChBjaGVja291dF9vcmlnaW5zGAMgAygJQhG6SA6SAQsQZBgBIgVyAxisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRDaGVja291dE9yaWdpbnNSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLSAQoZU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIuChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAyABKAVCDLpICRoHGICjBSisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyKSAQoIU2V0dGluZ3MSGAoQY2hlY2tvdXRfb3JpZ2lucxgBIAMoCRIgChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAiABKAUSEAoIcmV2aXNpb24YAyABKAkSGgoSYXR0ZW1wdF90aW1lb3V0X21zGAQgASgFEhwKFHN1Ym1pc3Npb25fYnVkZ2V0X21zGAUgASgFMtACCg9TZXR0aW5nc1NlcnZpY2USWwoLR2V0U2V0dGluZ3MSIC5kYXNoYm9hcmQudjEuR2V0U2V0dGluZ3NSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVzcG9uc2UiB5ACAai7GAEScQoSU2V0Q2hlY2tvdXRPcmlnaW5zEicuZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuU2V0Q2hlY2tvdXRPcmlnaW5zUmVzcG9uc2UiCKi7GAK4uxgBEm0KElNldFNlc3Npb25MaWZldGltZRInLmRhc2hib2FyZC52MS5TZXRTZXNzaW9uTGlmZXRpbWVSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldFNlc3Npb25MaWZldGltZVJlc3BvbnNlIgSouxgCYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvc2V0dGluZ3MucHJvdG8SDGRhc2hib2FyZC52MSJuChJHZXRTZXR0aW5nc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPwoTR2V0U2V0dGluZ3NSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLPAQoZU2V0Q2hlY2tvdXRPcmlnaW5zUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIrChBjaGVja291dF9vcmlnaW5zGAMgAygJQhG6SA6SAQsQZBgBIgVyAxisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRDaGVja291dE9yaWdpbnNSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyLSAQoZU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIuChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAyABKAVCDLpICRoHGICjBSisAhIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBQgsKCV9yZXZpc2lvbiJGChpTZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZRIoCghzZXR0aW5ncxgBIAEoCzIWLmRhc2hib2FyZC52MS5TZXR0aW5ncyKSAQoIU2V0dGluZ3MSGAoQY2hlY2tvdXRfb3JpZ2lucxgBIAMoCRIgChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAiABKAUSEAoIcmV2aXNpb24YAyABKAkSGgoSYXR0ZW1wdF90aW1lb3V0X21zGAQgASgFEhwKFHN1Ym1pc3Npb25fYnVkZ2V0X21zGAUgASgFIrkBChRFcmFzZUN1c3RvbWVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIvCgVlbWFpbBgDIAEoCUIgukgdyAEBchgQAxj+ATIRXlteQFxzXStAW15AXHNdKyQSFgoFYWZ0ZXIYBCABKAlCB7pIBHICGEAiVwoVRXJhc2VDdXN0b21lclJlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgFEhgKEG9yZGVyX3JlZmVyZW5jZXMYAiABKAUSEgoKbmV4dF9hZnRlchgDIAEoCTK0AwoPU2V0dGluZ3NTZXJ2aWNlElsKC0dldFNldHRpbmdzEiAuZGFzaGJvYXJkLnYxLkdldFNldHRpbmdzUmVxdWVzdBohLmRhc2hib2FyZC52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlIgeQAgGouxgBEnEKElNldENoZWNrb3V0T3JpZ2lucxInLmRhc2hib2FyZC52MS5TZXRDaGVja291dE9yaWdpbnNSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLlNldENoZWNrb3V0T3JpZ2luc1Jlc3BvbnNlIgiouxgCuLsYARJtChJTZXRTZXNzaW9uTGlmZXRpbWUSJy5kYXNoYm9hcmQudjEuU2V0U2Vzc2lvbkxpZmV0aW1lUmVxdWVzdBooLmRhc2hib2FyZC52MS5TZXRTZXNzaW9uTGlmZXRpbWVSZXNwb25zZSIEqLsYAhJiCg1FcmFzZUN1c3RvbWVyEiIuZGFzaGJvYXJkLnYxLkVyYXNlQ3VzdG9tZXJSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkVyYXNlQ3VzdG9tZXJSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetSettingsRequest
@@ -344,6 +344,130 @@ export const SettingsSchema: GenMessage<Settings, {jsonType: SettingsJson}> = /*
   messageDesc(file_dashboard_v1_settings, 6);
 
 /**
+ * @generated from message dashboard.v1.EraseCustomerRequest
+ */
+export type EraseCustomerRequest = Message<"dashboard.v1.EraseCustomerRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * Upper and lower case are one address.
+   *
+   * @generated from field: string email = 3;
+   */
+  email: string;
+
+  /**
+   * Where a call before this one left off.
+   *
+   * @generated from field: string after = 4;
+   */
+  after: string;
+};
+
+/**
+ * @generated from message dashboard.v1.EraseCustomerRequest
+ */
+export type EraseCustomerRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * Upper and lower case are one address.
+   *
+   * @generated from field: string email = 3;
+   */
+  email?: string;
+
+  /**
+   * Where a call before this one left off.
+   *
+   * @generated from field: string after = 4;
+   */
+  after?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.EraseCustomerRequest.
+ * Use `create(EraseCustomerRequestSchema)` to create a new message.
+ */
+export const EraseCustomerRequestSchema: GenMessage<EraseCustomerRequest, {jsonType: EraseCustomerRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 7);
+
+/**
+ * @generated from message dashboard.v1.EraseCustomerResponse
+ */
+export type EraseCustomerResponse = Message<"dashboard.v1.EraseCustomerResponse"> & {
+  /**
+   * Sessions of this call that had the address and have none now.
+   *
+   * @generated from field: int32 sessions = 1;
+   */
+  sessions: number;
+
+  /**
+   * Sessions of this call whose order reference holds the address. That is the merchant's own name for the order, and stays.
+   *
+   * @generated from field: int32 order_references = 2;
+   */
+  orderReferences: number;
+
+  /**
+   * Empty when every session was looked at.
+   *
+   * @generated from field: string next_after = 3;
+   */
+  nextAfter: string;
+};
+
+/**
+ * @generated from message dashboard.v1.EraseCustomerResponse
+ */
+export type EraseCustomerResponseJson = {
+  /**
+   * Sessions of this call that had the address and have none now.
+   *
+   * @generated from field: int32 sessions = 1;
+   */
+  sessions?: number;
+
+  /**
+   * Sessions of this call whose order reference holds the address. That is the merchant's own name for the order, and stays.
+   *
+   * @generated from field: int32 order_references = 2;
+   */
+  orderReferences?: number;
+
+  /**
+   * Empty when every session was looked at.
+   *
+   * @generated from field: string next_after = 3;
+   */
+  nextAfter?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.EraseCustomerResponse.
+ * Use `create(EraseCustomerResponseSchema)` to create a new message.
+ */
+export const EraseCustomerResponseSchema: GenMessage<EraseCustomerResponse, {jsonType: EraseCustomerResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_settings, 8);
+
+/**
  * What a merchant sets for its checkouts.
  *
  * @generated from service dashboard.v1.SettingsService
@@ -376,6 +500,17 @@ export const SettingsService: GenService<{
     methodKind: "unary";
     input: typeof SetSessionLifetimeRequestSchema;
     output: typeof SetSessionLifetimeResponseSchema;
+  },
+  /**
+   * Erases a customer's e-mail address from the merchant's sessions, many in a call; repeat it with `next_after` until there
+   * is none.
+   *
+   * @generated from rpc dashboard.v1.SettingsService.EraseCustomer
+   */
+  eraseCustomer: {
+    methodKind: "unary";
+    input: typeof EraseCustomerRequestSchema;
+    output: typeof EraseCustomerResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_settings, 0);

@@ -42,6 +42,7 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
     SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),
     GetSettings: () => scope,
+    EraseCustomer: () => ({ ...scope, email: "customer@example.com" }),
   };
 }
 

@@ -1,0 +1,71 @@
+/** The accounts' key is turned over while a member has an authenticator app and another one is about to. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TOTP } from "otpauth";
+import { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { insertMember } from "../accounts/members.ts";
+import { hashPassword } from "../accounts/passwords.ts";
+import { confirmTotp, keepTotpOffer, offerTotp, stepOfCode } from "../accounts/totp.ts";
+import { generateAccountsKeyFile, parseAccountsKeyFile } from "../dashboard-settings.ts";
+import { Database } from "../platform/database.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { Secret } from "../platform/secrets.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { runCommand as run } from "../testing/run-command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-accounts-"));
+const file = join(folder, "keys-accounts.json");
+
+let testDatabase: TestDatabase;
+let accounts: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("accounts");
+  accounts = new Database(new Pool({ connectionString: testDatabase.url, max: 2 }));
+  writeFileSync(file, generateAccountsKeyFile(), { mode: 0o600 });
+});
+afterAll(async () => {
+  await accounts?.pool.end();
+  await testDatabase?.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const context = () => ({
+  accounts,
+  entropy: systemEntropy,
+  sealing: parseAccountsKeyFile(readFileSync(file, "utf8")),
+});
+const rotate = (step: string) =>
+  run(["server-keys", "rotate", "--key", "accounts-sealing", "--step", step, "--accounts-keys", file, "--json"]);
+
+/** A member who was offered an app, and the codes that it shows. */
+async function offered(name: string): Promise<{ memberId: string; code: () => string }> {
+  const member = { id: systemEntropy.uuid(), name, email: `${name}@example.com` };
+  await insertMember(accounts, member, await hashPassword(new Secret("correct horse battery")));
+  const { text, sealed } = offerTotp(context(), { memberId: member.id, email: member.email, issuer: "test" });
+  await keepTotpOffer(accounts, member.id, sealed);
+  return { memberId: member.id, code: () => new TOTP({ secret: text.expose() }).generate() };
+}
+
+it("leaves every app as it was, and nothing that only the dropped key would open", async () => {
+  const [ada, bob] = [await offered("ada"), await offered("bob")];
+  expect(await confirmTotp(context(), { memberId: ada.memberId, code: ada.code() })).toBe(true);
+  expect(await rotate("use")).toMatchObject({ code: 1, err: expect.stringContaining("add one first") });
+  await rotate("add");
+  await rotate("use");
+  // The apps are known also before they are sealed anew.
+  expect(await confirmTotp(context(), { memberId: bob.memberId, code: bob.code() })).toBe(true);
+  const carl = await offered("carl");
+  const url = ["--url", testDatabase.ownerUrl];
+  const resealed = await run(["server-keys", "reseal-accounts", "--accounts-keys", file, ...url, "--json"]);
+  expect(JSON.parse(resealed.out)).toEqual({ members: 2 });
+  await rotate("drop");
+  expect(Object.keys(context().sealing.keys)).toEqual(["sealing-accounts-2"]);
+  for (const { memberId, code } of [ada, bob]) {
+    const text = `SELECT totp_sealed AS sealed FROM member WHERE id = $1`;
+    const [row] = await accounts.query<{ sealed: string }>({ name: "sealed", text }, [memberId]);
+    expect(stepOfCode(context(), { memberId, sealed: row!.sealed, code: code() })).toBeDefined();
+  }
+  expect(await confirmTotp(context(), { memberId: carl.memberId, code: carl.code() })).toBe(true);
+});
