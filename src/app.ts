@@ -99,12 +99,16 @@ export async function startEdge(installation: Installation): Promise<Running> {
     keys.internalServices.map((key) => ({ ...key, environment: name })),
   );
   const authenticate = createServiceAuthenticate(parts.authenticate, parts.environments, services);
+  const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
     { ...parts, authenticate, meter: metrics.meterOf("grpc", edgeRoutes) },
-    { reflection: service.grpcReflection, tls: tlsOf(installation) },
+    { reflection: service.grpcReflection, tls },
   );
   await listen(publicServer, service.publicPort, service.host);
   await grpcServer.listen(service.grpcPort, service.host);
+  const isReady = () => readiness.isReady();
+  metrics.showPort("public", { isReady });
+  metrics.showPort("grpc", { isReady, certificate: tls });
   return {
     async close() {
       readiness.drain();

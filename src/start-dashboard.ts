@@ -44,6 +44,7 @@ export async function startDashboard(installation: Installation, settings: Dashb
   });
   server.listen(port, config.service.host);
   await Promise.race([once(server, "listening"), once(server, "error").then(([error]) => Promise.reject(error))]);
+  installation.metrics.showPort("dashboard", { isReady: () => readiness.isReady() });
   const sweep = runLoop({
     name: "sign-in-sweep",
     intervalMs: signInSweepEveryMs,

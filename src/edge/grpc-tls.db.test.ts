@@ -102,6 +102,16 @@ describe("the gRPC port with TLS", () => {
     }));
 });
 
+describe("TlsFiles", () => {
+  it("knows when the certificate in use ends", () => {
+    const { certFile, keyFile } = server;
+    const { validUntil } = new TlsFiles({ certFile, keyFile, clientCaFile: undefined }, { onBroken: () => {} });
+    const hoursLeft = (validUntil.getTime() - Date.now()) / 3_600_000;
+    expect(hoursLeft).toBeGreaterThan(23);
+    expect(hoursLeft).toBeLessThan(25);
+  });
+});
+
 describe("checkTlsFiles()", () => {
   it("refuses a key that is of another certificate, and files that are not there", () => {
     const { certFile, keyFile } = service;

@@ -118,6 +118,7 @@ describe("startMetrics()", () => {
   it("serves figures of the process beside ours, and whether every role is ready", async () => {
     const metrics = createProcessMetrics("brand");
     metrics.setVersion("1.2.3");
+    metrics.showPort("grpc", { isReady: async () => false, certificate: { validUntil: new Date(5_000) } });
     let line = { isReady: false, line: "test: event stream unchecked" };
     metrics.tellReadiness(() => line);
     const probe = createServer().listen(0, "127.0.0.1");
@@ -133,6 +134,8 @@ describe("startMetrics()", () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
     expect(text).toMatch(/^nodejs_heap_size_used_bytes \d+$/m);
     expect(text).toContain('brand_build_info{version="1.2.3"} 1');
+    expect(text).toContain('brand_ready{surface="grpc"} 0');
+    expect(text).toContain('brand_certificate_expires_timestamp_seconds{surface="grpc"} 5');
     expect(await read("/ready")).toEqual({ status: 503, text: "test: event stream unchecked\n" });
     line = { isReady: true, line: "test: event stream in_order" };
     expect(await read("/ready")).toEqual({ status: 200, text: "test: event stream in_order\n" });

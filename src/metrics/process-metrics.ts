@@ -5,12 +5,18 @@ import { createLoopMetrics } from "./loop-metrics.ts";
 import { createMetricMaker } from "./metric-maker.ts";
 import { createPaymentMetrics } from "./payment-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
-import { createRequestMetrics } from "./request-metrics.ts";
+import { createRequestMetrics, type Surface } from "./request-metrics.ts";
 import { createVaultMetrics } from "./vault-metrics.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** What a role tells `GET /ready`. */
 export type ReadyLine = { readonly isReady: boolean; readonly line: string };
+
+/** A port that balancers ask. */
+export type ShownPort = {
+  readonly isReady: () => Promise<boolean>;
+  readonly certificate?: { readonly validUntil: Date } | undefined;
+};
 
 /** Where the roles of a process tell what is counted. */
 export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
@@ -21,6 +27,12 @@ export function createProcessMetrics(brand: string) {
   const make = createMetricMaker(registry, brand);
   const refreshes: (() => Promise<void>)[] = [];
   const readiness: (() => ReadyLine)[] = [];
+  const ready = make.gauge("ready", "Whether this process wants traffic on that port, as /readyz answers.", "surface");
+  const expiry = make.gauge(
+    "certificate_expires_timestamp_seconds",
+    "When the certificate ends that this process shows on that port.",
+    "surface",
+  );
   const build = make.gauge("build_info", "1, with the version of this process.", "version");
   return {
     registry,
@@ -32,6 +44,13 @@ export function createProcessMetrics(brand: string) {
     webhooks: createWebhookMetrics(registry, brand),
     setRecovery: createRecoveryMetrics(registry, brand),
     setVersion: (version: string) => build.set({ version }, 1),
+    /** Shows what /readyz of a port answers, and when its certificate ends where it has one. */
+    showPort(surface: Surface, { isReady, certificate }: ShownPort): void {
+      refreshes.push(async () => {
+        ready.set({ surface }, Number(await isReady()));
+        if (certificate) expiry.set({ surface }, certificate.validUntil.getTime() / 1_000);
+      });
+    },
     /** Has `work` done before each scrape; where it throws, the scrape fails. */
     beforeScrape: (work: () => Promise<void>) => void refreshes.push(work),
     /** Adds a line to GET /ready. */

@@ -1,4 +1,5 @@
 /** The certificate files of a TLS port: read at the start, checked, and read again when they change. */
+import { X509Certificate } from "node:crypto";
 import { readFileSync, unwatchFile, watchFile } from "node:fs";
 import type { SecureServerOptions } from "node:http2";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
@@ -34,6 +35,11 @@ export class TlsFiles {
     this.#onBroken = options.onBroken;
     this.#lookEveryMs = options.lookEveryMs ?? certificateLookEveryMs;
     this.#pem = read(paths);
+  }
+
+  /** When the certificate that is in use ends. */
+  get validUntil(): Date {
+    return new X509Certificate(this.#pem.cert).validToDate;
   }
 
   /** What an HTTP/2 server is made with. */
