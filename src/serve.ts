@@ -11,6 +11,7 @@ import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-met
 import { startMetrics } from "./metrics/start-metrics.ts";
 import type { Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
+import { logLastWords, scrubOutput } from "./platform/process-output.ts";
 import { startDashboard } from "./start-dashboard.ts";
 import { countCards } from "./vault/card-store.ts";
 import { startVault } from "./vault/main.ts";
@@ -21,8 +22,10 @@ import { version } from "./version.ts";
 
 /** Resolves when every role accepts work. Closing stops them in the reverse order of their start. */
 export async function serve(roles: readonly Role[]): Promise<Running> {
+  scrubOutput();
   const config = readConfig(roles);
   const log = createLogger({ name: roles.join("+"), level: config.logLevel });
+  logLastWords(log);
   const metrics = createProcessMetrics(config.brand);
   metrics.setVersion(version);
   const started: Running[] = [];

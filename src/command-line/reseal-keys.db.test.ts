@@ -12,11 +12,11 @@ import { loopback } from "../events/testing/events-bed.ts";
 import { dropCredentials, loadCredentials, recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
-import { createLogger } from "../platform/log.ts";
 import { type RotationStep, rotateSealing } from "../server-key-rotation.ts";
 import { generateKeyFile, parseKeyFile } from "../server-keys.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { runCommand as run } from "../testing/run-command.ts";
+import { createStrictLog } from "../testing/strict-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-"));
 const file = join(folder, "keys.json");
@@ -56,7 +56,7 @@ it("leaves nothing that only the dropped key would open, and every secret as it 
   const context = {
     ...{ database, entropy: systemEntropy, egress: new Egress(loopback), environmentName: "test" },
     ...{
-      log: createLogger({ name: "test", level: "silent" }),
+      log: createStrictLog(),
       sealing: ring(),
       signingSecretPrefix: "switchyard_test_whsec_",
     },

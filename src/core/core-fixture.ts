@@ -16,13 +16,13 @@ import { processNoticesOnce } from "../notifications/process-notices.ts";
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import { createLogger } from "../platform/log.ts";
 import { Secret } from "../platform/secrets.ts";
 import { setClockAhead } from "../testing/database-clock.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
+import { createStrictLog } from "../testing/strict-log.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Core, usualTiming } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
@@ -173,7 +173,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
   return {
     database,
     entropy: systemEntropy,
-    log: createLogger({ name: "test", level: "silent" }),
+    log: createStrictLog(),
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: [new Secret("page")],

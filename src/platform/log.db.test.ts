@@ -1,7 +1,7 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
-import { describeError } from "./log.ts";
+import { describeError } from "./log-fields.ts";
 
 let testDatabase: TestDatabase;
 let pool: Pool;

@@ -1,5 +1,4 @@
 /** The core of one simulated process: the product's own, over simulated time, randomness, database connections and gateways. */
-import { pino } from "pino";
 import { selfHostedForwarding } from "../client/self-hosted-vault.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import { type Core, usualTiming } from "../core/core.ts";
@@ -9,7 +8,7 @@ import { createBinder } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
 import { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
-import { describeError } from "../platform/log.ts";
+import { createLogger } from "../platform/log.ts";
 import { type KeyRing, Secret } from "../platform/secrets.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
@@ -35,10 +34,7 @@ export function createSimulatedCore(parts: {
   return {
     database,
     entropy,
-    log: pino(
-      { level: "error", serializers: { err: describeError } },
-      { write: (line) => parts.onError(JSON.parse(line)) },
-    ),
+    log: createLogger({ name: "simulation", level: "error", write: (line) => parts.onError(JSON.parse(line)) }),
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: [new Secret("page")],

@@ -5,11 +5,11 @@ import { inject } from "vitest";
 import { VaultClient } from "../client/vault-rpc.ts";
 import { freePort } from "../demo/free-port.ts";
 import { type RoleProcess, startRole } from "../demo/roles.ts";
-import { createLogger } from "../platform/log.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type SigningKey, signSessionGrant } from "../platform/service-token-signing.ts";
 import { generateKeyFile, generateVaultKeyFile, parseKeyFile } from "../server-keys.ts";
 import { createTestDatabase } from "./postgres.ts";
+import { createStrictLog } from "./strict-log.ts";
 import { testStateFolder } from "./test-run.ts";
 
 /** One vault process, started anew as often as a test wants. */
@@ -59,7 +59,7 @@ export class VaultProcess {
   /** A client of its own that signs with this key; close it. */
   clientSigning(signing: SigningKey): VaultClient {
     const address = `127.0.0.1:${this.#variables.SWITCHYARD_VAULT_GRPC_PORT}`;
-    return new VaultClient({ address, signing, log: createLogger({ name: "test", level: "silent" }) });
+    return new VaultClient({ address, signing, log: createStrictLog() });
   }
 
   /** Starts it again on the same ports once it has ended. */

@@ -2,7 +2,6 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { Pool } from "pg";
 import { Database } from "../platform/database.ts";
-import { createLogger } from "../platform/log.ts";
 import type { EnvironmentName } from "../platform/service-token.ts";
 import {
   type SigningKey,
@@ -11,6 +10,7 @@ import {
   signSessionGrant,
 } from "../platform/service-token-signing.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
+import { createStrictLog } from "../testing/strict-log.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
@@ -46,7 +46,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     publicListen: { host: "127.0.0.1", port: 0 },
     grpcListen: { host: "127.0.0.1", port: 0 },
     database,
-    logger: createLogger({ name: "vault", level: "silent" }),
+    logger: createStrictLog(),
     environments: [environmentOf("test", new Set([testCard.number])), environmentOf("live")],
     grantKeys: keys,
     serviceTokenKeys: keys,

@@ -3,9 +3,9 @@ import { Pool } from "pg";
 import { Database, type Statement, type Tx } from "../../platform/database.ts";
 import { systemEntropy } from "../../platform/entropy.ts";
 import { decodeId } from "../../platform/ids.ts";
-import { createLogger } from "../../platform/log.ts";
 import { createTestDatabase } from "../../testing/postgres.ts";
 import type { ReceivedRequest } from "../../testing/receiver.ts";
+import { createStrictLog } from "../../testing/strict-log.ts";
 import { witnessWebhooks } from "../../testing/webhook-witness.ts";
 import { Egress } from "../egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../endpoints.ts";
@@ -54,7 +54,7 @@ export async function openEventsBed() {
     database: new Database(pool),
     entropy: systemEntropy,
     egress: new Egress(loopback, { findAddresses: findTestAddresses }),
-    log: createLogger({ name: "test", level: "silent" }),
+    log: createStrictLog(),
     sealing: { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } },
     environmentName: "test",
     signingSecretPrefix: "switchyard_test_whsec_",

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../platform/database.ts";
 import { systemEntropy } from "../../platform/entropy.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { createLogger } from "../../platform/log.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { brokenAnswers, otherMoney, silences } from "../../testing/broken-answers.ts";
 import { approvedCard, type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts";
 import { VaultStandInProcess } from "../../testing/saas-vault/vault-stand-in-process.ts";
+import { createStrictLog } from "../../testing/strict-log.ts";
 import { unreachableOrigins } from "../../testing/unreachable-origins.ts";
 import { GatewayHttp } from "../gateway-http.ts";
 import { SandboxBConnector } from "../sandbox/b/connector.ts";
@@ -35,7 +35,7 @@ beforeAll(async () => {
     environment: "test",
     // What cannot be reached has to be allowed first.
     standInHosts: ["gateway.invalid"],
-    log: createLogger({ name: "test", level: "silent" }),
+    log: createStrictLog(),
     nowMs: () => Date.now(),
   });
   const id = systemEntropy.uuid();

@@ -1,5 +1,4 @@
 /** The core over an external vault, which is a stand-in process, with the pretend acquirers behind it, for tests of that mode. */
-import { pino } from "pino";
 import type { Core } from "../../core/core.ts";
 import { type CoreFixture, startCoreFixture } from "../../core/core-fixture.ts";
 import { createSession } from "../../core/create-session.ts";
@@ -8,6 +7,7 @@ import { systemEntropy } from "../../platform/entropy.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { VaultFault } from "../../testing/saas-vault/orders.ts";
 import { VaultStandInProcess } from "../../testing/saas-vault/vault-stand-in-process.ts";
+import { createStrictLog } from "../../testing/strict-log.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../connections.ts";
 import { GatewayHttp } from "../gateway-http.ts";
 import { SandboxAConnector } from "../sandbox/a/connector.ts";
@@ -41,7 +41,7 @@ export class SaasFixture {
   }
 
   get vaultParts() {
-    const log = pino({ level: "debug" }, { write: (line) => this.logged.push(line) });
+    const log = createStrictLog((line) => this.logged.push(line));
     const nowMs = () => systemEntropy.now().getTime();
     return {
       database: this.base.core.database,

@@ -1,0 +1,117 @@
+/** The closed list of what a log line may carry, each field with its kind. What is not on it, or not of its kind, is left out. */
+import { stdSerializers } from "pino";
+import { encodeId, type IdPrefix } from "./ids.ts";
+
+/** An error as lines show it: its other members stay out, for PostgreSQL puts whole rows into them. */
+export type ErrorShown = {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly code: string | undefined;
+  readonly constraint: string | undefined;
+};
+
+// An error can carry a whole answer in its message; who reads the line needs its beginning.
+const messageCharactersMax = 4_096;
+const stackCharactersMax = 16_384;
+// Sentences of ours, and what a server said in one line.
+const textCharactersMax = 500;
+const listedMax = 20;
+
+/** What a line tells of anything that was thrown; the messages and stacks of its causes are in its own. */
+export function describeError(thrown: unknown): ErrorShown {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { type, message, stack, code, constraint } = stdSerializers.err(error);
+  return {
+    type,
+    message: message.slice(0, messageCharactersMax),
+    stack: stack?.slice(0, stackCharactersMax),
+    code,
+    constraint,
+  };
+}
+
+/** How a value is shown; undefined when it is not of the field's kind. */
+type Kind<Value> = (value: Value) => unknown;
+
+const wordShape = /^[\w.:+-]{1,80}$/;
+const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A public id; a UUID as rows have it becomes one, so that a line is found by what merchants and the dashboard show. */
+function id(prefix: IdPrefix): Kind<string> {
+  const publicShape = new RegExp(`^${prefix}_[0-9a-z]{26}$`);
+  return (value) => {
+    if (publicShape.test(value)) return value;
+    return uuidShape.test(value) ? encodeId(prefix, value) : undefined;
+  };
+}
+
+/** A name that our own code gave: of an environment, a loop, a kind. No sentence, and nothing that a merchant wrote. */
+const word: Kind<string> = (value) => (wordShape.test(value) ? value : undefined);
+/** A sentence of ours. */
+const text: Kind<string> = (value) => (typeof value === "string" ? value.slice(0, textCharactersMax) : undefined);
+const texts: Kind<readonly string[]> = (values) =>
+  Array.isArray(values) ? values.slice(0, listedMax).map(text) : undefined;
+const number: Kind<number> = (value) => (Number.isFinite(value) ? value : undefined);
+const moment: Kind<Date> = (value) => (value instanceof Date ? value.toISOString() : undefined);
+const error: Kind<unknown> = describeError;
+
+const fields = {
+  // Of every line.
+  pid: number,
+  name: word,
+  environment: word,
+  // Whom or what it is about.
+  requestId: id("req"),
+  sessionId: id("ps"),
+  attemptId: id("att"),
+  event: id("evt"),
+  endpoint: id("we"),
+  merchant: id("mer"),
+  notice: id("ntc"),
+  loop: word,
+  stream: word,
+  // What happened.
+  alarm: word,
+  because: text,
+  code: word,
+  err: error,
+  kind: word,
+  problem: text,
+  reason: text,
+  remedy: text,
+  repairs: texts,
+  rule: word,
+  stage: word,
+  // How much, how often, since when.
+  addresses: number,
+  failingSince: moment,
+  replyCode: number,
+  status: number,
+  tries: number,
+} as const;
+
+/** The fields that a line may be given. */
+export type LogFields = {
+  readonly [Name in keyof typeof fields]?: Parameters<(typeof fields)[Name]>[0] | undefined;
+};
+
+const kinds: ReadonlyMap<string, Kind<never>> = new Map(Object.entries(fields));
+
+/** What of the given members may stand in a line, as it is shown there; the names of the others go to `onDropped`. */
+export function showFields(
+  given: Readonly<Record<string, unknown>>,
+  onDropped: (names: readonly string[]) => void,
+): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  const dropped: string[] = [];
+  for (const name in given) {
+    const value = given[name];
+    if (value === undefined) continue;
+    const seen = kinds.get(name)?.(value as never);
+    if (seen === undefined) dropped.push(name);
+    else shown[name] = seen;
+  }
+  if (dropped.length > 0) onDropped(dropped);
+  return shown;
+}

@@ -1,0 +1,62 @@
+/** The last look at text before it leaves the process: what looks like a card number, a secret or an e-mail address is masked. PURE. */
+import { passesLuhn } from "./luhn.ts";
+
+const mask = "****";
+
+/** Nothing that any rule below could match is in text without one of these. Most lines end here, after one pass. */
+const suspicious = new RegExp(
+  [
+    "@",
+    "[0-9](?:(?:[ +-]|%20)?[0-9]){11}",
+    "(?:sk|rk|whsec|secret|operator|tok)_",
+    "eyJ",
+    "AQE",
+    String.raw`[\w-]\.[\w-]{43}`,
+    "[AE][\\w-]{79}",
+    "A21AA",
+    "PRIVATE KEY",
+    "[Bb]earer|BEARER|[Bb]asic",
+    "[Pp]ass|[Ss]ecret|[Aa]uthorization|[Aa]pi[_-]?[Kk]ey|[Cc][Vv][CVNcvn]|[Cc][Ss][Cc]|ecurity",
+  ].join("|"),
+);
+
+type Rule = readonly [pattern: RegExp, shown: string | ((match: string) => string)];
+
+// Every repetition is bounded, so that no text takes longer than in proportion to its length.
+const rules: readonly Rule[] = [
+  [/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{0,8000}/g, `-----BEGIN PRIVATE KEY-----${mask}`],
+  // The user and password of an address: databases, NATS, proxies.
+  [/:\/\/[^\s"'/@:]{0,256}:[^\s"'@]{0,256}@/g, `://${mask}@`],
+  [/:\/\/[^\s"'/@:]{1,256}@/g, `://${mask}@`],
+  // Ours and Stripe's: secret keys, signing secrets, client secrets, operators' tokens; and the vault's tokens.
+  [/((?:^|[^A-Za-z0-9])(?:sk|rk|whsec|secret|operator|tok)_)[\w+/=-]{16,512}/g, `$1${mask}`],
+  [/\b(bearer|basic|BEARER|Bearer|Basic)\s{1,4}(?=[a-z._~-]{0,64}[0-9A-Z+/=])[\w.~+/=-]{12,4096}/g, `$1 ${mask}`],
+  // Grants and service tokens.
+  [/\beyJ[\w-]{8,4096}\.[\w-]{1,4096}(?:\.[\w-]{0,1024})?/g, `eyJ${mask}`],
+  // Page tokens: content and an HMAC-SHA-256.
+  [/\b[\w-]{16,400}\.[\w-]{43}(?![\w-])/g, mask],
+  // Keys of Adyen; client ids, secrets and access tokens of PayPal.
+  [/\bAQE[\w+/=-]{20,512}[^\s"',]{0,200}/g, mask],
+  [/\bA21AA[\w-]{20,512}/g, mask],
+  [/(?<![\w-])[AE][\w-]{79}(?![\w-])/g, mask],
+  // A value beside a name that says what it is, in JSON, forms and printed objects.
+  [
+    /\b(pass(?:word|wd)?|(?:client|signing|shared)?_?secret|api[_-]?key|authorization|cvc2?|cvv2?|cvn|csc|security[_-]?code)((?:\\?["'])?\s{0,4}[:=]\s{0,4}(?:\\?["'])?)(?!\*)[^\s"'\\,;&}]{1,512}/gi,
+    `$1$2${mask}`,
+  ],
+  [/[^\s"'\\<>()[\]{},;:=/@*|]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62}/gu, `${mask}@${mask}`],
+];
+
+/** UUIDs, a few of which read as numbers; and 12 to 19 digits, in groups or not, that are no part of a longer number. */
+const uuidOrNumber =
+  /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?<number>(?<![0-9]|[0-9]\.)[0-9](?:(?:[ +-]|%20)?[0-9]){11,18}(?![0-9]))/g;
+
+/** The same text with `****` for what must not be in a log. A net below the allow-list of fields, for messages and stacks. */
+export function scrub(text: string): string {
+  if (!suspicious.test(text)) return text;
+  let scrubbed = text;
+  for (const [pattern, shown] of rules) scrubbed = scrubbed.replace(pattern, shown as string);
+  return scrubbed.replace(uuidOrNumber, (match, number?: string) =>
+    number !== undefined && passesLuhn(number.replace(/%20|[^0-9]/g, "")) ? mask : match,
+  );
+}
