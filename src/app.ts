@@ -45,6 +45,7 @@ import type { Logger } from "./platform/log.ts";
 import { type Loop, runLoop } from "./platform/loop.ts";
 import { type Handover, Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
+import { tellMissingLimits } from "./platform/session-limits.ts";
 import { TlsFiles } from "./platform/tls-files.ts";
 import { version } from "./version.ts";
 
@@ -68,11 +69,12 @@ export async function openInstallation(
   metrics: ProcessMetrics = createProcessMetrics(config.brand),
 ): Promise<Installation> {
   const { watchEnvironment } = metrics;
-  const shared = { ...config.service, brand: config.brand, log, watchEnvironment };
+  const shared = { ...config.service, brand: config.brand, log, database: config.database, watchEnvironment };
   const environments = await Promise.all(
     config.service.environments.map((environment) => buildEnvironment(environment, shared)),
   );
-  const accounts = await openDatabase(config.service.accountsDatabaseUrl, []);
+  const accounts = await openDatabase(config.service.accountsDatabaseUrl, [], config.database);
+  void tellMissingLimits(accounts.database, log);
   for (const { name, database } of environments) metrics.showDatabase(name, database);
   metrics.showDatabase("accounts", accounts.database);
   return {
@@ -83,7 +85,7 @@ export async function openInstallation(
     metrics,
     async close() {
       await Promise.all(environments.map((environment) => environment.close()));
-      await accounts.orm.close(true);
+      await accounts.close();
     },
   };
 }
@@ -182,6 +184,8 @@ const everySecondMs = 1_000;
 const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
 const relayEveryMs = 2_000;
+// Through a pooler nobody can be told of a new row: a look is one statement on an index, and a webhook waits this long at most.
+const relayUntoldEveryMs = 250;
 
 // A worker that starts beside its NATS finds it within this; without NATS it works all the same, by its sweeps.
 const natsPatienceMs = 3_000;
@@ -223,12 +227,10 @@ async function startLoops(
   const watchLoop = (loopName: string, intervalMs: number) => metrics.watchLoop(name, loopName, intervalMs);
   const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
     runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn, watch: watchLoop(loopName, intervalMs) });
-  const relayLoop = loop("relay", relayEveryMs, () => relayOnce(relay));
+  const { sessions } = database;
+  const relayLoop = loop("relay", sessions ? relayEveryMs : relayUntoldEveryMs, () => relayOnce(relay));
   const loops = [
     relayLoop,
-    loop("outbox-notices", everySecondMs, (closing) =>
-      listenForOutbox({ database, closing, onNotice: () => relayLoop.wake() }),
-    ),
     loop("reconcile", everySecondMs, async () => (await reconcileOnce(core)) > 0),
     loop("expire", everySecondMs, () => expireOnce(core)),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
@@ -242,6 +244,10 @@ async function startLoops(
     loop("stream-watch", everyMinuteMs, () => watch.checkOnce().then(() => false)),
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
   ];
+  if (sessions) {
+    const onNotice = () => relayLoop.wake();
+    loops.push(loop("outbox-notices", everySecondMs, (closing) => listenForOutbox({ sessions, closing, onNotice })));
+  }
   if (mailer) {
     const onHandover = (kind: Handover["kind"]) => figures.countMail(name, kind);
     const mailing = { ...endpoints, mailer, onHandover };

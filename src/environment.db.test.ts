@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toDomainError } from "./edge/error-mapping.ts";
 import { openDatabase } from "./environment.ts";
 import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "./limits.ts";
 import { Secret } from "./platform/secrets.ts";
+import { findMissingLimits, sessionLimits, tellMissingLimits } from "./platform/session-limits.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/postgres.ts";
 
 let testDatabase: TestDatabase;
@@ -23,6 +24,36 @@ async function failureOf(query: Promise<unknown>): Promise<string> {
     (error) => toDomainError(error).code,
   );
 }
+
+describe("openDatabase() through a pooler in transaction mode", () => {
+  it("gives no statement a name and a connection no settings, and says which limits the role lacks", async () => {
+    const { database, close } = await openDatabase(new Secret(testDatabase.url), [], {
+      pooler: "transaction",
+      connectionsMax: 1,
+    });
+    const named = { name: "named", text: "SELECT $1::int AS one" };
+    await database.query(named, [1]);
+    await database.transaction(async (tx) => {
+      tx.send(named, [1]);
+      await tx.query(named, [1]);
+    });
+    expect((await database.pool.query("SELECT name FROM pg_prepared_statements")).rows).toEqual([]);
+    // The role of a test has none of its own, so that what is here has come with the connection.
+    const log = { warn: vi.fn() };
+    await tellMissingLimits(database, log);
+    for (const limit of Object.keys(sessionLimits)) expect(log.warn.mock.calls[0]?.[0].problem).toContain(limit);
+    expect(database.sessions).toBeUndefined();
+    await close();
+  });
+
+  it("names them, and brings the limits along, where there is none", async () => {
+    await opened.database.query({ name: "ready_once", text: "SELECT 1" }, []);
+    const { rows } = await opened.database.pool.query("SELECT name FROM pg_prepared_statements");
+    expect(rows).toContainEqual({ name: "ready_once" });
+    expect(await findMissingLimits(opened.database.pool)).toEqual([]);
+    expect(opened.database.sessions).toBe(opened.database.pool);
+  });
+});
 
 describe("openDatabase()", () => {
   it("answers that the service is unavailable when no connection gets free in time", async () => {

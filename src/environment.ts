@@ -2,8 +2,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { Pool } from "pg";
 import { openSelfHostedVault } from "./client/self-hosted-vault.ts";
-import type { EnvironmentConfig, EnvironmentName, ServiceConfig } from "./config.ts";
+import type { Config, EnvironmentConfig, EnvironmentName, ServiceConfig } from "./config.ts";
 import { CircuitBreaker } from "./core/circuit-breaker.ts";
 import type { Core } from "./core/core.ts";
 import { CreationsInProgress } from "./core/creations-in-progress.ts";
@@ -31,22 +32,16 @@ import { SandboxBConnector } from "./gateways/sandbox/b/connector.ts";
 import { stripeOrigin } from "./gateways/stripe/api.ts";
 import { StripeConnector } from "./gateways/stripe/connector.ts";
 import { type GatewayWatch, watchConnector } from "./gateways/watched-connector.ts";
-import {
-  connectionWaitMs,
-  databaseConnectionsMax,
-  databaseSilenceMs,
-  idempotencyWaitMs,
-  idleInTransactionMs,
-  statementTimeoutMs,
-} from "./limits.ts";
+import { connectionWaitMs, databaseConnectionsMax, databaseSilenceMs } from "./limits.ts";
 import type { EnvironmentWatch, PaymentState } from "./metrics/payment-metrics.ts";
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
-import { databaseTls } from "./platform/database-address.ts";
+import { databaseTls, parseDatabaseAddress } from "./platform/database-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import { unreachable } from "./platform/errors.ts";
 import type { Logger } from "./platform/log.ts";
 import type { Secret } from "./platform/secrets.ts";
+import { sessionLimits, tellMissingLimits } from "./platform/session-limits.ts";
 
 /** One environment, as edge and worker use it. */
 export type Environment = EdgeEnvironment & {
@@ -63,16 +58,16 @@ export async function buildEnvironment(
   shared: ServiceConfig & {
     readonly brand: string;
     readonly log: Logger;
+    readonly database: DatabaseWay;
     /** Begins to count an environment's payments. */
     readonly watchEnvironment: (name: EnvironmentName, state: PaymentState) => EnvironmentWatch;
   },
 ): Promise<Environment> {
   const log = shared.log.child({ environment: config.name });
-  const { orm, database } = await openDatabase(config.databaseUrl, [
-    PaymentSessionEntity,
-    AttemptEntity,
-    RoutingRuleEntity,
-  ]);
+  const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
+  const way = { ...shared.database, directUrl: config.databaseDirectUrl };
+  const { database, close: closeDatabase } = await openDatabase(config.databaseUrl, entities, way);
+  void tellMissingLimits(database, log);
   const http = new GatewayHttp();
   const vault = openVault(config, { database, http, log, standInHosts: standInHosts(shared.standInOrigins) });
   const circuitBreaker = new CircuitBreaker();
@@ -130,7 +125,7 @@ export async function buildEnvironment(
     async close() {
       await Promise.all(core.inFlight);
       vault.close();
-      await Promise.all([http.close(), egress.close(), orm.close(true)]);
+      await Promise.all([http.close(), egress.close(), closeDatabase()]);
     },
   };
 }
@@ -204,27 +199,54 @@ function egressRule(config: EnvironmentConfig, shared: ServiceConfig): EgressRul
 
 type Entity = typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity;
 
+/** How databases are entered: straight or through a pooler, and over how many connections of one process. */
+export type DatabaseWay = Config["database"] & {
+  /** Past the pooler, for what holds a connection for long. */
+  readonly directUrl?: Secret | undefined;
+};
+
+const straight: DatabaseWay = { pooler: "none", connectionsMax: databaseConnectionsMax };
+
 /** The ORM on one database, and the payment path's Database on the ORM's own pool. */
 export async function openDatabase(
   url: Secret,
   entities: readonly Entity[],
-): Promise<{ orm: MikroORM; database: Database }> {
+  { pooler, connectionsMax, directUrl }: DatabaseWay = straight,
+): Promise<{ orm: MikroORM; database: Database; close(): Promise<void> }> {
+  const isPooled = pooler === "transaction";
   const orm = await MikroORM.init({
     driver: PostgreSqlDriver,
     clientUrl: url.expose(),
     entities: [...entities],
     discovery: { warnWhenNoEntities: false },
-    pool: { min: 0, max: databaseConnectionsMax },
-    driverOptions: {
-      ...databaseTls(url.expose()),
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: idempotencyWaitMs,
-      idle_in_transaction_session_timeout: idleInTransactionMs,
-      query_timeout: databaseSilenceMs,
-      connectionTimeoutMillis: connectionWaitMs,
-      keepAlive: true,
-      pipeline: true,
-    },
+    pool: { min: 0, max: connectionsMax },
+    driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
   });
-  return { orm, database: new Database(await orm.driver.getConnection().getNativeClient()) };
+  const pool: Pool = await orm.driver.getConnection().getNativeClient();
+  const sessions = isPooled ? openSessions(directUrl) : undefined;
+  return {
+    orm,
+    database: new Database(pool, isPooled ? { sessions } : undefined),
+    close: async () => void (await Promise.all([orm.close(true), sessions?.end()])),
+  };
+}
+
+const lasting = {
+  query_timeout: databaseSilenceMs,
+  connectionTimeoutMillis: connectionWaitMs,
+  keepAlive: true,
+} as const;
+
+// One connection listens; the other is there for the one that takes its place while it still closes.
+const sessionsMax = 2;
+
+function openSessions(url: Secret | undefined): Pool | undefined {
+  if (url === undefined) return undefined;
+  // In parts: the driver's own reading of `sslmode` in an address differs from ours.
+  const { host, port, database, user, password } = parseDatabaseAddress(url.expose())!;
+  const where = { host, port, database, user, password, ...databaseTls(url.expose()) };
+  const sessions = new Pool({ ...where, ...lasting, max: sessionsMax });
+  // Whoever holds one is told by itself; one that nobody holds is replaced.
+  sessions.on("error", () => {});
+  return sessions;
 }

@@ -12,6 +12,7 @@ import { startMetrics } from "./metrics/start-metrics.ts";
 import type { Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
 import { logLastWords, scrubOutput } from "./platform/process-output.ts";
+import { tellMissingLimits } from "./platform/session-limits.ts";
 import { startDashboard } from "./start-dashboard.ts";
 import { countCards } from "./vault/card-store.ts";
 import { startVault } from "./vault/main.ts";
@@ -65,7 +66,8 @@ async function startVaultRole(
   config: Config,
   { log: logger, metrics }: { log: Logger; metrics: ProcessMetrics },
 ): Promise<Running> {
-  const { orm, database } = await openDatabase(vault.databaseUrl, []);
+  const { database, close } = await openDatabase(vault.databaseUrl, [], config.database);
+  void tellMissingLimits(database, logger);
   const keys = vault.environments.flatMap(({ name, verification }) =>
     verification.map((key) => ({ environment: name, ...key })),
   );
@@ -91,7 +93,7 @@ async function startVaultRole(
   return {
     async close() {
       await running.close();
-      await orm.close(true);
+      await close();
     },
   };
 }

@@ -50,10 +50,11 @@ export async function onAccounts<Result>(work: (accounts: Database) => Promise<R
   const url = readCommandLineVariables().accountsDatabaseUrl;
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");
   const { openDatabase } = await import("../environment.ts");
-  const { orm, database } = await openDatabase(url, []);
+  // The address is the service's own, and may lead through a pooler: what works there works everywhere.
+  const { database, close } = await openDatabase(url, [], { pooler: "transaction", connectionsMax: 1 });
   try {
     return await work(database);
   } finally {
-    await orm.close(true);
+    await close();
   }
 }

@@ -1,4 +1,5 @@
 /** Tells relays in other processes that an outbox row waits. Only haste: a notice may be lost, the relay looks by itself. */
+import type { Pool } from "pg";
 import type { Database, Statement } from "../platform/database.ts";
 
 const notifyOutbox: Statement = { name: "notify_outbox", text: "SELECT pg_notify('outbox_event', '')" };
@@ -13,15 +14,15 @@ export function notifyOutboxListeners(database: Database): void {
 }
 
 /**
- * Calls `onNotice` for each notice, over one connection of the pool that it keeps, until the signal closes it.
+ * Calls `onNotice` for each notice, over one connection of `Database.sessions` that it keeps, until the signal closes it.
  * Rejects when the connection breaks; platform/loop then runs it again.
  */
 export async function listenForOutbox(options: {
-  database: Database;
+  sessions: Pick<Pool, "connect">;
   onNotice: () => void;
   closing: AbortSignal;
 }): Promise<boolean> {
-  const client = await options.database.pool.connect();
+  const client = await options.sessions.connect();
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   try {
     client.on("notification", options.onNotice);

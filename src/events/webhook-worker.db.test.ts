@@ -82,7 +82,7 @@ describe("startWebhookWorker()", () => {
       listening.resolve();
       relay.wake();
     };
-    const turn = (closing: AbortSignal) => listenForOutbox({ database: bed.context.database, onNotice, closing });
+    const turn = (closing: AbortSignal) => listenForOutbox({ sessions: bed.context.database.pool, onNotice, closing });
     const listener = runLoop({ name: "outbox-notices", intervalMs: hintsOnlyMs, log, turn });
     onTestFinished(() => listener.close());
     await listening.promise;

@@ -6,6 +6,7 @@ import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { escapeIdentifier } from "pg";
 import { migrationLockTries, migrationLockWaitMs, migrationPauseMs } from "../limits/migrations.ts";
 import { databaseTls } from "../platform/database-address.ts";
+import { limitSessionsOf } from "../platform/session-limits.ts";
 import { inTurn } from "./migrate-turn.ts";
 import { SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
@@ -48,6 +49,7 @@ async function bringUp(options: Parameters<typeof migrate>[0]): Promise<string[]
     }
     await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
     await tellApplied(connection, role);
+    await limitSessions(connection, role);
     return applied;
   } finally {
     await orm.close();
@@ -102,6 +104,18 @@ async function tellApplied(connection: ReturnType<MikroORM["em"]["getConnection"
   await connection.execute("CREATE OR REPLACE VIEW applied_migration AS SELECT name FROM migration");
   await connection.execute(`REVOKE ALL ON applied_migration FROM ${role}`);
   await connection.execute(`GRANT SELECT ON applied_migration TO ${role}`);
+}
+
+// PostgreSQL's "insufficient_privilege" (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+const insufficientPrivilege = "42501";
+
+/** Where somebody else administers the role, it stays as it is: a service behind a pooler says what is missing when it starts. */
+async function limitSessions(connection: ReturnType<MikroORM["em"]["getConnection"]>, role: string): Promise<void> {
+  try {
+    for (const statement of limitSessionsOf(role)) await connection.execute(statement);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
+  }
 }
 
 function migrationOf(file: SqlFile): Constructor<Migration> {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sessionLimits } from "../platform/session-limits.ts";
 import { testPostgresUrl } from "../testing/postgres.ts";
 import { migrate } from "./migrate.ts";
 import { type ProvisionedDatabase, provision } from "./provision.ts";
@@ -88,6 +89,12 @@ describe("migrate()", () => {
     const client = new Client({ connectionString: urlOf(live.database, live) });
     await client.connect();
     await client.query("SELECT 1 FROM payment_session");
+    // As a connection finds it that brings none along.
+    const { rows: limits } = await client.query(
+      "SELECT name, setting::int AS ms FROM pg_settings WHERE name = ANY ($1)",
+      [Object.keys(sessionLimits)],
+    );
+    expect(Object.fromEntries(limits.map(({ name, ms }) => [name, ms]))).toEqual(sessionLimits);
     expect((await client.query("SELECT name FROM applied_migration")).rows).toContainEqual({ name: "001-payment" });
     for (const forbidden of [
       "DROP TABLE attempt",

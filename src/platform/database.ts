@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL database as the payment path uses it: named prepared statements and short transactions on a `pg` pool
- * whose connections pipeline. Statements that are sent before one of them is awaited share a round trip; they run in the
+ * One PostgreSQL database as the payment path uses it: prepared statements and short transactions on a `pg` pool whose
+ * connections pipeline. Statements that are sent before one of them is awaited share a round trip; they run in the
  * order in which they were sent, and in a transaction none runs behind one that failed.
  */
 import { type CustomTypesConfig, type Pool, type PoolClient, types } from "pg";
@@ -20,8 +20,12 @@ function parseSafeInteger(text: string): number {
   return value;
 }
 
-/** A statement prepared once per connection under its name. */
+/** A statement prepared once per connection under its name; without it, each time anew, where a pooler stands between. */
 export type Statement = { readonly name: string; readonly text: string };
+
+function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNames: boolean) {
+  return { ...(keepsNames && { name }), text, values: [...values], types: readings };
+}
 
 /** Anything that runs statements: the pool itself (each on its own), or a transaction. */
 export type Queryable = {
@@ -34,21 +38,23 @@ export type Queryable = {
  */
 export class Tx implements Queryable {
   readonly #client: PoolClient;
+  readonly #keepsNames: boolean;
   readonly #begun: Promise<unknown>;
   readonly #sent: Promise<unknown>[] = [];
   readonly #hints: (() => void)[] = [];
   #failure: unknown;
 
   /** Begins on a connection that is nobody else's; what `query` and `send` are given first shares BEGIN's round trip. */
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, keepsNames: boolean) {
     this.#client = client;
+    this.#keepsNames = keepsNames;
     this.#begun = client.query("BEGIN");
     this.#begun.catch(() => {});
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     try {
-      const running = this.#client.query<Row>({ ...statement, values: [...values], types: readings });
+      const running = this.#client.query<Row>(queryOf(statement, values, this.#keepsNames));
       // Should BEGIN fail, which it does with its connection, nothing is sent behind what went out with it.
       const [, { rows }] = await Promise.all([this.#begun, running]);
       return rows;
@@ -93,16 +99,22 @@ const transactionTries = 3;
 /** A pool of connections to one database under one role; made with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
+  /** Gives connections that stay with one session of the server; undefined where there is no way past a pooler. */
+  readonly sessions: Pool | undefined;
   /** How often a transaction was run again since the process began. */
   repeats = 0;
+  readonly #keepsNames: boolean;
 
-  constructor(pool: Pool) {
+  /** `pooler`: the pool leads to one in transaction mode, where each transaction may meet another session of the server. */
+  constructor(pool: Pool, pooler?: { readonly sessions: Pool | undefined }) {
     this.pool = pool;
+    this.sessions = pooler === undefined ? pool : pooler.sessions;
+    this.#keepsNames = pooler === undefined;
   }
 
   /** Runs one statement in a transaction of its own: durable when it returns. */
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.pool.query<Row>({ ...statement, values: [...values], types: readings })).rows;
+    return (await this.pool.query<Row>(queryOf(statement, values, this.#keepsNames))).rows;
   }
 
   /**
@@ -122,7 +134,7 @@ export class Database implements Queryable {
 
   async #transactionOnce<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const client = await this.pool.connect();
-    const tx = new Tx(client);
+    const tx = new Tx(client, this.#keepsNames);
     let broken: Error | undefined;
     try {
       const result = await work(tx);
