@@ -1,6 +1,6 @@
 /** Payments as metrics: what gateways answer and how fast, what follows, how sessions end, and what is under way here. */
 import type { PaymentWatch } from "../core/payment-watch.ts";
-import { gateways } from "../gateways/connector.ts";
+import { type GatewayOutcome, gateways } from "../gateways/connector.ts";
 import type { GatewayWatch } from "../gateways/watched-connector.ts";
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 
@@ -17,13 +17,16 @@ export type EnvironmentWatch = { readonly gateway: GatewayWatch; readonly paymen
 // A good gateway answers within a second; our own deadline is 14 s at most.
 const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 
-const outcomes = ["held", "declined", "notProcessed", "unknown"] as const;
-const causes = [
-  "none",
-  ...["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR", "lost_at_vault"],
-  ...["connection_refused", "rate_limited", "credentials_refused", "request_refused", "token_unusable"],
-  ...["vault_unavailable", "stopped"],
-];
+/** Every outcome of an attempt, and what can be behind it. */
+const causesOf = {
+  held: ["none"],
+  declined: ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD"],
+  notProcessed: [
+    ...["connection_refused", "rate_limited", "credentials_refused", "request_refused", "token_unusable"],
+    ...["vault_unavailable", "stopped"],
+  ],
+  unknown: ["TIMEOUT", "GATEWAY_ERROR", "lost_at_vault"],
+} satisfies Record<GatewayOutcome["type"], readonly string[]>;
 const operations = ["authorize", "capture", "void", "look_up", "verify"];
 const answers = [
   ...["done", "accepted", "refused", "unknown", "alreadyCaptured", "absent"],
@@ -32,8 +35,8 @@ const answers = [
 const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 
 const shownGateway = closedLabel(gateways);
-const shownOutcome = closedLabel(outcomes);
-const shownCause = closedLabel(causes);
+const shownOutcome = closedLabel(Object.keys(causesOf));
+const shownCause = closedLabel(Object.values(causesOf).flat());
 const shownOperation = closedLabel(operations);
 const shownAnswer = closedLabel(answers);
 const shownStatus = closedLabel(statuses);
@@ -45,7 +48,7 @@ export function createPaymentMetrics(make: MetricMaker) {
   showStates(make, states);
   return function watchEnvironment(environment: string, state: PaymentState): EnvironmentWatch {
     states.set(environment, state);
-    for (const status of statuses) counters.settled.inc({ environment, status }, 0);
+    begin(counters, environment);
     return {
       gateway({ gateway: name, operation: asked, outcome, because, durationMs }) {
         const [gateway, operation] = [shownGateway(name), shownOperation(asked)];
@@ -63,6 +66,17 @@ export function createPaymentMetrics(make: MetricMaker) {
       },
     };
   };
+}
+
+// Shown from the first moment on, at 0: the first failure is an increase, too.
+function begin({ settled, attempts, failovers }: ReturnType<typeof createCounters>, environment: string): void {
+  for (const status of statuses) settled.inc({ environment, status }, 0);
+  for (const gateway of gateways) {
+    failovers.inc({ environment, gateway }, 0);
+    for (const [outcome, causes] of Object.entries(causesOf)) {
+      for (const because of causes) attempts.inc({ environment, gateway, outcome, because }, 0);
+    }
+  }
 }
 
 function createCounters({ counter, histogram }: MetricMaker) {

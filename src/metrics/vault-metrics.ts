@@ -5,10 +5,8 @@ import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 
 const shownEnvironment = closedLabel(["test", "live"]);
-const shownResult = closedLabel([
-  ...["2xx", "3xx", "4xx", "5xx"],
-  ...["never_sent", "timed_out", "no_answer", "no_card", "refused"],
-]);
+const results = [...["2xx", "3xx", "4xx", "5xx"], ...["never_sent", "timed_out", "no_answer", "no_card", "refused"]];
+const shownResult = closedLabel(results);
 
 /** Registers the metrics; what it returns is told of what happens, and shows how many cards are kept. */
 export function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
@@ -32,7 +30,10 @@ export function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
   );
   return {
     begin(environments: readonly string[]): void {
-      for (const environment of environments) tokenized.inc({ environment }, 0);
+      for (const environment of environments) {
+        tokenized.inc({ environment }, 0);
+        for (const result of results) forwarded.inc({ environment, result }, 0);
+      }
     },
     tokenized: (environment: string) => tokenized.inc({ environment: shownEnvironment(environment) }),
     forwarded(environment: string, result: string, durationMs: number): void {
