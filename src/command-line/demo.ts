@@ -15,7 +15,7 @@ type DemoCommandOptions = {
 export function demoCommand(): Command {
   return new Command("demo")
     .description("run everything on this machine: databases, NATS, gateways that pretend, a shop to pay in")
-    .option("--port <port>", "first of eight ports in a row on loopback", parsePort, 4400)
+    .option("--port <port>", "first of eleven ports in a row on loopback", parsePort, 4400)
     .option("--state <folder>", "where data and secrets are kept", ".switchyard")
     .option(
       "--postgres <url>",

@@ -78,7 +78,8 @@ async function startParts(
   const variables = roleVariables(options.state, addresses, servers);
   const started: Record<string, number> = { ...servers.pids, demo: process.pid };
   const run = async (role: Role) => {
-    const metrics = role === "worker" ? { SWITCHYARD_METRICS_PORT: String(addresses.ports.metrics) } : {};
+    const metricsPort = metricsPortOf(role, addresses);
+    const metrics = metricsPort === undefined ? {} : { SWITCHYARD_METRICS_PORT: String(metricsPort) };
     const process: RoleProcess = await startRole(role, {
       variables: { ...variables, ...metrics, ...options.settings },
       logFile: join(options.state, `${role}.log`),
@@ -148,6 +149,11 @@ async function startServers(options: DemoOptions, undo: (() => Promise<unknown>)
     nats = server.urls;
   }
   return { databases: await prepareDatabases(ownerUrl, options.state), nats, pids, ownerUrl };
+}
+
+function metricsPortOf(role: Role, { ports }: DemoAddresses): number | undefined {
+  const ofRole = { worker: ports.metrics, edge: ports.edgeMetrics, vault: ports.vaultMetrics };
+  return { ...ofRole, dashboard: ports.dashboardMetrics, sandbox: undefined }[role];
 }
 
 /** A given server has one login; the streams of the environments have different names. */

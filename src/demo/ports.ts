@@ -1,4 +1,4 @@
-/** The demo's addresses: eight loopback ports in a row, so that they are easy to remember and to move. */
+/** The demo's addresses: eleven loopback ports in a row, so that they are easy to remember and to move. */
 import { createServer } from "node:net";
 import { CannotStart } from "./detached-server.ts";
 
@@ -18,6 +18,9 @@ export function addressesFrom(port: number) {
       shop: at(5),
       metrics: at(6),
       dashboard: at(7),
+      edgeMetrics: at(8),
+      vaultMetrics: at(9),
+      dashboardMetrics: at(10),
     },
     apiOrigin: `http://localhost:${at(0)}`,
     grpcAddress: `127.0.0.1:${at(1)}`,
