@@ -1,0 +1,89 @@
+/** Rules of ours for Kubernetes manifests, which their types do not know. Each returns a line for whatever breaks it. */
+import type { NetworkPolicySpec } from "kubernetes-types/networking/v1.d.ts";
+import { besideOf, type Manifest, type PodContainer } from "./kubernetes-manifests.ts";
+
+/** What a container may, and what its pod lends it. */
+export function findLooseSecurity({ where, pod, container }: PodContainer): string[] {
+  const { securityContext: own, resources } = container;
+  const lent = pod.securityContext;
+  return lines(where, {
+    "may be root": lent?.runAsNonRoot !== true || lent.runAsUser !== 10_001 || own?.runAsUser !== undefined,
+    "has no seccomp profile": lent?.seccompProfile?.type !== "RuntimeDefault",
+    "may write its file system": own?.readOnlyRootFilesystem !== true,
+    "may gain privileges": own?.allowPrivilegeEscalation !== false || own.privileged === true,
+    "keeps capabilities": own?.capabilities?.drop?.join() !== "ALL" || own.capabilities.add !== undefined,
+    "has no limits": resources?.limits?.memory === undefined || resources.limits.cpu === undefined,
+    "has no requests": resources?.requests?.memory === undefined || resources.requests.cpu === undefined,
+    "gets a token of Kubernetes": pod.automountServiceAccountToken !== false,
+    "gets variables for services": pod.enableServiceLinks !== false,
+    "shares the node": pod.hostNetwork === true || pod.hostPID === true || pod.hostIPC === true,
+    "is given a secret as a variable": (container.env ?? []).some(({ valueFrom }) => valueFrom?.secretKeyRef),
+  });
+}
+
+/** Seconds that a pod has must cover the hook and the 20 s within which a role ends by itself (command-line/serve.ts). */
+const roleStopSeconds = 20;
+
+/** Probes, the time to end, and spreading of what serves. */
+export function findMissingCare({ where, pod, container, role }: PodContainer): string[] {
+  if (role === undefined) return [];
+  const { startupProbe, livenessProbe, readinessProbe, lifecycle } = container;
+  const hookSeconds = lifecycle?.preStop?.sleep?.seconds ?? 0;
+  const isTold = role === "edge" || role === "worker" || hookSeconds > 0;
+  const doors = [startupProbe, livenessProbe, readinessProbe].map(
+    (probe) => probe?.httpGet?.port ?? probe?.tcpSocket?.port,
+  );
+  const names = (container.ports ?? []).map(({ name }) => name);
+  return lines(where, {
+    "lacks a probe": doors.some((door) => door === undefined),
+    "is probed at a port that it has not": doors.some((door) => door !== undefined && !names.includes(String(door))),
+    "is killed by a readiness path": livenessProbe?.httpGet?.path === "/readyz",
+    "is killed before it ends": (pod.terminationGracePeriodSeconds ?? 0) < hookSeconds + roleStopSeconds,
+    "leaves before balancers know": !isTold,
+    "is not spread": (pod.topologySpreadConstraints ?? []).length < 2,
+  });
+}
+
+/** Ports that a role listens on by its settings, against the ports that are named. */
+export function findPortMistakes(one: PodContainer, variables: Readonly<Record<string, string>>): string[] {
+  if (one.role === undefined) return [];
+  const listens = {
+    edge: ["PUBLIC_PORT", "GRPC_PORT", "METRICS_PORT"],
+    worker: ["METRICS_PORT"],
+    dashboard: ["DASHBOARD_PORT", "METRICS_PORT"],
+    vault: ["VAULT_PORT", "VAULT_GRPC_PORT", "METRICS_PORT"],
+  }[one.role];
+  const bySettings = listens.map((name) => Number(variables[`SWITCHYARD_${name}`])).toSorted();
+  const named = (one.container.ports ?? []).map(({ containerPort }) => containerPort).toSorted();
+  return lines(one.where, { [`listens on ${bySettings} and names ${named}`]: bySettings.join() !== named.join() });
+}
+
+type ServiceSpec = { ports: { port: number; targetPort: string }[] };
+
+/** Services whose ports are none of their pods'. */
+export function findDeadServicePorts(service: Manifest, containers: readonly PodContainer[]): string[] {
+  const deployment = besideOf(service, "Deployment", service.metadata.name);
+  const target = containers.find(({ owner }) => owner === deployment)?.container;
+  return (service.spec as ServiceSpec).ports.flatMap(({ port, targetPort }) => {
+    const named = target?.ports?.find(({ name }) => name === targetPort);
+    return named?.containerPort === port
+      ? []
+      : [`${service.file} ${service.metadata.name}: ${targetPort} is not ${port}`];
+  });
+}
+
+/** Who may come in at a port, as `namespace/component`, by the policy of a component; `*` for a whole namespace. */
+export function callersOf(policy: Manifest, port: number): string[] {
+  const { ingress = [] } = policy.spec as NetworkPolicySpec;
+  return ingress
+    .filter(({ ports = [] }) => ports.some((each) => each.port === port))
+    .flatMap(({ from = [] }) => from)
+    .map(({ namespaceSelector, podSelector }) => {
+      const namespace = namespaceSelector?.matchLabels?.["kubernetes.io/metadata.name"] ?? policy.metadata.namespace;
+      return `${namespace}/${podSelector?.matchLabels?.["app.kubernetes.io/component"] ?? (podSelector ? "labelled" : "*")}`;
+    });
+}
+
+function lines(where: string, broken: Readonly<Record<string, boolean | undefined | object>>): string[] {
+  return Object.entries(broken).flatMap(([what, isSo]) => (isSo ? [`${where}: ${what}`] : []));
+}

@@ -1,0 +1,53 @@
+/** Reads the settings that a manifest gives to a role as the role itself would, with made-up secrets in the mounted files. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { inspectConfig, type Role } from "../config.ts";
+import { generateAccountsKeyFile } from "../dashboard-settings.ts";
+import { generateKeyFile, generateVaultKeyFile } from "../server-keys.ts";
+
+/** What a container is given: variables, and the folders or files that are mounted into it. */
+export type GivenToRole = {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Whether something is mounted at this path. */
+  readonly hasFile: (path: string) => boolean;
+};
+
+/** What is wrong with it in the role's own words, warnings too. Hosts of example.com are taken for somebody's. */
+export function findSettingProblems(role: Role, { variables, hasFile }: GivenToRole): string[] {
+  const folder = mkdtempSync(join(tmpdir(), "manifest-settings-"));
+  try {
+    const paths = Object.entries(variables).filter(([name]) => name.endsWith("_FILE"));
+    const missing = paths.filter(([, path]) => !hasFile(path)).map(([name, path]) => `${name}: nothing is at ${path}`);
+    for (const [name, path] of paths) writeSecret(join(folder, path), name);
+    const moved = Object.entries(variables).map(([name, value]): [string, string] => [
+      name,
+      name.endsWith("_FILE") ? join(folder, value) : value.replaceAll("example.com", "acme.test"),
+    ]);
+    const { problems, config } = inspectConfig([role], Object.fromEntries(moved));
+    return [...missing, ...problems, ...config.warnings];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+// One pair of files for the whole run: what belongs together has to fit.
+const keyFiles = { TEST: generateKeyFile("test"), LIVE: generateKeyFile("live") };
+
+function writeSecret(path: string, variable: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, secretFor(variable), { mode: 0o400 });
+}
+
+function secretFor(variable: string): string {
+  const side = variable.includes("_LIVE_") ? "LIVE" : "TEST";
+  if (variable.endsWith("_VAULT_KEYS_FILE")) return generateVaultKeyFile(keyFiles[side]);
+  if (variable.endsWith("_ACCOUNTS_KEYS_FILE")) return generateAccountsKeyFile();
+  if (variable.endsWith("_KEYS_FILE")) return keyFiles[side];
+  const password = randomBytes(24).toString("base64url");
+  const database = variable.replace(/^SWITCHYARD_|_DATABASE_URL_FILE$/g, "").toLowerCase();
+  return variable.endsWith("_DATABASE_URL_FILE")
+    ? `postgres://${database}:${password}@db.internal/${database}?sslmode=verify-full`
+    : password;
+}
