@@ -111,6 +111,8 @@ export type Config = {
   readonly metricsPort: number | undefined;
   /** Where traces go; without it there are none. */
   readonly tracesEndpoint: string | undefined;
+  /** The share of payments that is traced, from 0 to 1. */
+  readonly tracesRatio: number;
   /** How every database is entered. */
   readonly database: { readonly pooler: "none" | "transaction"; readonly connectionsMax: number };
   /** What does not stop the start, and should be put right. */
@@ -152,6 +154,7 @@ export function inspectConfig(
     trustedProxies: reader.read(everyRoleSettings.trustedProxies) ?? [],
     metricsPort: (hasDatabase && reader.read(everyRoleSettings.metricsPort)) || undefined,
     tracesEndpoint: reader.read(everyRoleSettings.tracesEndpoint),
+    tracesRatio: Number(reader.read(everyRoleSettings.tracesRatio)),
     database: readDatabase(hasDatabase ? reader : new SettingReader({}, [])),
     service: isService ? readService(reader) : undefined,
     dashboard: roles.includes("dashboard") ? readDashboardSettings(reader, serviceSettings.dashboardOrigin) : undefined,
@@ -176,6 +179,15 @@ export function inspectConfig(
 
 function configError(problems: readonly string[]): ConfigError {
   return new ConfigError(`The configuration has ${problems.length} problem(s):\n${problems.join("\n")}`);
+}
+
+/** Every variable of this process that is one of ours by its name; for who examines settings and does not go by them. */
+export function readOwnVariables(
+  variables: NodeJS.ProcessEnv = process.env,
+): Readonly<Record<string, string | undefined>> {
+  const isOurs = ([name]: [string, unknown]) =>
+    /^(SWITCHYARD_|OTEL_)/.test(name) && !name.startsWith("SWITCHYARD_CONTRACT_");
+  return Object.fromEntries(Object.entries(variables).filter(isOurs));
 }
 
 /** The variables of the contract tests, by name; which there are, their gateways' fields say. */

@@ -37,6 +37,7 @@ const known = [
   "delivery replay",
   "delivery show",
   "demo",
+  "doctor",
   "endpoint add",
   "endpoint disable",
   "endpoint enable",

@@ -8,6 +8,7 @@ import { connectionCommand } from "./connection.ts";
 import { customerCommand } from "./customer.ts";
 import { deliveryCommand } from "./delivery.ts";
 import { demoCommand } from "./demo.ts";
+import { doctorCommand } from "./doctor.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { keysCommand } from "./keys.ts";
@@ -40,6 +41,7 @@ export function createProgram(): Command {
     serveCommand(),
     migrateCommand(),
     configurationCommand(),
+    doctorCommand(),
     serverKeysCommand(),
     restoreCommand(),
     operatorsCommand(),

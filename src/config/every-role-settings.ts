@@ -71,6 +71,12 @@ export const everyRoleSettings = {
     about: "where traces go, by OTLP over HTTP; without it there are none",
     example: "http://collector:4318",
   }),
+  tracesRatio: usually("OTEL_TRACES_SAMPLER_ARG", "1", {
+    roles: allRoles,
+    kind: text(/^(0(\.\d{1,6})?|1(\.0{1,6})?)$/, "a share from 0 to 1, such as 0.05"),
+    about: "the share of payments that is traced, from 0 to 1: the same in every process, or traces have holes",
+    example: "0.05",
+  }),
   databasePooler: usually("SWITCHYARD_DATABASE_POOLER", "none", {
     roles: databaseRoles,
     kind: oneOf("none", "transaction"),

@@ -19,7 +19,8 @@ export function findLiveProblems(
   if (live.length === 0) return { problems: [], warnings: [] };
   const areGatewaysPretend = service ? service.sandboxOrigin !== undefined : (vault?.gatewaysArePretend ?? false);
   const problems = findOriginProblems(roles, config);
-  const secrets = findLiveSecretProblems(config, keyFiles);
+  // A demo has its own keys.
+  const secrets = findLiveSecretProblems(config, areGatewaysPretend ? [] : keyFiles);
   return areGatewaysPretend
     ? { problems, warnings: secrets }
     : { problems: [...problems, ...secrets.map((line) => `- ${line}`)], warnings: [] };

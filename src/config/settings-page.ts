@@ -18,7 +18,7 @@ Live does not start, with a line for everything that is to be changed, where
 
 Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has pretend gateways alone: then the first three are named in the log.
 
-This page is made from the settings themselves by \`switchyard configuration --markdown\`. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
+This page is made from the settings themselves by \`switchyard configuration --markdown\`. [\`switchyard doctor\`](doctor.md) checks an installation's settings and everything that they lead to. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
 `;
 
 /** The whole page. */

@@ -42,6 +42,17 @@ export function writeDemoFile(stateFolder: string, content: DemoFile): string {
   return file;
 }
 
+/** The name of the file that has the roles' settings, as any installation names them. */
+export const settingsFileName = "settings.env";
+
+/** Writes them for their owner only, as lines that a shell and `node --env-file` read too. */
+export function writeSettingsFile(stateFolder: string, variables: Readonly<Record<string, string>>): void {
+  const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
+  const file = join(stateFolder, settingsFileName);
+  writeFileSync(`${file}.new`, lines.join(""), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
 /** What the last start wrote, or undefined on the first. */
 export function readDemoFile(stateFolder: string): DemoFile | undefined {
   const file = join(stateFolder, "demo.json");

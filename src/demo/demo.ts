@@ -8,7 +8,7 @@ import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import { startShop } from "../shop/shop.ts";
 import { prepareDatabases } from "./databases.ts";
-import { type DemoFile, writeDemoFile } from "./demo-file.ts";
+import { type DemoFile, writeDemoFile, writeSettingsFile } from "./demo-file.ts";
 import { type DemoMerchants, prepareMerchants } from "./demo-merchants.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 import { addressesFrom, type DemoAddresses, requireFreePorts } from "./ports.ts";
@@ -76,6 +76,7 @@ async function startParts(
   await requireFreePorts(addresses.ports);
   const servers = await progress.step("PostgreSQL and NATS", () => startServers(options, undo));
   const variables = roleVariables(options.state, addresses, servers);
+  writeSettingsFile(options.state, { ...variables, ...options.settings });
   const started: Record<string, number> = { ...servers.pids, demo: process.pid };
   const run = async (role: Role) => {
     const metricsPort = metricsPortOf(role, addresses);

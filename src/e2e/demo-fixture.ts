@@ -28,14 +28,14 @@ export type TestDemo = Demo & {
  */
 export async function startTestDemo(
   settings: Readonly<Record<string, string>> = {},
-  { dashboard = false }: { dashboard?: boolean } = {},
+  { dashboard = false, isDurable = false }: { dashboard?: boolean; isDurable?: boolean } = {},
 ): Promise<TestDemo> {
   const name = `${inject("testRunName")}-demo-${process.pid}`;
   const stateFolder = join(testStateFolder, name);
   const postgres = await startPrivatePostgres({
     stateFolder: testStateFolder,
     dataName: `${name}-postgres`,
-    forTests: true,
+    forTests: !isDurable,
   });
   const port = await freePortRange(Object.keys(addressesFrom(0).ports).length);
   const demo = await startDemo({

@@ -106,6 +106,28 @@ export async function ensureEventStream(connection: NatsConnection, stream: Even
   }
 }
 
+/**
+ * What `ensureEventStream` would make, change or refuse, in words; it changes nothing. Throws StreamRefused or NatsError
+ * where JetStream itself does not answer.
+ */
+export async function findStreamFaults(connection: NatsConnection, stream: EventStream): Promise<readonly string[]> {
+  const { name, workerConsumer } = stream;
+  const manager = await connection.jetstreamManager();
+  const found = await manager.streams.info(name).catch(undefinedIf(errStreamNotFound));
+  if (found === undefined) return [`there is no stream ${name}`];
+  const consumer = await manager.consumers.info(name, workerConsumer).catch(undefinedIf(errConsumerNotFound));
+  const late = (found.cluster?.replicas ?? []).filter(({ current, offline }) => offline || !current);
+  return [
+    ...differences(found.config, streamConfig(stream)).map((setting) => `${setting} of the stream ${name} is changed`),
+    ...(consumer === undefined
+      ? [`the stream ${name} has no consumer ${workerConsumer}`]
+      : differences(consumer.config, consumerConfig(stream)).map(
+          (setting) => `${setting} of the consumer ${workerConsumer} is changed`,
+        )),
+    ...late.map((replica) => `the copy of ${name} on ${replica.name} is behind or offline`),
+  ];
+}
+
 async function ensureStream(manager: JetStreamManager, stream: EventStream): Promise<string[]> {
   const wanted = streamConfig(stream);
   const found = await manager.streams.info(stream.name).catch(undefinedIf(errStreamNotFound));

@@ -62,6 +62,11 @@ export class Mailer {
     }
   }
 
+  /** Connects and logs in, and sends nothing. Throws where the server does not let us in. */
+  async verify(): Promise<void> {
+    await this.#transport.verify();
+  }
+
   close(): void {
     this.#transport.close();
   }

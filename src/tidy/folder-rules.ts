@@ -17,7 +17,7 @@ const faces = [
   "client",
   "client/merchant",
 ];
-const product = [...faces, "environment", "app", "start-dashboard", "serve", "migrations", "shop", "demo"];
+const product = [...faces, "environment", "doctor", "app", "start-dashboard", "serve", "migrations", "shop", "demo"];
 
 /** Each place (a folder of src, a file in src itself, or widget) and the places it may import besides itself. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -43,6 +43,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "server-keys": ["platform", "core"],
   "server-key-rotation": ["server-keys"],
   environment: [...faces, "metrics", "migrations"],
+  // It looks at everything and changes nothing.
+  doctor: [...payment, "config", "server-keys", "migrations"],
   // It serves the widget's files, so it builds them.
   app: [...faces, "environment", "metrics", "migrations", "widget"],
   // The dashboard's part of the composition root, which also bundles its page.

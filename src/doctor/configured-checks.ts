@@ -1,0 +1,66 @@
+/** What merchants have set up: endpoints that get nothing, and gateways' accounts that no payment can use. */
+import { endpointFailingSecondsMax, namedMax } from "../limits/doctor.ts";
+import type { Queryable } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import { type Finding, ok, warning } from "./finding.ts";
+
+const selectEndpoints = {
+  name: "examine_endpoints",
+  text: `SELECT id, merchant_id AS "merchantId", status, disabled_because AS because,
+           coalesce(extract(epoch FROM app.clock() - failing_since), 0)::float8 AS "failingSeconds"
+         FROM endpoint
+         WHERE status = 'DISABLED' AND disabled_because <> 'OWNER' OR status = 'ENABLED' AND failing_since < app.clock() - $1 * interval '1 s'
+         ORDER BY id LIMIT $2`,
+};
+const selectConnections = {
+  name: "examine_connections",
+  text: `SELECT id, merchant_id AS "merchantId", gateway FROM connection
+         WHERE credential_version IS NULL AND created_at < app.clock() - $1 * interval '1 s' ORDER BY id LIMIT $2`,
+};
+
+type EndpointRow = {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly status: string;
+  readonly because: string | null;
+  readonly failingSeconds: number;
+};
+type ConnectionRow = { readonly id: string; readonly merchantId: string; readonly gateway: string };
+
+/** Endpoints that are disabled or fail, and accounts at gateways that were never verified. */
+export async function examineConfigured(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
+  const values = [endpointFailingSecondsMax, namedMax];
+  const endpoints = await database.query<EndpointRow>(selectEndpoints, values);
+  const connections = await database.query<ConnectionRow>(selectConnections, values);
+  const webhooks = `webhooks ${environment}`;
+  const gateways = `gateways ${environment}`;
+  const scope = (merchantId: string) => `--environment ${environment} --merchant ${encodeId("mer", merchantId)}`;
+  return [
+    ...(endpoints.length === 0
+      ? [ok(webhooks, "every endpoint takes what it is sent, or was stopped by its owner")]
+      : []),
+    ...endpoints.map(({ id, merchantId, status, because, failingSeconds }) => {
+      const name = encodeId("we", id);
+      const why = because === "GONE" ? "it answered 410" : "it failed for days";
+      return status === "DISABLED"
+        ? warning(
+            webhooks,
+            `the endpoint ${name} is disabled, because ${why}`,
+            `tell its owner; once it answers: switchyard endpoint enable ${name} ${scope(merchantId)}`,
+          )
+        : warning(
+            webhooks,
+            `the endpoint ${name} has failed for ${Math.round(failingSeconds / 60)} minutes`,
+            `see what it answers: switchyard delivery list --endpoint ${name} ${scope(merchantId)}`,
+          );
+    }),
+    ...(connections.length === 0 ? [ok(gateways, "every account at a gateway was verified")] : []),
+    ...connections.map(({ id, merchantId, gateway }) =>
+      warning(
+        gateways,
+        `the account ${encodeId("gc", id)} at ${gateway} was never verified, and no payment uses it`,
+        `switchyard connection verify ${encodeId("gc", id)} ${scope(merchantId)}`,
+      ),
+    ),
+  ];
+}

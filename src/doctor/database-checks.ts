@@ -1,0 +1,164 @@
+/** Whether a database answers, to whom, with which schema, how durably and with how much room for connections. */
+import { Pool } from "pg";
+import { clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
+import { type DatabaseKind, schemaHistory } from "../migrations/schema-history.ts";
+import { Database } from "../platform/database.ts";
+import { databaseTls, parseDatabaseAddress } from "../platform/database-address.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+import { examineGuards } from "./guard-checks.ts";
+
+/** A database as the settings name it. */
+export type ExaminedDatabase = {
+  readonly area: string;
+  readonly variable: string;
+  readonly kind: DatabaseKind;
+  readonly url: Secret;
+  /** Connections that one process opens to its server at most. */
+  readonly connectionsWanted: number;
+};
+
+type State = {
+  readonly role: string;
+  readonly isSuperuser: boolean;
+  readonly isOwner: boolean;
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  readonly synchronousCommit: string;
+  readonly connectionsAllowed: number;
+  readonly roleConnections: number;
+  readonly now: Date;
+};
+
+const selectState = {
+  name: "examine_database",
+  text: `SELECT current_user AS role, r.rolsuper AS "isSuperuser",
+           pg_has_role(current_user, d.datdba, 'USAGE') OR EXISTS (
+             SELECT FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relowner = r.oid) AS "isOwner",
+           current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
+           current_setting('synchronous_commit') AS "synchronousCommit",
+           current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS "connectionsAllowed",
+           r.rolconnlimit AS "roleConnections", clock_timestamp() AS now
+         FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()`,
+};
+
+/** Everything about one database; `more` looks at what is in it, where it can be entered and has its schema. */
+export async function examineDatabase(
+  examined: ExaminedDatabase,
+  more: (database: Database) => Promise<readonly Finding[]>,
+): Promise<Finding[]> {
+  const { area, url, variable } = examined;
+  const address = parseDatabaseAddress(url.expose());
+  if (address === undefined) return [problem(area, `${variable} is no address`, "see docs/configuration.md")];
+  const { host, port, user, password, database: name } = address;
+  const entry = { host, port, user, password, database: name };
+  const times = { connectionTimeoutMillis: examinationTimeoutMs, query_timeout: examinationTimeoutMs };
+  const pool = new Pool({ ...entry, ...times, ...databaseTls(url.expose()), max: 2, pipeline: true });
+  // One that breaks is known when it is used next.
+  pool.on("error", () => {});
+  try {
+    const database = new Database(pool);
+    const askedAt = Date.now();
+    const [state] = await database.query<State>(selectState, []);
+    const answeredAt = Date.now();
+    if (state === undefined) return [problem(area, "says nothing of the role that entered", "use a role of its own")];
+    const schema = await examineSchema(examined, database);
+    const isWhole = schema.every((finding) => finding.state !== "PROBLEM");
+    return [
+      ok(area, `answers at ${host}:${port} to ${state.role}`),
+      ...examineRole(examined, state),
+      ...examineDurability(area, state),
+      ...examineConnections(examined, state),
+      examineClock(area, { askedAt, answeredAt, now: state.now.getTime() }),
+      ...schema,
+      ...(isWhole ? [...(await examineGuards(area, examined.kind, database)), ...(await more(database))] : []),
+    ];
+  } catch (error) {
+    return [explainFailure(examined, { host, port, user, name }, error)];
+  } finally {
+    await pool.end();
+  }
+}
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const refusedLogin = ["28P01", "28000"];
+const noSuchDatabase = "3D000";
+const notAllowed = "42501";
+const tooManyConnections = "53300";
+
+function explainFailure(
+  { area, variable }: ExaminedDatabase,
+  { host, port, user, name }: { host: string; port: number; user: string; name: string },
+  error: unknown,
+): Finding {
+  const code = (error as { code?: string }).code ?? "";
+  if (refusedLogin.includes(code)) {
+    const remedy = `set ${variable} to the role's password, or give it this one: ALTER ROLE ${user} PASSWORD '…'`;
+    return problem(area, `refuses the password of ${user}`, remedy);
+  }
+  if (code === noSuchDatabase) return problem(area, `there is no database ${name}`, `create it, or mend ${variable}`);
+  if (code === notAllowed) {
+    return problem(area, `keeps ${user} out: ${wordsOf(error)}`, `GRANT CONNECT ON DATABASE ${name} TO ${user}`);
+  }
+  if (code === tooManyConnections) {
+    return problem(area, "has no connection left", "raise max_connections, or lower SWITCHYARD_DATABASE_CONNECTIONS");
+  }
+  const remedy = `start PostgreSQL at ${host}:${port}, or mend ${variable}; look at its log and at the network between`;
+  return problem(area, `does not answer at ${host}:${port}: ${wordsOf(error)}`, remedy);
+}
+
+function examineRole({ area, variable }: ExaminedDatabase, { role, isSuperuser, isOwner }: State): Finding[] {
+  const remedy = `enter with a role that owns nothing: switchyard migrate --runtime-role names it, ${variable} uses it`;
+  if (isSuperuser) return [problem(area, `${role} is a superuser, whom no guard holds`, remedy)];
+  if (isOwner) return [problem(area, `${role} owns the tables and could drop their guards`, remedy)];
+  return [ok(area, `${role} owns nothing`)];
+}
+
+function examineDurability(area: string, { fsync, fullPageWrites, synchronousCommit }: State): Finding[] {
+  const wrong = [
+    ...(fsync === "off" ? ["fsync"] : []),
+    ...(fullPageWrites === "off" ? ["full_page_writes"] : []),
+    ...(synchronousCommit === "off" ? ["synchronous_commit"] : []),
+  ];
+  if (wrong.length === 0)
+    return [ok(area, "keeps what it has committed (fsync, full_page_writes, synchronous_commit)")];
+  const remedy = `ALTER SYSTEM SET ${wrong.map((name) => `${name} = on`).join("; ALTER SYSTEM SET ")}; then reload PostgreSQL`;
+  return [problem(area, `loses payments when it crashes: ${wrong.join(", ")} off`, remedy)];
+}
+
+function examineConnections({ area, connectionsWanted: wanted }: ExaminedDatabase, state: State): Finding[] {
+  const { connectionsAllowed, roleConnections, role } = state;
+  const allowed = roleConnections < 0 ? connectionsAllowed : Math.min(roleConnections, connectionsAllowed);
+  const says = `one process opens up to ${wanted} connections, and ${role} may have ${allowed}`;
+  if (wanted <= allowed) return [ok(area, says)];
+  return [problem(area, says, "lower SWITCHYARD_DATABASE_CONNECTIONS, raise max_connections, or set up a pooler")];
+}
+
+function examineClock(area: string, times: { askedAt: number; answeredAt: number; now: number }): Finding {
+  const { askedAt, answeredAt, now } = times;
+  // Somewhere between the question and its answer it was this late there.
+  const aheadMs = now > answeredAt ? now - answeredAt : Math.min(0, now - askedAt);
+  if (Math.abs(aheadMs) <= clockDifferenceMaxMs) return ok(area, "its clock and this one agree within a second");
+  const says = `its clock is ${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's`;
+  return problem(area, says, "run an NTP client on both machines");
+}
+
+const selectApplied = { name: "examine_applied", text: "SELECT name FROM applied_migration" };
+
+async function examineSchema({ area, kind, variable }: ExaminedDatabase, database: Database): Promise<Finding[]> {
+  const command = `switchyard migrate --kind ${kind} --url <owner's address of ${variable}> --runtime-role <role>`;
+  const wanted = schemaHistory[kind].map(({ name }) => name);
+  let applied: string[];
+  try {
+    applied = (await database.query<{ name: string }>(selectApplied, [])).map(({ name }) => name);
+  } catch (error) {
+    return [problem(area, `cannot say its schema's version: ${wordsOf(error)}`, command)];
+  }
+  const missing = wanted.filter((name) => !applied.includes(name));
+  const newer = applied.filter((name) => !wanted.includes(name));
+  if (missing.length > 0) return [problem(area, `lacks the migration ${missing.join(", ")}`, command)];
+  if (newer.length > 0) {
+    return [warning(area, `has migrations of a newer version: ${newer.join(", ")}`, "roll this version forward soon")];
+  }
+  return [ok(area, `has the schema of this version (${wanted.at(-1)})`)];
+}

@@ -1,0 +1,110 @@
+/** Whether the keys of an environment open what is stored, and which of them have had their day. */
+import { placeOf as placeOfEndpoint } from "../events/signing-secrets.ts";
+import { placeOf as placeOfConnection } from "../gateways/connections.ts";
+import type { Queryable } from "../platform/database.ts";
+import { type KeyRing, unseal } from "../platform/secrets.ts";
+import type { ServerKeys } from "../server-keys.ts";
+import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+
+/** The newest value that each key has sealed, of each kind. */
+const selectSealed = {
+  name: "examine_sealed",
+  text: `SELECT DISTINCT ON (kind, split_part(sealed, '.', 1)) kind, id::text, sealed FROM (
+           SELECT 'connection' AS kind, connection_id AS id, sealed, created_at FROM connection_credential WHERE sealed <> ''
+           UNION ALL SELECT 'endpoint', id, secret_sealed, created_at FROM endpoint
+           UNION ALL SELECT 'endpoint', id, previous_sealed, created_at FROM endpoint WHERE previous_sealed IS NOT NULL
+         ) every ORDER BY kind, split_part(sealed, '.', 1), created_at DESC`,
+};
+const selectSecretVersions = {
+  name: "examine_secret_versions",
+  text: "SELECT DISTINCT secret_version AS version FROM payment_session WHERE phase <> 'DONE'",
+};
+
+type SealedRow = { readonly kind: "connection" | "endpoint"; readonly id: string; readonly sealed: string };
+
+/** What the sealing key and the client secrets' key of an environment are to its database. */
+export async function examineKeys(
+  environmentName: "test" | "live",
+  keys: ServerKeys | undefined,
+  database: Queryable,
+): Promise<Finding[]> {
+  if (keys === undefined) return [];
+  const area = `keys ${environmentName}`;
+  const variable = `SWITCHYARD_${environmentName.toUpperCase()}_KEYS_FILE`;
+  const rows = await database.query<SealedRow>(selectSealed, []);
+  const versions = await database.query<{ version: number }>(selectSecretVersions, []);
+  const closed = rows.flatMap((row) => explainClosed(row, { area, variable, environmentName, ring: keys.sealing }));
+  return [
+    ...(closed.length > 0 ? closed : [ok(area, "open every kind of secret that is stored")]),
+    ...findRetired({ area, variable }, keys.sealing, rows),
+    ...findVersions({ area, variable }, keys, versions),
+  ];
+}
+
+function explainClosed(
+  { kind, id, sealed }: SealedRow,
+  context: { area: string; variable: string; environmentName: string; ring: KeyRing },
+): Finding[] {
+  const { area, variable, ring } = context;
+  const [kid = ""] = sealed.split(".", 1);
+  const what = kind === "connection" ? "credentials of gateways" : "signing secrets of endpoints";
+  if (ring.keys[kid] === undefined) {
+    const remedy = `put the key back into the file of ${variable} from your copy, and reseal before you take it out`;
+    return [problem(area, `${what} are sealed with ${kid}, which is not in the file`, remedy)];
+  }
+  try {
+    unseal(ring, kind === "connection" ? placeOfConnection(id) : placeOfEndpoint(context, id), sealed);
+    return [];
+  } catch (error) {
+    const remedy = `set ${variable} to the key file that this database was used with; nothing is lost while you have it`;
+    return [
+      problem(
+        area,
+        `${what} do not open with ${kid}: the file has another key of this name (${wordsOf(error)})`,
+        remedy,
+      ),
+    ];
+  }
+}
+
+function findRetired(
+  { area, variable }: { area: string; variable: string },
+  { current, keys }: KeyRing,
+  rows: readonly SealedRow[],
+): Finding[] {
+  const used = new Set(rows.map(({ sealed }) => sealed.split(".", 1)[0]));
+  return Object.keys(keys)
+    .filter((kid) => kid !== current)
+    .map((kid) =>
+      used.has(kid)
+        ? warning(area, `${kid} still seals stored secrets beside ${current}`, "switchyard server-keys reseal")
+        : warning(area, `${kid} seals nothing any more`, `take it out of the file of ${variable}`),
+    );
+}
+
+function findVersions(
+  { area, variable }: { area: string; variable: string },
+  { clientSecret }: ServerKeys,
+  rows: readonly { readonly version: number }[],
+): Finding[] {
+  const lost = rows.filter(({ version }) => !clientSecret.keys.has(version));
+  const old = [...clientSecret.keys.keys()].filter(
+    (version) => version !== clientSecret.current && rows.every((row) => row.version !== version),
+  );
+  return [
+    ...lost.map(({ version }) =>
+      problem(
+        area,
+        `open sessions have client secrets of version ${version}, which is not in the file`,
+        `put clientSecret.keys.${version} back into the file of ${variable} until they have ended (a day)`,
+      ),
+    ),
+    ...old.map((version) =>
+      warning(
+        area,
+        `no open session has a client secret of version ${version}`,
+        `take it out of the file of ${variable}`,
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,89 @@
+/** Whether an environment's NATS lets it in, has JetStream, keeps its stream as it must be, and shows it nothing else. */
+import type { EnvironmentConfig } from "../config.ts";
+import { StreamRefused } from "../events/stream-refused.ts";
+import { eventStreamOf, findStreamFaults } from "../events/streams.ts";
+import { examinationTimeoutMs } from "../limits/doctor.ts";
+import { enter } from "../platform/nats.ts";
+import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+
+type Examined = Pick<EnvironmentConfig, "name" | "nats">;
+type Connection = Awaited<ReturnType<typeof enter>>;
+
+/** One environment's event stream and the way to it. `areGatewaysPretend`: nothing of worth can leak out of live. */
+export async function examineNats(
+  { name, nats }: Examined,
+  { replicas, areGatewaysPretend }: { replicas: number; areGatewaysPretend: boolean },
+): Promise<Finding[]> {
+  const area = `nats ${name}`;
+  const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS`;
+  if (!nats.servers || !nats.user || !nats.pass) return [];
+  let connection: Connection;
+  try {
+    connection = await enter(nats, { reconnect: false, timeout: examinationTimeoutMs });
+  } catch (error) {
+    return [explainRefusal(area, { prefix, servers: nats.servers, user: nats.user }, error)];
+  }
+  try {
+    return [
+      ok(area, `answers at ${nats.servers} to ${nats.user}${nats.tls ? " over TLS" : ""}`),
+      ...(await examineStream(area, name, connection, replicas)),
+      ...(await examineWalls(area, name, connection, { prefix, areGatewaysPretend })),
+    ];
+  } catch (error) {
+    const remedy =
+      "add `jetstream` to the configuration of the servers and of this environment's account (docs/webhooks.md)";
+    return [problem(area, `JetStream does not answer: ${wordsOf(error)}`, remedy)];
+  } finally {
+    await connection.close();
+  }
+}
+
+function explainRefusal(
+  area: string,
+  { prefix, servers, user }: { prefix: string; servers: string; user: string },
+  error: unknown,
+): Finding {
+  const code = (error as { code?: string }).code ?? "";
+  if (code === "AUTHORIZATION_VIOLATION" || code === "AUTHENTICATION_ERROR") {
+    const remedy = `set ${prefix}_USER and ${prefix}_PASSWORD as they are in the configuration of NATS`;
+    return problem(area, `refuses ${user} or its password`, remedy);
+  }
+  const remedy = `start nats-server at ${servers}, or mend ${prefix}_SERVERS; payments go on meanwhile, and webhooks go out late`;
+  return problem(area, `does not answer at ${servers}: ${wordsOf(error)}`, remedy);
+}
+
+async function examineStream(
+  area: string,
+  environment: "test" | "live",
+  connection: Connection,
+  replicas: number,
+): Promise<Finding[]> {
+  const stream = eventStreamOf(environment, replicas);
+  try {
+    const faults = await findStreamFaults(connection, stream);
+    if (faults.length === 0) return [ok(area, `JetStream keeps ${stream.name} as it must be, ${replicas} time(s)`)];
+    const remedy =
+      "a running worker puts it back within a minute: start one, and look for `stream` in its log if this stays";
+    return faults.map((fault) => problem(area, fault, remedy));
+  } catch (error) {
+    if (error instanceof StreamRefused) return [problem(area, error.message, "see docs/webhooks.md")];
+    throw error;
+  }
+}
+
+/** One environment must not see the other's stream, nor take anything off its subjects. */
+async function examineWalls(
+  area: string,
+  environment: "test" | "live",
+  connection: Connection,
+  { prefix, areGatewaysPretend }: { prefix: string; areGatewaysPretend: boolean },
+): Promise<Finding[]> {
+  const other = environment === "test" ? "live" : "test";
+  const foreign = eventStreamOf(other, 1).name;
+  const manager = await connection.jetstreamManager();
+  const names = await manager.streams.names(eventStreamOf(other, 1).subjectOf(">")).next();
+  if (!names.includes(foreign)) return [ok(area, `sees nothing of ${other}`)];
+  const says = `${prefix}_USER can read and change the stream of ${other}`;
+  const remedy = "give each environment an account of its own in the configuration of NATS (docs/webhooks.md)";
+  return [areGatewaysPretend ? warning(area, says, remedy) : problem(area, says, remedy)];
+}

@@ -1,0 +1,141 @@
+/** Whether the addresses that browsers and roles use lead somewhere, apart from each other, and with certificates that last. */
+
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls, type DetailedPeerCertificate, type PeerCertificate } from "node:tls";
+import type { Config } from "../config.ts";
+import { certificateDaysLeast, examinationTimeoutMs } from "../limits/doctor.ts";
+import { isLoopback } from "../platform/database-address.ts";
+import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
+
+const dayMs = 86_400_000;
+
+/** API, vault and dashboard as browsers see them, and the vault's port for the roles. */
+export async function examineOrigins({ service, vault }: Pick<Config, "service" | "vault">): Promise<Finding[]> {
+  const own = service?.environments.find((environment) => environment.vault?.mode === "self_hosted")?.vault;
+  const vaultOrigin = own?.mode === "self_hosted" ? own.origin : vault?.publicOrigin;
+  const origins = [
+    ["SWITCHYARD_API_ORIGIN", service?.apiOrigin, "edge", "/readyz"],
+    ["SWITCHYARD_VAULT_ORIGIN", vaultOrigin, "vault", "/"],
+    ["SWITCHYARD_DASHBOARD_ORIGIN", service?.dashboardOrigin, "dashboard", "/"],
+  ] as const;
+  const found = await Promise.all(
+    origins.map(([variable, origin, role, path]) =>
+      origin === undefined ? [] : examineOrigin({ variable, origin, role, path }),
+    ),
+  );
+  const grpc = own?.mode === "self_hosted" && own.grpcAddress ? [await examineVaultPort(own.grpcAddress)] : [];
+  return [...found.flat(), ...grpc, ...examineHosts(service?.apiOrigin, vaultOrigin)];
+}
+
+type Origin = { readonly variable: string; readonly origin: string; readonly role: string; readonly path: string };
+
+async function examineOrigin({ variable, origin, role, path }: Origin): Promise<Finding[]> {
+  const area = "origins";
+  const remedy = `start the role ${role}, or mend ${variable}, the name's address or the balancer before it`;
+  const certificates = origin.startsWith("https:") ? await examineServed(area, variable, origin) : [];
+  try {
+    const signal = AbortSignal.timeout(examinationTimeoutMs);
+    const { status } = await fetch(origin + path, { signal, redirect: "manual" });
+    const isReady = path !== "/readyz" || status === 200;
+    return [
+      isReady
+        ? ok(area, `${variable} answers`)
+        : problem(area, `${variable} answers and is not ready (${status})`, "see `database` above, and the edge's log"),
+      ...certificates,
+    ];
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    return [problem(area, `${variable} does not answer: ${wordsOf(cause)}`, remedy), ...certificates];
+  }
+}
+
+function examineVaultPort(address: string): Promise<Finding> {
+  const area = "origins";
+  const [, host = "", port = ""] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
+  return new Promise((resolve) => {
+    const socket = connectTcp({ host, port: Number(port), timeout: examinationTimeoutMs });
+    const fail = (why: string) => {
+      socket.destroy();
+      const remedy = "start the vault, or mend SWITCHYARD_VAULT_GRPC_ADDRESS; no card is taken meanwhile";
+      resolve(problem(area, `the vault's port for the roles does not answer: ${why}`, remedy));
+    };
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(ok(area, "SWITCHYARD_VAULT_GRPC_ADDRESS answers"));
+    });
+    socket.once("timeout", () => fail("it takes too long"));
+    socket.once("error", (error) => fail(wordsOf(error)));
+  });
+}
+
+function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undefined): Finding[] {
+  if (!URL.canParse(apiOrigin ?? "") || !URL.canParse(vaultOrigin ?? "")) return [];
+  const [api, vault] = [new URL(apiOrigin!).hostname, new URL(vaultOrigin!).hostname];
+  // One machine has one name, and the demo's ports have to do.
+  if (api !== vault || isLoopback(api)) return [ok("origins", "API and vault are apart")];
+  const remedy =
+    "give the vault a host name of its own: cookies know no ports, and a script of one could reach the other";
+  return [problem("origins", `API and vault are on one host, ${api}`, remedy)];
+}
+
+/** What a server shows of itself, whether or not it is to be believed. */
+async function examineServed(area: string, variable: string, origin: string): Promise<Finding[]> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve) => {
+    const options = { host: hostname, port: Number(port) || 443, servername: hostname, timeout: examinationTimeoutMs };
+    const socket = connectTls({ ...options, rejectUnauthorized: false }, () => {
+      const certificate: PeerCertificate | DetailedPeerCertificate = socket.getPeerCertificate();
+      const because = socket.authorized ? undefined : wordsOf(socket.authorizationError);
+      socket.destroy();
+      resolve([
+        explainEnd(area, variable, new Date(certificate.valid_to)),
+        ...explainDistrust(area, variable, because),
+      ]);
+    });
+    socket.once("timeout", () => socket.destroy(new Error("it takes too long")));
+    // Said already, where the origin is fetched.
+    socket.once("error", () => resolve([]));
+  });
+}
+
+function explainDistrust(area: string, variable: string, because: string | undefined): Finding[] {
+  if (because === undefined || because === "CERT_HAS_EXPIRED") return [];
+  const remedy = "serve the whole chain, of an authority that browsers know and for this host name";
+  return [problem(area, `the certificate at ${variable} is not trusted here: ${because}`, remedy)];
+}
+
+function explainEnd(area: string, what: string, endsAt: Date): Finding {
+  const days = Math.floor((endsAt.getTime() - Date.now()) / dayMs);
+  const remedy = "renew it, and look why that does not happen by itself";
+  if (days < 0) return problem(area, `the certificate of ${what} has expired (${endsAt.toISOString()})`, remedy);
+  const says = `the certificate of ${what} is valid for ${days} more days`;
+  return days < certificateDaysLeast ? warning(area, says, remedy) : ok(area, says);
+}
+
+/** The certificates that our own files hold: of the gRPC port, and those that NATS is entered with. */
+export function examineCertificateFiles({ service }: Pick<Config, "service">): Finding[] {
+  const nats = (service?.environments ?? []).flatMap(({ name, nats: { tls } }) => {
+    const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS_TLS`;
+    return [
+      [`${prefix}_CA_FILE`, tls?.caFile],
+      [`${prefix}_CERT_FILE`, tls?.certFile],
+    ] as const;
+  });
+  const files = [
+    ["SWITCHYARD_GRPC_TLS_CERT_FILE", service?.grpcTls?.certFile],
+    ["SWITCHYARD_GRPC_TLS_CLIENT_CA_FILE", service?.grpcTls?.clientCaFile],
+    ...nats,
+  ] as const;
+  return files.flatMap(([variable, file]) => (file === undefined ? [] : [examineFile(variable, file)]));
+}
+
+function examineFile(variable: string, file: string): Finding {
+  try {
+    return explainEnd("certificates", variable, new Date(new X509Certificate(readFileSync(file)).validTo));
+  } catch (error) {
+    const remedy = `set ${variable} to a certificate in PEM that this user can read`;
+    return problem("certificates", `${variable} cannot be read: ${wordsOf(error)}`, remedy);
+  }
+}
