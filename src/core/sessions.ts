@@ -1,7 +1,7 @@
 /** Reads payment sessions for their merchant: one with its trail, or a page of many. */
 import { pageSizeDefault } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
-import type { Statement } from "../platform/database.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
@@ -69,7 +69,7 @@ const selectPage: Statement = {
  * Throws `invalid_parameter` for a page token that does not belong to this list.
  */
 export async function listSessions(
-  core: Core,
+  core: Pick<Core, "pageTokenKey" | "entropy"> & { readonly database: Queryable },
   options: {
     merchantId: string;
     filters: SessionFilters;
@@ -81,7 +81,9 @@ export async function listSessions(
   const pageSize = options.pageSize ?? pageSizeDefault;
   const scope = JSON.stringify([merchantId, filters]);
   const now = core.entropy.now();
-  const after = options.pageToken && verifyPageToken(core.pageTokenKey, { scope, token: options.pageToken, now });
+  // An empty one names the first page, as in every list of an rpc.
+  const token = options.pageToken || undefined;
+  const after = token && verifyPageToken(core.pageTokenKey, { scope, token, now });
   const rows = await core.database.query<PaymentSession>(selectPage, [
     merchantId,
     filters.orderRef ?? null,
