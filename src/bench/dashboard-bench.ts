@@ -11,7 +11,7 @@ import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Child } from "../testing/child-process.ts";
 import { type BenchBed, brand, startBed } from "./bed.ts";
-import { fillPayments } from "./fill-payments.ts";
+import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 
 /** One way of asking, and how long it took. */
 export type DashboardRow = {
@@ -70,7 +70,7 @@ export async function measureDashboard(options: {
   let edge: Child | undefined;
   try {
     const databaseUrl = await bed.makeDatabase("dashboard", "environment");
-    await fillPayments(bed.ownerUrlOf("dashboard"), {
+    await fillPayments(superuserUrlOf(bed.ownerUrlOf("dashboard"), bed.folder), {
       merchantId: bed.merchantId,
       count: options.payments,
       onFilled: (count) => options.tell(`${count} of ${options.payments} payments written`),

@@ -4,6 +4,7 @@ import { type EdgeBenchOptions, type EdgeBenchTurns, grpcPeer, ours, restPeer } 
 import { describeMachine } from "./machine.ts";
 import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
 import { writeRatio, writeTable } from "./table.ts";
+import { lineOf, type TableLine, writeSpread } from "./whole/table-line.ts";
 
 /** One bench: the ratio of our rate to the peer's. */
 type Result = {
@@ -66,6 +67,27 @@ export function writeEdgeReport({ machine, options, durability, results }: EdgeR
     `${callers} callers; all processes on one machine; CPU of the server process alone. Commits are durable: ${durable.join(", ")}.`,
     told.join(" · "),
   ].join("\n");
+}
+
+/** Lines of rows 1 to 3 for the table of everything. */
+export function linesOfEdge({ results }: EdgeReport): TableLine[] {
+  return results.map(({ bench, turns, peer, ratio, goal }) => {
+    const rates = (name: string) => writeSpread(spreadOf(turns.map((turn) => turn[name]!.requestsPerSecond)), "/s");
+    const cpu = (name: string) => {
+      const figures = turns.map((turn) => turn[name]!.cpuMsPerRequest).filter((ms) => ms !== undefined);
+      return figures.length === 0 ? "" : `, ${spreadOf(figures).median.toFixed(2)} ms CPU`;
+    };
+    const [row = "", ...what] = bench.split(" ");
+    return lineOf({
+      row: Number(row),
+      what: what.join(" "),
+      measured: rates(ours) + cpu(ours),
+      peer: `${peer}: ${rates(peer)}${cpu(peer)}`,
+      ratio: writeRatio(ratio),
+      goal: `≥ ${goal.toFixed(1)} ×`,
+      isReached: ratio.median >= goal,
+    });
+  });
 }
 
 function figuresOf(turns: readonly Turn[], name: string): string[] {

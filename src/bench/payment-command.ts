@@ -1,10 +1,8 @@
 /** `npm run bench -- payments`: benches 4 to 6. */
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { Command } from "commander";
-import { findNatsServer } from "../demo/private-nats.ts";
-import { positive } from "./options.ts";
+import { natsVersion } from "./machine.ts";
+import { positive, stepTeller } from "./options.ts";
 import { type PaymentBenchOptions, runPaymentBench } from "./payment-bench.ts";
 import { profilePayments } from "./payment-profile.ts";
 import { reportPayments, writePaymentReport } from "./payment-report.ts";
@@ -32,14 +30,9 @@ export function paymentCommand(): Command {
 type Options = PaymentBenchOptions & { readonly json?: string; readonly profile?: string };
 
 async function play({ json, profile, ...options }: Options): Promise<void> {
-  const startedAt = performance.now();
-  const onStep = (step: string) => {
-    const passed = ((performance.now() - startedAt) / 1_000).toFixed(0);
-    console.error(`${passed.padStart(4)} s  ${step}`);
-  };
+  const onStep = stepTeller();
   if (profile !== undefined) return console.log(await profilePayments({ ...options, folder: profile }, onStep));
-  const { stdout } = await promisify(execFile)(await findNatsServer(), ["--version"]);
-  const report = reportPayments(options, await runPaymentBench(options, onStep), /v?([\d.]+)/.exec(stdout)![1]!);
+  const report = reportPayments(options, await runPaymentBench(options, onStep), await natsVersion());
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   console.log(writePaymentReport(report));
 }

@@ -33,10 +33,12 @@ async function post(url: string, bearer: string, body: object): Promise<Record<s
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-async function prepare({ doors, card }: PaymentOrder): Promise<Prepared> {
+async function prepare({ doors, card }: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
   const { apiOrigin, vaultOrigin, secretKey } = doors;
   const wanted = { amountMinor: 4_900, currency: "EUR", orderRef: `bench-${process.pid}-${next}` };
+  const startedAt = performance.now();
   const session = await post(`${apiOrigin}/api/v1/payment-sessions`, secretKey, wanted);
+  createdMs.push(performance.now() - startedAt);
   const { sdkAuthorization } = session.vault as { sdkAuthorization: string };
   const details = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
   const { token } = await post(`${vaultOrigin}/tokens`, sdkAuthorization, details);
@@ -52,12 +54,15 @@ async function submit({ doors }: PaymentOrder, { sessionId, clientSecret, token 
 let prepared: Prepared[] = [];
 
 answerParent({
-  /** Sessions with their cards, ready to be submitted. */
-  prepare: async ({ count, ...order }: PaymentOrder & { count: number }) => {
+  /** Sessions with their cards, ready to be submitted; how long each took to be created, in milliseconds. */
+  prepare: async ({ count, ...order }: PaymentOrder & { count: number }): Promise<readonly number[]> => {
     prepared = [];
-    for (let number = 0; number < count; number++) prepared.push(await prepare(order));
-    return null;
+    const createdMs: number[] = [];
+    for (let number = 0; number < count; number++) prepared.push(await prepare(order, createdMs));
+    return createdMs;
   },
+  /** One whole payment; its status. */
+  payOnce: async (order: PaymentOrder): Promise<string> => submit(order, await prepare(order)),
   /** Submits what was prepared, one after the other. */
   submit: async (order: PaymentOrder): Promise<Submitted> => {
     const latenciesMs: number[] = [];

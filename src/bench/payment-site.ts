@@ -28,14 +28,15 @@ export class PaymentSite {
   ownerUrl = "";
   #gate!: Child;
   #variables: Readonly<Record<string, string>> = {};
-  readonly #folder: string;
+  /** For logs, and records of its servers. */
+  readonly folder: string;
   readonly #roles = new Map<SiteRole, RoleProcess>();
   readonly #others = new Map<string, { readonly pid: number }>();
   #serverPid = 0;
   readonly #stack = new AsyncDisposableStack();
 
   private constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
   }
 
@@ -57,7 +58,7 @@ export class PaymentSite {
     await this.#roles.get(role)?.close();
     const through = counted ? { SWITCHYARD_TEST_DATABASE_URL: await this.#gatedUrl() } : {};
     const variables = { ...this.#variables, ...through };
-    const logFile = join(this.#folder, `${role}.log`);
+    const logFile = join(this.folder, `${role}.log`);
     this.#roles.set(role, await startRole(role, { variables, logFile, nodeOptions }));
   }
 
@@ -97,17 +98,17 @@ export class PaymentSite {
   }
 
   async #open(): Promise<void> {
-    const server = await startPrivatePostgres({ stateFolder: this.#folder, dataName: "postgres" });
+    const server = await startPrivatePostgres({ stateFolder: this.folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
     this.ownerUrl = server.ownerUrl;
     this.#serverPid = server.pid;
-    const nats = await startPrivateNats({ stateFolder: this.#folder });
+    const nats = await startPrivateNats({ stateFolder: this.folder });
     this.#stack.defer(() => nats.stop());
     this.#others.set("nats", nats);
     this.#gate = this.startChild("statement-gate.ts");
     const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
-    const databases = await prepareDatabases(server.ownerUrl, this.#folder);
-    this.#variables = variablesOf(this.#folder, addresses, { databases, nats: nats.urls });
+    const databases = await prepareDatabases(server.ownerUrl, this.folder);
+    this.#variables = variablesOf(this.folder, addresses, { databases, nats: nats.urls });
     this.#stack.defer(async () => {
       for (const role of [...this.#roles.values()].toReversed()) await role.close();
     });
@@ -117,7 +118,7 @@ export class PaymentSite {
     const webhookUrl = `${await this.startChild("webhook-receiver.ts").ask<string>("listen")}/webhooks`;
     // Both environments are there for the seed; the roles serve one.
     const variables = { ...this.#variables, SWITCHYARD_ENVIRONMENTS: "test,live" };
-    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.#folder }, webhookUrl);
+    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.folder }, webhookUrl);
     const { apiOrigin, vaultOrigin } = addresses;
     this.doors = { apiOrigin, vaultOrigin, secretKey };
   }

@@ -3,6 +3,7 @@ import { freePort } from "../demo/free-port.ts";
 import { ScaleLoad } from "../simulation/webhooks/scale-load.ts";
 import { type BenchBed, describePostgres } from "./bed.ts";
 import type { Round } from "./contestant.ts";
+import { watchProcessors } from "./machine.ts";
 import { playRounds, spreadOf, type Turn } from "./rounds.ts";
 import { WebhookBed } from "./webhook-bed.ts";
 import { addHealthy, healthyMerchants, undiciAlone, workersUnder } from "./webhook-contestants.ts";
@@ -28,8 +29,13 @@ export type WebhookBenchOptions = {
   readonly profileFolder?: string;
 };
 
-/** Rounds of some workers on some nats-servers. */
-export type Scaling = { readonly workers: number; readonly natsServers: 1 | 3; readonly rounds: readonly Round[] };
+/** Rounds of some workers on some nats-servers, and how much of all processors was busy meanwhile, whatever with. */
+export type Scaling = {
+  readonly workers: number;
+  readonly natsServers: 1 | 3;
+  readonly rounds: readonly Round[];
+  readonly busyShare: number;
+};
 
 /** How soon webhooks arrive: one at a time, at half load, at half load beside bad endpoints; and what those have left. */
 export type WebhookLatency = {
@@ -174,8 +180,9 @@ async function playWorkers(
   for (const workers of workerCounts) {
     onStep(`${workers} workers on ${natsServers} nats-servers`);
     await bed.growTo(workers);
+    const busyShareNow = watchProcessors();
     const turns = await playRounds([alone], { ...options, seconds: 0, onPlayed: () => {} });
-    scaling.push({ workers, natsServers, rounds: turns.map((turn) => turn[ours]!) });
+    scaling.push({ workers, natsServers, rounds: turns.map((turn) => turn[ours]!), busyShare: busyShareNow() });
   }
   return scaling;
 }

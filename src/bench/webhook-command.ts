@@ -1,10 +1,8 @@
 /** `npm run bench -- webhooks`: benches 7 to 9. */
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { Command, Option } from "commander";
-import { findNatsServer } from "../demo/private-nats.ts";
-import { positive } from "./options.ts";
+import { natsVersion } from "./machine.ts";
+import { positive, stepTeller } from "./options.ts";
 import { runWebhookBench, type WebhookBenchOptions, type WebhookPart, webhookParts } from "./webhook-bench.ts";
 import { reportWebhooks, writeWebhookReport } from "./webhook-report.ts";
 
@@ -48,13 +46,8 @@ async function play({ warmUp, only, json, profile, ...given }: Options): Promise
     parts: only === undefined ? webhookParts : [only],
     ...(profile !== undefined && { profileFolder: profile }),
   };
-  const startedAt = performance.now();
-  const onStep = (step: string) => {
-    const passed = ((performance.now() - startedAt) / 1_000).toFixed(0);
-    console.error(`${passed.padStart(4)} s  ${step}`);
-  };
-  const { stdout } = await promisify(execFile)(await findNatsServer(), ["--version"]);
-  const report = reportWebhooks(options, await runWebhookBench(options, onStep), /v?([\d.]+)/.exec(stdout)![1]!);
+  const onStep = stepTeller();
+  const report = reportWebhooks(options, await runWebhookBench(options, onStep), await natsVersion());
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   console.log(writeWebhookReport(report));
 }

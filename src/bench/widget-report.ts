@@ -3,6 +3,7 @@ import { arch, cpus, loadavg } from "node:os";
 import type { TroubleRun } from "../e2e/trouble-runs.ts";
 import { problemOf } from "../e2e/trouble-runs.ts";
 import { version } from "../version.ts";
+import { lineOf, type TableLine } from "./whole/table-line.ts";
 import type { Impatience } from "./widget-clicks.ts";
 import type { LeftBehind } from "./widget-leaks.ts";
 import type { Opening } from "./widget-opening.ts";
@@ -72,6 +73,11 @@ export function rowsOf(figures: WidgetFigures): WidgetRow[] {
 /** True when a budget was broken; a figure without a goal breaks none. */
 export function isOverBudget(rows: readonly WidgetRow[]): boolean {
   return rows.some(({ isReached }) => isReached === false);
+}
+
+/** Lines of row 12 for the table of everything: what has a budget. */
+export function linesOfWidget(rows: readonly WidgetRow[]): TableLine[] {
+  return rows.filter(({ isReached }) => isReached !== undefined).map((row) => lineOf({ row: 12, ...row }));
 }
 
 /** The table as a person reads it. */

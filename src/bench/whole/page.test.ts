@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { writePage } from "./page.ts";
+import { lineOf } from "./table-line.ts";
+
+const facts = { command: "npm run bench -- --write", machine: { processor: "2 × one", node: "v24.0.0" } };
+const yesterday = { ...facts, date: "2026-01-01", commit: "aaaaaaa" };
+const today = { ...facts, date: "2026-01-02", commit: "bbbbbbb" };
+const fast = lineOf({ row: 1, what: "create | REST", measured: "2500/s", goal: "≥ 1 ×", isReached: true });
+const slow = lineOf({ row: 6, what: "payments", measured: "100/s", goal: "≥ 150/s", isReached: false });
+
+describe("writePage()", () => {
+  const page = writePage([fast, slow], yesterday, "");
+
+  it("says of each line whether its goal is reached, and of the run its command, date, commit and machine", () => {
+    expect(page).toContain("| 1 | create \\| REST | 2500/s |  |  | ≥ 1 × | reached | 2026-01-01, aaaaaaa |");
+    expect(page).toContain("| 6 | payments | 100/s |  |  | ≥ 150/s | missed | 2026-01-01, aaaaaaa |");
+    for (const fact of ["`npm run bench -- --write`", "2026-01-01, aaaaaaa", "processor 2 × one · node v24.0.0"]) {
+      expect(page).toContain(fact);
+    }
+  });
+
+  it("keeps the rows of an earlier run with their own date and commit, between those of this one", () => {
+    const faster = writePage([{ ...slow, measured: "160/s", isReached: true }], today, page);
+    expect(rowsOf(faster)).toEqual([
+      "| 1 | create \\| REST | 2500/s |  |  | ≥ 1 × | reached | 2026-01-01, aaaaaaa |",
+      "| 6 | payments | 160/s |  |  | ≥ 150/s | reached | 2026-01-02, bbbbbbb |",
+    ]);
+  });
+
+  it("tells a row that could not run beside what is known of it, until it runs again", () => {
+    const failed = lineOf({ row: 6, what: "payments", measured: "could not run: no Chromium", hasFailed: true });
+    const told = writePage([failed], today, page);
+    expect(rowsOf(told)).toEqual([
+      "| 1 | create \\| REST | 2500/s |  |  | ≥ 1 × | reached | 2026-01-01, aaaaaaa |",
+      "| 6 | payments | could not run: no Chromium |  |  |  | not measured | 2026-01-02, bbbbbbb |",
+      "| 6 | payments | 100/s |  |  | ≥ 150/s | missed | 2026-01-01, aaaaaaa |",
+    ]);
+    expect(rowsOf(writePage([slow], today, told)).filter((row) => row.startsWith("| 6"))).toHaveLength(1);
+  });
+});
+
+function rowsOf(page: string): string[] {
+  return page.split("\n").filter((line) => /^\| \d/.test(line));
+}
