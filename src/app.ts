@@ -46,6 +46,7 @@ import { type Loop, runLoop } from "./platform/loop.ts";
 import { type Handover, Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
 import { tellMissingLimits } from "./platform/session-limits.ts";
+import { type Tracing, untraced } from "./platform/telemetry.ts";
 import { TlsFiles } from "./platform/tls-files.ts";
 import { version } from "./version.ts";
 
@@ -67,9 +68,10 @@ export async function openInstallation(
   config: Config & { readonly service: ServiceConfig },
   log: Logger,
   metrics: ProcessMetrics = createProcessMetrics(config.brand),
+  tracing: Tracing = untraced,
 ): Promise<Installation> {
   const { watchEnvironment } = metrics;
-  const shared = { ...config.service, brand: config.brand, log, database: config.database, watchEnvironment };
+  const shared = { ...config.service, brand: config.brand, log, database: config.database, watchEnvironment, tracing };
   const environments = await Promise.all(
     config.service.environments.map((environment) => buildEnvironment(environment, shared)),
   );
@@ -214,7 +216,7 @@ async function startLoops(
   const { core, database, stream, endpoints, config, name } = environment;
   const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
-  const relay = { database, nats, stream, environmentName: name };
+  const relay = { database, nats, stream, environmentName: name, tracing: core.tracing };
   const watch = new StreamWatch({ nats, stream, log });
   metrics.tellReadiness(() => ({
     // Without NATS all work goes on; what a person has to put right should stop a rollout.

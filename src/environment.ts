@@ -43,6 +43,7 @@ import type { Logger } from "./platform/log.ts";
 import type { Secret } from "./platform/secrets.ts";
 import { sessionLimits, tellMissingLimits } from "./platform/session-limits.ts";
 
+import type { Tracing } from "./platform/telemetry.ts";
 /** One environment, as edge and worker use it. */
 export type Environment = EdgeEnvironment & {
   readonly config: EnvironmentConfig;
@@ -52,24 +53,26 @@ export type Environment = EdgeEnvironment & {
   close(): Promise<void>;
 };
 
-/** Opens one environment. No connection is made before it is used. */
-export async function buildEnvironment(
-  config: EnvironmentConfig,
-  shared: ServiceConfig & {
-    readonly brand: string;
-    readonly log: Logger;
-    readonly database: DatabaseWay;
-    /** Begins to count an environment's payments. */
-    readonly watchEnvironment: (name: EnvironmentName, state: PaymentState) => EnvironmentWatch;
-  },
-): Promise<Environment> {
+/** What the environments of one process have in common. */
+type Shared = ServiceConfig & {
+  readonly brand: string;
+  readonly log: Logger;
+  readonly database: DatabaseWay;
+  /** Begins to count an environment's payments. */
+  readonly watchEnvironment: (name: EnvironmentName, state: PaymentState) => EnvironmentWatch;
+  readonly tracing: Tracing;
+};
+
+/** Opens one environment. No connection is made before it is used, but to look after a read replica. */
+export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
   const log = shared.log.child({ environment: config.name });
   const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
   const way = { ...shared.database, directUrl: config.databaseDirectUrl };
   const { database, close: closeDatabase } = await openDatabase(config.databaseUrl, entities, way);
   void tellMissingLimits(database, log);
   const http = new GatewayHttp();
-  const vault = openVault(config, { database, http, log, standInHosts: standInHosts(shared.standInOrigins) });
+  const { tracing } = shared;
+  const vault = openVault(config, { database, http, log, tracing, standInHosts: standInHosts(shared.standInOrigins) });
   const circuitBreaker = new CircuitBreaker();
   const inFlight: Core["inFlight"] = new Set();
   const watch = shared.watchEnvironment(config.name, {
@@ -84,6 +87,7 @@ export async function buildEnvironment(
     database,
     entropy: systemEntropy,
     log,
+    tracing,
     clientSecretKeys: config.keys.clientSecret,
     sealing: config.keys.sealing,
     pageTokenKey: config.keys.pageToken,
@@ -97,6 +101,7 @@ export async function buildEnvironment(
       entropy: systemEntropy,
       environmentName: config.name,
       hintRelay: () => notifyOutboxListeners(database),
+      tracing,
     },
     describeSession: describeForEvent,
     timing: shared.timing,
@@ -119,6 +124,7 @@ export async function buildEnvironment(
       log,
       egress,
       sealing: config.keys.sealing,
+      tracing,
       environmentName: config.name,
       signingSecretPrefix: `${shared.brand}_${config.name}_whsec_`,
     },
@@ -133,12 +139,13 @@ export async function buildEnvironment(
 /** The vault of this environment's mode. No connection is made before it is used. */
 function openVault(
   { vault, keys, name }: EnvironmentConfig,
-  ways: { database: Database; http: GatewayHttp; log: Logger; standInHosts: readonly string[] },
+  ways: { database: Database; http: GatewayHttp; log: Logger; tracing: Tracing; standInHosts: readonly string[] },
 ): CardVault {
   switch (vault.mode) {
     case "self_hosted": {
       const { origin, grpcAddress: address } = vault;
-      return openSelfHostedVault({ origin, address, signing: { ...keys.signing, environment: name }, log: ways.log });
+      const { log, tracing } = ways;
+      return openSelfHostedVault({ origin, address, signing: { ...keys.signing, environment: name }, log, tracing });
     }
     case "saas":
       return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemEntropy.now().getTime() });

@@ -13,6 +13,7 @@ import type { Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
 import { logLastWords, scrubOutput } from "./platform/process-output.ts";
 import { tellMissingLimits } from "./platform/session-limits.ts";
+import { type Tracing, untraced } from "./platform/telemetry.ts";
 import { startDashboard } from "./start-dashboard.ts";
 import { countCards } from "./vault/card-store.ts";
 import { startVault } from "./vault/main.ts";
@@ -29,11 +30,13 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
   logLastWords(log);
   const metrics = createProcessMetrics(config.brand);
   metrics.setVersion(version);
-  const started: Running[] = [];
+  const tracing = await openTracing(roles, config, log);
+  // Closed last: spans of the work that a stop waits for are sent, too.
+  const started: Running[] = [tracing];
   if (config.sandbox) started.push(await startSandbox(config.sandbox));
-  if (config.vault) started.push(await startVaultRole(config.vault, config, { log, metrics }));
+  if (config.vault) started.push(await startVaultRole(config.vault, config, { log, metrics, tracing }));
   if (config.service) {
-    const installation = await openInstallation({ ...config, service: config.service }, log, metrics);
+    const installation = await openInstallation({ ...config, service: config.service }, log, metrics, tracing);
     started.push(installation);
     const sides: Running[] = [];
     if (roles.includes("edge")) sides.push(await startEdge(installation));
@@ -54,6 +57,14 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
 }
 
 /** Our own test cards, and those of the gateways that can be connected with test credentials. */
+/** The tracer is loaded where there is a collector, and nowhere else. */
+async function openTracing(roles: readonly Role[], config: Config, log: Logger): Promise<Tracing> {
+  const { tracesEndpoint: endpoint, tracesRatio: ratio } = config;
+  if (endpoint === undefined) return untraced;
+  const { openOtlpTracing } = await import("./platform/otlp-tracing.ts");
+  return openOtlpTracing({ endpoint, ratio, log, service: { name: config.brand, role: roles.join("+"), version } });
+}
+
 const testNumbers: ReadonlySet<string> = new Set([
   ...testCards.map((card) => card.number),
   ...stripeTestNumbers,
@@ -64,7 +75,7 @@ const testNumbers: ReadonlySet<string> = new Set([
 async function startVaultRole(
   vault: VaultRoleConfig,
   config: Config,
-  { log: logger, metrics }: { log: Logger; metrics: ProcessMetrics },
+  { log: logger, metrics, tracing }: { log: Logger; metrics: ProcessMetrics; tracing: Tracing },
 ): Promise<Running> {
   const { database, close } = await openDatabase(vault.databaseUrl, [], config.database);
   void tellMissingLimits(database, logger);
@@ -90,6 +101,7 @@ async function startVaultRole(
     nodeOptions: vault.nodeOptions,
     watch: watchVault(vault, database, metrics),
   });
+    tracing,
   return {
     async close() {
       await running.close();

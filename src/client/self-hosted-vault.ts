@@ -3,6 +3,7 @@ import type { CardVault, Forwarding } from "../gateways/card-vault.ts";
 import { selfHostedVault } from "../gateways/vault-description.ts";
 import type { Logger } from "../platform/log.ts";
 import type { SigningKey } from "../platform/service-token-signing.ts";
+import type { Tracing } from "../platform/telemetry.ts";
 import { VaultClient } from "./vault-rpc.ts";
 
 /** It sends whatever its destination table has, within the attempt's time: what it adds is less than our own timeout again. */
@@ -19,9 +20,10 @@ export function openSelfHostedVault(options: {
   address: string;
   signing: SigningKey;
   log: Logger;
+  tracing?: Tracing | undefined;
 }): CardVault {
-  const { origin, address, signing, log } = options;
-  const client = new VaultClient({ address, signing, log });
+  const { origin, address, signing, log, tracing } = options;
+  const client = new VaultClient({ address, signing, log, tracing });
   return {
     origin,
     forwarding: selfHostedForwarding,

@@ -6,6 +6,7 @@ import type { GatewayReply } from "../gateways/gateway-http.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { type SigningKey, signServiceToken } from "../platform/service-token-signing.ts";
+import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { createGrpcClient, type GrpcClient } from "./grpc-client.ts";
 
 // What the vault and the way to it may take beside the gateway.
@@ -19,14 +20,22 @@ export class VaultClient implements CardForwarder {
   readonly #client: GrpcClient<typeof VaultService>;
   readonly #signing: SigningKey;
   readonly #log: Logger;
+  readonly #tracing: Tracing;
 
-  constructor(options: { address: string; signing: SigningKey; log: Logger }) {
+  constructor(options: { address: string; signing: SigningKey; log: Logger; tracing?: Tracing | undefined }) {
+    this.#tracing = options.tracing ?? untraced;
     this.#client = createGrpcClient(VaultService, options.address);
     this.#signing = options.signing;
     this.#log = options.log;
   }
 
-  async forward(request: ForwardRequest): Promise<ForwardReply> {
+  forward(request: ForwardRequest): Promise<ForwardReply> {
+    const facts = { gateway: request.connector, operation: request.operation };
+    const of = { traceparent: this.#tracing.outgoing() };
+    return this.#tracing.span("vault.call", { of, facts, kind: "client" }, () => this.#forward(request));
+  }
+
+  async #forward(request: ForwardRequest): Promise<ForwardReply> {
     const { token, body, signal, ...rest } = request;
     // Asked before the call is made, because afterwards nobody can tell a call that never left from one that was lost.
     if (!(await this.#client.isConnected(connectWaitMs))) {
@@ -58,7 +67,9 @@ export class VaultClient implements CardForwarder {
   }
 
   async #metadata(): Promise<Record<string, string>> {
-    return { authorization: `Bearer ${signServiceToken(this.#signing)}` };
+    const traceparent = this.#tracing.outgoing();
+    const authorization = `Bearer ${signServiceToken(this.#signing)}`;
+    return { authorization, ...(traceparent !== undefined && { traceparent }) };
   }
 }
 

@@ -17,6 +17,7 @@ import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { untraced } from "../platform/telemetry.ts";
 import { setClockAhead } from "../testing/database-clock.ts";
 import { TestForwarder } from "../testing/forwarder.ts";
 import { createTestDatabase } from "../testing/postgres.ts";
@@ -174,6 +175,7 @@ function coreOn(database: Database, parts: ConnectorParts): Core {
     database,
     entropy: systemEntropy,
     log: createStrictLog(),
+    tracing: untraced,
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: [new Secret("page")],

@@ -7,6 +7,7 @@ import type { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Logger } from "../platform/log.ts";
 import type { KeyRing } from "../platform/secrets.ts";
+import type { Tracing } from "../platform/telemetry.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { CreationsInProgress } from "./creations-in-progress.ts";
@@ -41,6 +42,8 @@ export type Core = {
   readonly database: Database;
   readonly entropy: Entropy;
   readonly log: Logger;
+  /** Where the spans of payments go. */
+  readonly tracing: Tracing;
   readonly clientSecretKeys: ClientSecretKeys;
   readonly sealing: KeyRing;
   readonly pageTokenKey: PageTokenKeys;

@@ -18,6 +18,7 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import { loadSession } from "./session-trail.ts";
 import { findEndInNotices, lookUpInNotices } from "./stored-notices.ts";
+import { traceGateway } from "./traced-gateway.ts";
 
 /**
  * Asks the gateway for the hold, and lets the circuit breaker know how that went. Captures, voids and look-ups do not
@@ -167,7 +168,7 @@ export async function readRecord(core: Core, attempt: Attempt): Promise<TheirRec
 /** What the notices of a gateway tell that cannot be asked; undefined for one that can. */
 async function lookUpWithoutRead(
   core: Core,
-  { canRead }: Connector,
+  { canRead }: Pick<Connector, "canRead">,
   attempt: Attempt,
 ): Promise<LookUpAnswer | undefined> {
   return canRead ? undefined : lookUpInNotices(core.database, attempt);
@@ -178,8 +179,9 @@ const unbound = "this installation has no connector for the gateway, or not the 
 // The gateway may still act on what it was sent, so nothing but its own word ends the matter: asked again later.
 const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };
 
-function bind(core: Core, attempt: Attempt) {
-  return core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
+async function bind(core: Core, attempt: Attempt) {
+  const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
+  return bound && { credentials: bound.credentials, connector: traceGateway(core.tracing, bound.connector, attempt) };
 }
 
 function atGateway(attempt: Attempt) {

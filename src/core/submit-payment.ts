@@ -3,6 +3,7 @@ import type { Shopper } from "../gateways/connector.ts";
 import { submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import type { Core } from "./core.ts";
@@ -107,10 +108,15 @@ type Begun = Reached & { readonly shopper?: Shopper | undefined };
 
 /** Works on a session in the background, as `processSession`. An error leaves it to recovery, once the lease has lapsed. */
 export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
-  const run = processSession(core, lease, from)
+  const { sessionId } = lease;
+  const run = core.tracing
+    .span("payment.process", { of: { session: sessionId } }, async (span) => {
+      span.tell({ sessionId: encodeId("ps", sessionId) });
+      return processSession(core, lease, from);
+    })
     .catch((error: unknown) => {
       if (error instanceof LeaseLost) return undefined;
-      core.log.error({ err: error, sessionId: lease.sessionId }, "processing stopped; recovery will take it up");
+      core.log.error({ err: error, sessionId }, "processing stopped; recovery will take it up");
       return undefined;
     })
     .finally(() => core.inFlight.delete(run));

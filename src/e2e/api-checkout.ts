@@ -35,8 +35,8 @@ export class ApiCheckout {
     return asDocumented("POST", response);
   }
 
-  async open(fields: object = {}): Promise<OpenedSession> {
-    return (await expectOk(await this.create(fields))) as OpenedSession & CreatePaymentSessionResponseJson;
+  async open(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<OpenedSession> {
+    return (await expectOk(await this.create(fields, headers))) as OpenedSession & CreatePaymentSessionResponseJson;
   }
 
   async tokenize({ vault }: Pick<OpenedSession, "vault">, number: string): Promise<string> {

@@ -2,7 +2,10 @@
 import { randomUUID } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeId } from "../platform/ids.ts";
+import { traceIdOf } from "../platform/telemetry.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { type CollectedSpan, TraceCollector } from "../testing/trace-collector.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import {
   dumpDatabases,
@@ -32,10 +35,17 @@ const amex = "378282246310005";
 const wrongAmex = "378282246310006";
 const cvc = "7391";
 const holder = "Zwi Quokkafeld";
+const failoverCard = "4000000000000002";
 /** Declines, failover after a decline, a timeout and an error, and fraud, beside the approval. */
-const otherCards = ["4000000000009995", "4000000000000002", "4000000000004087", "4000000000005001", "4100000000000019"];
+const otherCards = ["4000000000009995", failoverCard, "4000000000004087", "4000000000005001", "4100000000000019"];
+
+/** What a merchant sends along that traces its own calls; the flag asks for ours to be kept. */
+const outsidersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+const outsiders = `00-${outsidersTrace}-00f067aa0ba902b7-01`;
 
 let demo: TestDemo;
+let collector: TraceCollector;
+let failedOver: OpenedSession;
 let browser: Browser;
 let sessions: OpenedSession[];
 /** The reference that a merchant gave its orders: what is allowed to be everywhere, and shows that the search can see. */
@@ -45,13 +55,16 @@ let seenByBrowser: string;
 let cardSentTo: string[];
 
 beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
+  collector = await TraceCollector.start();
+  const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin };
+  [demo, browser] = await Promise.all([startTestDemo(settings), launchBrowser()]);
   orderRef = `canary-${randomUUID()}`;
   const merchant = new ApiCheckout(demo.file);
   sessions = [];
   const payByApi = async (number: string) => {
-    const session = await merchant.open({ orderRef });
+    const session = await merchant.open({ orderRef }, number === failoverCard ? { traceparent: outsiders } : {});
     sessions.push(session);
+    if (number === failoverCard) failedOver = session;
     await merchant.submit(session, await merchant.tokenize(session, number));
   };
   await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi)]);
@@ -59,6 +72,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await demo?.close();
+  await collector?.close();
 });
 
 /** First a number that is wrong, then the card as it is, in the demo shop. */
@@ -211,5 +225,60 @@ describe("after payments by a canary card, there is nothing of it or of its sess
     expect(seenByBrowser).toContain(`request ${demo.file.vaultOrigin}/tokens`);
     expectNothingIn([{ where: "the browser", text: seenByBrowser }]);
     expect(cardSentTo).toEqual([`${demo.file.vaultOrigin}/tokens`]);
+  });
+});
+
+/** The spans of a payment's trace, each as the path to it with its process, gateway and outcome. */
+function pathsOf(session: OpenedSession): string[] {
+  const traceId = traceIdOf(decodeId("ps", session.sessionId)!);
+  const spans = collector.spans.filter((span) => span.traceId === traceId);
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const pathOf = ({ name, parentId }: CollectedSpan): string => {
+    if (parentId === "") return name;
+    const parent = byId.get(parentId);
+    return `${parent ? pathOf(parent) : "?"} › ${name}`;
+  };
+  return spans.map((span) => {
+    const { "payment.gateway": gateway, "payment.outcome": outcome } = span.attributes;
+    return [`${span.role}:`, pathOf(span), gateway, outcome].filter((part) => part !== undefined).join(" ");
+  });
+}
+
+describe("the trace of a payment that failed over", () => {
+  it("is one, over edge, vault and worker, from the session to its webhook", async () => {
+    const flow = "session.create › payment.submit › payment.process";
+    const event = `${flow} › event.record`;
+    const authorized = (gateway: string, outcome: string) => [
+      `edge: ${flow} › gateway.authorize ${gateway} ${outcome}`,
+      `edge: ${flow} › gateway.authorize › vault.call ${gateway}`,
+      `vault: ${flow} › gateway.authorize › vault.call › vault.forward ${gateway}`,
+      `vault: ${flow} › gateway.authorize › vault.call › vault.forward › vault.send ${gateway} answer`,
+    ];
+    const expected = [
+      "edge: session.create",
+      "edge: session.create › payment.submit",
+      `edge: ${flow}`,
+      ...authorized("SANDBOX_A", "declined"),
+      ...authorized("SANDBOX_B", "held"),
+      `edge: ${flow} › gateway.capture SANDBOX_B accepted`,
+      `edge: ${event}`,
+      `worker: ${event} › event.publish`,
+      `worker: ${event} › webhook.deliver 2xx`,
+    ];
+    await expect.poll(() => pathsOf(failedOver).sort(), { timeout: 15_000 }).toEqual(expected.sort());
+  });
+
+  it("is linked to the trace of the merchant's request, and no part of it", () => {
+    const linked = collector.spans.filter(({ links }) => links.includes(outsidersTrace));
+    expect(linked.map(({ name, attributes }) => [name, attributes["payment.session_id"]])).toEqual([
+      ["session.create", failedOver.sessionId],
+    ]);
+    expect(collector.spans.filter(({ traceId }) => traceId === outsidersTrace)).toEqual([]);
+  });
+
+  it("holds nothing of the card, of secrets, or of what the merchant wrote", () => {
+    expect(collector.text).toContain(failedOver.sessionId);
+    expect(collector.text).not.toContain(orderRef);
+    expectNothingIn([{ where: "traces", text: collector.text }]);
   });
 });

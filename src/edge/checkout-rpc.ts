@@ -23,6 +23,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
+import { traceSubmission } from "./trace-requests.ts";
 
 /** What the checkout needs beside the environment of the session. */
 export type CheckoutParts = { readonly accounts: Database };
@@ -37,13 +38,15 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
 
     async submitPayment(request, context) {
       const { environment, session } = await open(context, request.sessionId);
-      const ended = await submitPayment(environment.core, {
+      const submission = {
         session,
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
         shopper: context.values.get(shopperKey),
-      });
+      };
+      const submit = () => submitPayment(environment.core, submission);
+      const ended = await traceSubmission({ environment, context }, session.id, submit);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, environment, ended) });
     },
   };

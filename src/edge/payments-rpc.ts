@@ -19,12 +19,14 @@ import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import { callerKey, requestIdKey, requireMerchant } from "./caller.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
+import { traceCreation } from "./trace-requests.ts";
 
 /** What a merchant's backend may do with sessions; every method sees its own merchant and environment only. */
 export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
   async createPaymentSession(request, context) {
     const { environment, holder } = requireMerchant(context.values.get(callerKey));
     const key = readIdempotencyKey(context.requestHeader);
+    const finishSpan = environment.core.tracing.begin();
     const created = await createSession(
       environment.core,
       holder,
@@ -35,7 +37,9 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       },
       key,
     );
-    const sessionId = encodeId("ps", created.session.id);
+    const { session, replayed } = created;
+    traceCreation(finishSpan, { environment, context }, { sessionId: session.id, replayed });
+    const sessionId = encodeId("ps", session.id);
     setCreatedHeaders(context, sessionId, created.replayed);
     return create(CreatePaymentSessionResponseSchema, {
       sessionId,

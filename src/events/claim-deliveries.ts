@@ -5,6 +5,7 @@ import type { Database, Statement } from "../platform/database.ts";
 /** A delivery that this worker alone may try until its lease ends. */
 export type ClaimedDelivery = {
   readonly event_id: string;
+  readonly session_id: string;
   readonly endpoint_id: string;
   /** Tries recorded before this one. */
   readonly tries: number;
@@ -79,7 +80,7 @@ const claimDue: Statement = {
          FROM due, endpoint e, outbox_event o
          WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
            AND o.session_id = d.session_id AND o.id = d.event_id
-         RETURNING d.event_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
+         RETURNING d.event_id, d.session_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
            CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body,
            e.probe_at IS NOT NULL AS is_probe, o.created_at AS told_at`,
 };

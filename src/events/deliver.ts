@@ -4,6 +4,7 @@ import type { Entropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Secret } from "../platform/secrets.ts";
+import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
 import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
@@ -22,6 +23,7 @@ export type DeliverContext = SealingContext & {
   readonly log: Pick<Logger, "warn" | "error">;
   /** Is told of each recorded try, for figures. Must not throw. */
   readonly onTry?: (seen: SeenTry) => void;
+  readonly tracing?: Tracing | undefined;
 };
 
 /** What became of a claimed delivery. */
@@ -73,11 +75,15 @@ export async function deliver(
   claimed: ClaimedDelivery,
   recorder: Pick<TryRecorder, "record"> = new TryRecorder(context.database),
 ): Promise<DeliveryResult> {
-  const tried = await sendWebhook(context, {
-    url: claimed.url,
-    eventId: encodeId("evt", claimed.event_id),
-    body: claimed.body,
-    secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
+  const tried = await (context.tracing ?? untraced).span("webhook.deliver", spanOf(claimed), async (span) => {
+    const sent = await sendWebhook(context, {
+      url: claimed.url,
+      eventId: encodeId("evt", claimed.event_id),
+      body: claimed.body,
+      secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
+    });
+    span.tell({ outcome: outcomeOf(sent), httpStatus: sent.kind === "answered" ? sent.statusCode : undefined });
+    return sent;
   });
   const verdict = judgeTry(context.entropy, tried, claimed.tries + 1);
   const written = await recorder.record(claimed, { ...tried, id: context.entropy.uuid() }, verdict);
@@ -88,6 +94,16 @@ export async function deliver(
   if (!written.recorded) return { kind: "lease_lost" };
   context.onTry?.(seenTry(claimed, { tried, verdict, written }));
   return verdict;
+}
+
+function spanOf(claimed: ClaimedDelivery): SpanOptions {
+  const facts = {
+    sessionId: encodeId("ps", claimed.session_id),
+    eventId: encodeId("evt", claimed.event_id),
+    endpointId: encodeId("we", claimed.endpoint_id),
+    tries: claimed.tries + 1,
+  };
+  return { of: { session: claimed.session_id, event: claimed.event_id }, facts, kind: "client" };
 }
 
 function seenTry(

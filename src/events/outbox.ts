@@ -5,6 +5,7 @@ import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import type { SpanFacts, Tracing } from "../platform/telemetry.ts";
 
 /** Everything a session can tell a merchant. */
 export const eventTypes = [
@@ -37,6 +38,8 @@ export type OutboxContext = {
   readonly environmentName: string;
   /** Tells the relay that a row waits: its loop's `wake` in this process, or a notice to the others. Must not throw. */
   readonly hintRelay: () => void;
+  /** Where the span of an event goes, once it is durable. */
+  readonly tracing?: Tracing | undefined;
 };
 
 /** An event to be told. `body` makes the bytes that every delivery posts; `sequence` counts the session's events from 1. */
@@ -73,6 +76,7 @@ const insertOutboxEvent: Statement = {
  */
 export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
   const eventId = context.entropy.uuid();
+  const recordSpan = context.tracing?.begin();
   type Next = { sequence: number; now: Date; positionBefore: string };
   const [next] = await tx.query<Next>(selectNextSequence, [event.sessionId]);
   const { sequence, now, positionBefore } = next!;
@@ -85,8 +89,16 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   const body = Buffer.from(await event.body(envelope, sequence));
   const { sessionId, type, merchantId } = event;
   tx.send(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
-  tx.afterCommit(context.hintRelay);
+  tx.afterCommit(() => {
+    context.hintRelay();
+    // Its id is the event's, so that whoever carries the event hangs the next span below it.
+    recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: factsOf(eventId, event) });
+  });
   return { eventId };
+}
+
+function factsOf(eventId: string, { sessionId, type }: Pick<NewEvent, "sessionId" | "type">): SpanFacts {
+  return { sessionId: encodeId("ps", sessionId), eventId: encodeId("evt", eventId), eventType: type };
 }
 
 /** An outbox row on its way out. */

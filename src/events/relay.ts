@@ -3,6 +3,7 @@
 import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { NatsLink } from "../platform/nats.ts";
+import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
 import { encodeEvent } from "./outbox.ts";
 import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
@@ -13,6 +14,7 @@ export type RelayContext = {
   readonly nats: NatsLink;
   readonly stream: EventStream;
   readonly environmentName: string;
+  readonly tracing?: Tracing | undefined;
 };
 
 type ClaimedEvent = {
@@ -73,11 +75,13 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
   const jetstream = connection.jetstream();
   const results = await Promise.allSettled(
     claimed.map((row) =>
-      jetstream.publish(context.stream.subjectOf(row.type), messageOf(row, context.environmentName), {
-        // The count lets a repeat pass JetStream's duplicate window: the first one may be lost with the store.
-        msgID: `${encodeId("evt", row.id)}:${row.publish_count}`,
-        timeout: publishTimeoutMs,
-      }),
+      (context.tracing ?? untraced).span("event.publish", spanOf(row), () =>
+        jetstream.publish(context.stream.subjectOf(row.type), messageOf(row, context.environmentName), {
+          // The count lets a repeat pass JetStream's duplicate window: the first one may be lost with the store.
+          msgID: `${encodeId("evt", row.id)}:${row.publish_count}`,
+          timeout: publishTimeoutMs,
+        }),
+      ),
     ),
   );
   const published = claimed.filter((_, index) => results[index]?.status === "fulfilled");
@@ -94,6 +98,11 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
     throw explainPublish(reason, context.stream.name);
   }
   return claimed.length === batchRows;
+}
+
+function spanOf(row: ClaimedEvent): SpanOptions {
+  const facts = { sessionId: encodeId("ps", row.session_id), eventId: encodeId("evt", row.id), eventType: row.type };
+  return { of: { session: row.session_id, event: row.id }, facts, kind: "client" };
 }
 
 function messageOf(row: ClaimedEvent, environmentName: string): Uint8Array {

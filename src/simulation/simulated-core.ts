@@ -10,6 +10,7 @@ import { Database } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import { createLogger } from "../platform/log.ts";
 import { type KeyRing, Secret } from "../platform/secrets.ts";
+import { untraced } from "../platform/telemetry.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 
@@ -35,6 +36,7 @@ export function createSimulatedCore(parts: {
     database,
     entropy,
     log: createLogger({ name: "simulation", level: "error", write: (line) => parts.onError(JSON.parse(line)) }),
+    tracing: untraced,
     clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
     sealing,
     pageTokenKey: [new Secret("page")],

@@ -1,6 +1,7 @@
 /** Sends a gateway request with the card filled in: check everything, take the card, send once, mask the answer. */
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { type CardShown, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
 import { addressOf, type Destination, findDestination } from "./destinations.ts";
@@ -16,6 +17,7 @@ export type Forwarder = {
   readonly destinations: readonly Destination[];
   readonly gatewayCaller: GatewayCaller;
   readonly sandboxHosts: readonly string[];
+  readonly tracing?: Tracing | undefined;
 };
 
 /** A gateway request as a connector wrote it, with placeholders where the card belongs. */
@@ -64,14 +66,30 @@ export async function forward(
   const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", because: taken.type };
 
-  const reply = await forwarder.gatewayCaller.send({
-    method: destination.method,
-    url,
-    headers,
-    body: fill(taken.card),
-    timeoutMs: request.timeoutMs,
-  });
+  const reply = await traceSend(forwarder, request, () =>
+    forwarder.gatewayCaller.send({
+      method: destination.method,
+      url,
+      headers,
+      body: fill(taken.card),
+      timeoutMs: request.timeoutMs,
+    }),
+  );
   return { type: "sent", reply: masked(reply, taken.card), shown: shownOf(taken.card) };
+}
+
+/** The gateway sees nothing of the trace, and the trace only how the gateway's answer began. */
+function traceSend(
+  { tracing = untraced }: Forwarder,
+  { connector, operation }: ForwardRequest,
+  send: () => Promise<GatewayReply>,
+): Promise<GatewayReply> {
+  const of = { traceparent: tracing.outgoing() };
+  return tracing.span("vault.send", { of, facts: { gateway: connector, operation }, kind: "client" }, async (span) => {
+    const reply = await send();
+    span.tell({ outcome: reply.type, httpStatus: reply.type === "answer" ? reply.status : undefined });
+    return reply;
+  });
 }
 
 async function take(

@@ -5,6 +5,7 @@ import type { LoopWatch } from "../platform/loop.ts";
 import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
+import type { Tracing } from "../platform/telemetry.ts";
 
 /** Where a server listens. Port 0 takes a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
@@ -48,6 +49,8 @@ export type VaultConfig = {
   readonly nodeOptions?: string | undefined;
   /** Told of what is counted; without it nobody counts. */
   readonly watch?: VaultWatch | undefined;
+  /** Where the spans of forwarded requests go. */
+  readonly tracing?: Tracing | undefined;
   /** Documentation page of the error codes; the code is added as its fragment. */
   readonly errorsUrl: string;
 };

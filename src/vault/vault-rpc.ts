@@ -7,6 +7,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
   ForgetRequestSchema,
   ForgetResponseSchema,
+  type ForwardRequest,
   ForwardRequestSchema,
   type ForwardResponse,
   ForwardResponseSchema,
@@ -17,6 +18,7 @@ import { DomainError, unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
 import { requestEndOf } from "../platform/request-meter.ts";
 import { type VerificationKey, verifyServiceToken } from "../platform/service-token.ts";
+import { untraced } from "../platform/telemetry.ts";
 import { forgetSession } from "./card-store.ts";
 import { type Forwarder, type ForwardResult, forward } from "./forward.ts";
 import { isUnexpected, toConnectError } from "./public-error.ts";
@@ -50,7 +52,8 @@ function implementation(vault: VaultRpc): ServiceImpl<typeof VaultService> {
       guarded(vault, async () => {
         const environment = await authorize(vault, context);
         refuseMalformed(validator, ForwardRequestSchema, request);
-        return toResponse(await watched(vault, environment, () => forward(vault, environment, request)));
+        const traced = () => traceForward(vault, context, request, () => forward(vault, environment, request));
+        return toResponse(await watched(vault, environment, traced));
       }),
     forget: (request, context) =>
       guarded(vault, async () => {
@@ -60,6 +63,17 @@ function implementation(vault: VaultRpc): ServiceImpl<typeof VaultService> {
         return create(ForgetResponseSchema);
       }),
   };
+}
+
+/** Below the span of whoever proved with a service token that it is ours. */
+function traceForward(
+  { tracing = untraced }: VaultRpc,
+  { requestHeader }: HandlerContext,
+  { connector, operation }: ForwardRequest,
+  work: () => Promise<ForwardResult>,
+): Promise<ForwardResult> {
+  const of = { traceparent: requestHeader.get("traceparent") ?? undefined };
+  return tracing.span("vault.forward", { of, facts: { gateway: connector, operation }, kind: "server" }, work);
 }
 
 async function watched(

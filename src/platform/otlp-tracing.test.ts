@@ -1,0 +1,114 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { spansSentMax, spansWaitingMax } from "../limits/telemetry.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { createStrictLog } from "../testing/strict-log.ts";
+import { TraceCollector } from "../testing/trace-collector.ts";
+import { systemEntropy } from "./entropy.ts";
+import { openOtlpTracing } from "./otlp-tracing.ts";
+import { traceIdOf } from "./telemetry.ts";
+
+const service = { name: "switchyard", role: "edge", version: "1" };
+const sampledByOthers = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+function open(endpoint: string, ratio = 1) {
+  const lines: string[] = [];
+  const log = createStrictLog((line) => lines.push(JSON.parse(line).msg));
+  return { tracing: openOtlpTracing({ endpoint, service, ratio, log }), lines };
+}
+
+/** The sessions that were sent, of as many that each had a span. */
+async function sampledOf(sessions: readonly string[], ratio: number, link: string): Promise<string[]> {
+  const collector = await TraceCollector.start();
+  const { tracing } = open(collector.origin, ratio);
+  for (const session of sessions) {
+    await tracing.span("payment.submit", { of: { session }, link }, async () => {});
+    tracing.begin()("session.create", { of: { session }, id: session, link });
+    await tracing.span("vault.forward", { of: { traceparent: sampledByOthers } }, async () => {});
+  }
+  await tracing.close();
+  await collector.close();
+  return [...new Set(collector.spans.map(({ traceId }) => traceId))].sort();
+}
+
+describe("openOtlpTracing()", () => {
+  it("keeps a share of the sessions, the same ones in every process, whatever a caller asks for", async () => {
+    const sessions = Array.from({ length: 400 }, () => systemEntropy.uuid());
+    const kept = await sampledOf(sessions, 0.5, sampledByOthers);
+    expect(await sampledOf(sessions, 0.5, "")).toEqual(kept);
+    const ofSessions = kept.filter((traceId) => sessions.map(traceIdOf).includes(traceId));
+    // Of 400 tosses of a coin, fewer than 130 or more than 270 heads come up once in a million million times.
+    expect(ofSessions.length).toBeGreaterThan(130);
+    expect(ofSessions.length).toBeLessThan(270);
+    expect(await sampledOf(sessions.slice(0, 20), 0, sampledByOthers)).toEqual([]);
+  });
+
+  it("neither slows nor fails work while nobody collects, nor holds up the end", async () => {
+    // Nobody listens on this port.
+    const { tracing } = open("http://127.0.0.1:1");
+    const session = systemEntropy.uuid();
+    const started = performance.now();
+    for (let count = 0; count < 5_000; count++) {
+      expect(await tracing.span("payment.process", { of: { session } }, async () => count)).toBe(count);
+    }
+    // One takes some 0.02 ms; a span that waited for the network would take whole ones.
+    expect((performance.now() - started) / 5_000).toBeLessThan(0.5);
+    const closing = performance.now();
+    await tracing.close();
+    expect(performance.now() - closing).toBeLessThan(4_000);
+  });
+
+  it("says once that the collector refuses, and once that it takes spans again", async () => {
+    const collector = await Receiver.start();
+    const { tracing, lines } = open(collector.url);
+    const send = async (status: number) => {
+      collector.answerWith({ status });
+      // A full batch leaves at once.
+      for (let count = 0; count < spansSentMax; count++) {
+        await tracing.span("payment.process", { of: { session: systemEntropy.uuid() } }, async () => {});
+      }
+      await collector.waitForCount(collector.requests.length + 1);
+    };
+    for (const status of [400, 400, 200]) await send(status);
+    await tracing.close();
+    await collector.close();
+    expect(lines).toEqual(["traces cannot be sent; they are dropped until they can be", "traces are sent again"]);
+  });
+
+  it("lets a bounded number of spans wait for a collector that answers late", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let requests = 0;
+    const server = createServer(async (request, response) => {
+      requests += 1;
+      await request.toArray();
+      await released;
+      response.end();
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { tracing } = open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const session = systemEntropy.uuid();
+    for (let count = 0; count < 3 * spansWaitingMax; count++) {
+      await tracing.span("payment.process", { of: { session } }, async () => {});
+    }
+    const closed = tracing.close();
+    release();
+    await closed;
+    server.closeAllConnections();
+    server.close();
+    expect(requests).toBeLessThanOrEqual(spansWaitingMax / spansSentMax + 1);
+  });
+
+  it("tells that work failed, without the words of its error", async () => {
+    const collector = await TraceCollector.start();
+    const { tracing } = open(collector.origin);
+    const failing = () => Promise.reject(new Error("no card 4242424242424242"));
+    const of = { session: systemEntropy.uuid() };
+    await expect(tracing.span("payment.process", { of }, failing)).rejects.toThrow("no card");
+    await tracing.close();
+    await collector.close();
+    expect(collector.spans.map(({ name }) => name)).toEqual(["payment.process"]);
+    expect(collector.text).not.toContain("card");
+  });
+});
