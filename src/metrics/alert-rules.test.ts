@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { withParts } from "../e2e/guide-text.ts";
+import { addProcessFigures, createProcessMetrics } from "./process-metrics.ts";
+import { metricsTable } from "./testing/metrics-table.ts";
+import { findQueryProblems, seriesLabels } from "./testing/query-facts.ts";
+
+type Rule = {
+  alert: string;
+  expr: string;
+  for: string;
+  labels: { severity: string };
+  annotations: { summary: string; runbook_url: string };
+};
+type Rules = { groups: { name: string; rules: Rule[] }[] };
+
+const checkout = join(import.meta.dirname, "..", "..");
+const read = (...path: string[]) => readFileSync(join(checkout, ...path), "utf8");
+const { groups } = parse(read("deploy", "prometheus", "alerts.yaml")) as Rules;
+const rules = groups.flatMap((group) => group.rules);
+const metrics = createProcessMetrics("switchyard");
+const ownTable = metricsTable(metrics.registry);
+addProcessFigures(metrics);
+const known = seriesLabels(metrics.registry);
+
+/** The alerts that have a heading of their own among the runbooks. */
+function runbooks(): string[] {
+  const [, text = ""] = read("docs", "operations.md").split("\n## Runbooks\n");
+  const [own = ""] = text.split("\n## ");
+  return [...own.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name);
+}
+
+describe("deploy/prometheus/alerts.yaml", () => {
+  it("asks for nothing but metrics and labels that the processes have", () => {
+    const problems = rules.flatMap(({ alert, expr }) =>
+      findQueryProblems(expr, known).map((problem) => `${alert}: ${problem}`),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it("says of each alert how bad it is, for how long it must last, and what it is, in a sentence", () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { alert, for: lasting, labels, annotations } of rules) {
+      expect(alert).toMatch(/^Switchyard[A-Z]\w+$/);
+      expect(lasting).toMatch(/^\d+[mh]$/);
+      expect(["critical", "warning", "info"]).toContain(labels.severity);
+      expect(annotations.summary).toMatch(/\.$/);
+    }
+  });
+
+  it("shows of a series only labels that the query leaves to it", () => {
+    for (const { alert, expr, annotations } of rules) {
+      const shown = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = ""]) => label);
+      const kept = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", "));
+      const aggregates = /\b(sum|max|min|count)\b/.test(expr);
+      const missing = aggregates ? shown.filter((label) => !kept.includes(label)) : [];
+      expect([alert, missing]).toEqual([alert, []]);
+    }
+  });
+
+  it("has a runbook for each alert, and no other", () => {
+    expect(runbooks().toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+    for (const { alert, annotations } of rules) {
+      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+    }
+  });
+});
+
+describe("docs/observability.md", () => {
+  // `vitest run -u src/metrics/alert-rules.test.ts` writes it.
+  it("lists every metric with its labels", async () => {
+    const path = join(checkout, "docs", "observability.md");
+    await expect(withParts(readFileSync(path, "utf8"), { metrics: ownTable })).toMatchFileSnapshot(path);
+  });
+});
