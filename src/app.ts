@@ -15,6 +15,7 @@ import { raiseAlarmsOnce } from "./core/raise-alarms.ts";
 import { reconcileOnce } from "./core/reconcile.ts";
 import { loadRecoveryFigures } from "./core/recovery-figures.ts";
 import { voidStraysOnce } from "./core/stray-holds.ts";
+import { sweepOldRowsOnce } from "./core/sweep-old-rows.ts";
 import type { DashboardParts } from "./dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts";
 import { createAuthenticate } from "./edge/authenticate.ts";
@@ -35,6 +36,7 @@ import { relayOnce } from "./events/relay.ts";
 import type { SeenTry } from "./events/seen-try.ts";
 import { StreamWatch } from "./events/stream-watch.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
+import { retentionSweepEveryMs } from "./limits/retention.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
@@ -77,7 +79,12 @@ export async function openInstallation(
   );
   const accounts = await openDatabase(config.service.accountsDatabaseUrl, [], config.database);
   void tellMissingLimits(accounts.database, log);
-  for (const { name, database } of environments) metrics.showDatabase(name, database);
+  for (const { name, database, replica } of environments) {
+    metrics.showDatabase(name, database);
+    if (replica === undefined) continue;
+    metrics.showDatabase(`${name}_read`, replica.database);
+    metrics.showReplica(name, replica);
+  }
   metrics.showDatabase("accounts", accounts.database);
   return {
     config,
@@ -237,6 +244,7 @@ async function startLoops(
     loop("expire", everySecondMs, () => expireOnce(core)),
     loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
+    loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
     loop("notices", everySecondMs, () => processNoticesOnce(core)),
     loop("strays", everySecondMs, (closing) => voidStraysOnce(core, closing)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),

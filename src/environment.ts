@@ -40,13 +40,16 @@ import { databaseTls, parseDatabaseAddress } from "./platform/database-address.t
 import { systemEntropy } from "./platform/entropy.ts";
 import { unreachable } from "./platform/errors.ts";
 import type { Logger } from "./platform/log.ts";
+import { ReadReplica } from "./platform/read-replica.ts";
 import type { Secret } from "./platform/secrets.ts";
 import { sessionLimits, tellMissingLimits } from "./platform/session-limits.ts";
-
 import type { Tracing } from "./platform/telemetry.ts";
+
 /** One environment, as edge and worker use it. */
 export type Environment = EdgeEnvironment & {
   readonly config: EnvironmentConfig;
+  /** Where there is one; `reads` goes by it then. */
+  readonly replica: ReadReplica | undefined;
   readonly stream: EventStream;
   readonly endpoints: EndpointContext;
   /** Closes its connections; requests and submissions in flight must have ended. */
@@ -66,10 +69,7 @@ type Shared = ServiceConfig & {
 /** Opens one environment. No connection is made before it is used, but to look after a read replica. */
 export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
   const log = shared.log.child({ environment: config.name });
-  const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
-  const way = { ...shared.database, directUrl: config.databaseDirectUrl };
-  const { database, close: closeDatabase } = await openDatabase(config.databaseUrl, entities, way);
-  void tellMissingLimits(database, log);
+  const { database, replica, close: closeDatabases } = await openDatabases(config, { way: shared.database, log });
   const http = new GatewayHttp();
   const { tracing } = shared;
   const vault = openVault(config, { database, http, log, tracing, standInHosts: standInHosts(shared.standInOrigins) });
@@ -113,6 +113,8 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     name: config.name,
     core,
     database,
+    reads: replica ?? database,
+    replica,
     requestLimits: requestLimitsOn(database, shared.requestLimit, log),
     anyOriginWhenNoneRegistered: config.name === "test",
     takeNotification: (connectionId, read) =>
@@ -122,18 +124,36 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
       database,
       entropy: systemEntropy,
       log,
+      tracing,
       egress,
       sealing: config.keys.sealing,
-      tracing,
       environmentName: config.name,
       signingSecretPrefix: `${shared.brand}_${config.name}_whsec_`,
     },
     async close() {
       await Promise.all(core.inFlight);
       vault.close();
-      await Promise.all([http.close(), egress.close(), closeDatabase()]);
+      await Promise.all([http.close(), egress.close(), closeDatabases()]);
     },
   };
+}
+
+/** The environment's database, and its read replica where it has one, which is looked after from now on. */
+async function openDatabases(config: EnvironmentConfig, { way, log }: { way: DatabaseWay; log: Logger }) {
+  const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
+  const primary = await openDatabase(config.databaseUrl, entities, { ...way, directUrl: config.databaseDirectUrl });
+  const { database } = primary;
+  void tellMissingLimits(database, log);
+  if (config.databaseReadUrl === undefined) return { ...primary, replica: undefined };
+  const second = await openDatabase(config.databaseReadUrl, [], way);
+  const nowMs = () => performance.now();
+  const replica = new ReadReplica({ primary: database, replica: second.database, log, nowMs });
+  replica.watch(log);
+  const close = async () => {
+    await replica.close();
+    await Promise.all([second.close(), primary.close()]);
+  };
+  return { database, replica, close };
 }
 
 /** The vault of this environment's mode. No connection is made before it is used. */

@@ -27,9 +27,9 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
   return {
     async getAnalytics({ firstDay, lastDay, timeZone, pointLength, gateway, currency }, context) {
       const { merchantId, environment } = scopedVisitOf(context);
-      const { database } = environment;
-      const range = await cutRange(database, { firstDay, lastDay, timeZone, pointLength: lengths[pointLength] });
-      const counts = await loadCounts(database, { merchantId, range, currency: currency || undefined });
+      const { reads } = environment;
+      const range = await cutRange(reads, { firstDay, lastDay, timeZone, pointLength: lengths[pointLength] });
+      const counts = await loadCounts(reads, { merchantId, range, currency: currency || undefined });
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
       const attempts = counts.attempts.filter(isAsked);

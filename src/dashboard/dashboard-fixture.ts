@@ -59,7 +59,7 @@ export async function startDashboardFixture(options: { members?: boolean; mail?:
   const mailbox = await Mailbox.start();
   const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
   const server = await serveDashboard({
-    environments: { test: { name: "test", core, database, endpoints: bed.context } },
+    environments: { test: { name: "test", core, database, reads: database, endpoints: bed.context } },
     accounts,
     entropy: systemEntropy,
     brand,

@@ -2,7 +2,7 @@
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Reads } from "../platform/database.ts";
 import type { Entropy } from "../platform/entropy.ts";
 import type { Mailer } from "../platform/mail.ts";
 import type { KeyRing } from "../platform/secrets.ts";
@@ -14,6 +14,8 @@ export type DashboardEnvironment = {
     readonly vault: Pick<Core["vault"], "forwarding">;
   };
   readonly database: Database;
+  /** For lists, search and counts of payments, which may be some seconds old. */
+  readonly reads: Reads;
   readonly endpoints: EndpointContext;
 };
 

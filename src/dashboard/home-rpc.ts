@@ -26,7 +26,7 @@ export function createHomeService({ entropy }: Pick<DashboardParts, "entropy">):
       const dayStart = dayStartOf(now, momentOf("dayStart", request.dayStart));
       const [attention, day] = await Promise.all([
         loadAttention(environment.database, { merchantId, now }),
-        loadDay(environment.database, { merchantId, dayStart }),
+        loadDay(environment.reads, { merchantId, dayStart }),
       ]);
       return create(GetHomeResponseSchema, {
         attention: itemsOf(attention),

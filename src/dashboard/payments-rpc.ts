@@ -39,7 +39,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     const scope = JSON.stringify([page.list, merchantId, filter]);
     const now = entropy.now();
     const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
-    const { lastId, ...found }: PaymentPage = await listPayments(environment.database, {
+    const { lastId, ...found }: PaymentPage = await listPayments(environment.reads, {
       merchantId,
       filter,
       after,
@@ -66,7 +66,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
       const { merchantId, environment } = scopedVisitOf(context);
       const text = request.text.trim();
       const isFindable = text !== "" && !text.includes(nul);
-      const matches = isFindable ? await searchPayments(environment.database, { merchantId, text }) : [];
+      const matches = isFindable ? await searchPayments(environment.reads, { merchantId, text }) : [];
       return create(SearchPaymentsResponseSchema, {
         matches: matches.map(({ payment, by }) => ({ payment: summaryMessage(payment), by: PaymentMatch_By[by] })),
       });

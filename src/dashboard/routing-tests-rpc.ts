@@ -67,7 +67,7 @@ export function createRouteTests({
       const seen = place?.seen ?? 0;
       const count = Math.min(whatIfSliceSessions, whatIfSessionsMax - seen);
       const options = { merchantId, since, before: place?.before, count };
-      const sessions = await listPastSessions(environment.database, options);
+      const sessions = await listPastSessions(environment.reads, options);
       const replayed = sessions.filter(isPayment).map((session) => {
         const plan = planDraft(environment.core, { ...content, version, connections }, session);
         const payment = { succeeded: session.status === "SUCCEEDED", attempts: session.attempts };

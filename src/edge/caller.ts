@@ -3,7 +3,7 @@ import { createContextKey } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
 import type { RawNotification, Shopper } from "../gateways/connector.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
@@ -12,6 +12,8 @@ export type EdgeEnvironment = {
   readonly name: "test" | "live";
   readonly core: Core;
   readonly database: Database;
+  /** For lists, which may be some seconds old. */
+  readonly reads: Reads;
   /** What each merchant may send in a while; undefined where the operator has switched the limits off. */
   readonly requestLimits: RequestLimits | undefined;
   /** In test a merchant may start before it registers its checkout pages. */

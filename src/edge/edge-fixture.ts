@@ -33,6 +33,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     name: "test",
     core: core.core,
     database: core.core.database,
+    reads: core.core.database,
     requestLimits: undefined,
     anyOriginWhenNoneRegistered: true,
     takeNotification: async (_connectionId, read) => void (await read()),

@@ -64,18 +64,22 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   async listPaymentSessions(request, context) {
     const { environment, holder } = requireMerchant(context.values.get(callerKey));
     const { orderRef, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
-    const page = await listSessions(environment.core, {
-      merchantId: holder.merchantId,
-      filters: {
-        orderRef,
-        processing,
-        status: statusOf(request.status),
-        createdAfter: momentOf("createdAfter", createdAfter),
-        createdBefore: momentOf("createdBefore", createdBefore),
+    const { core, reads } = environment;
+    const page = await listSessions(
+      { ...core, database: reads },
+      {
+        merchantId: holder.merchantId,
+        filters: {
+          orderRef,
+          processing,
+          status: statusOf(request.status),
+          createdAfter: momentOf("createdAfter", createdAfter),
+          createdBefore: momentOf("createdBefore", createdBefore),
+        },
+        pageSize,
+        pageToken,
       },
-      pageSize,
-      pageToken,
-    });
+    );
     return create(ListPaymentSessionsResponseSchema, {
       paymentSessions: page.sessions.map(toSummaryMessage),
       ...(page.nextPageToken !== undefined && { nextPageToken: page.nextPageToken }),

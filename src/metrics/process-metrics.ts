@@ -5,6 +5,7 @@ import { createLoopMetrics } from "./loop-metrics.ts";
 import { createMetricMaker } from "./metric-maker.ts";
 import { createPaymentMetrics } from "./payment-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
+import { createReplicaMetrics } from "./replica-metrics.ts";
 import { createRequestMetrics, type Surface } from "./request-metrics.ts";
 import { createVaultMetrics } from "./vault-metrics.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
@@ -40,6 +41,7 @@ export function createProcessMetrics(brand: string) {
     watchEnvironment: createPaymentMetrics(make),
     vault: createVaultMetrics(make),
     showDatabase: createDatabaseMetrics(make),
+    showReplica: createReplicaMetrics(make),
     watchLoop: createLoopMetrics(make),
     webhooks: createWebhookMetrics(registry, brand),
     setRecovery: createRecoveryMetrics(registry, brand),

@@ -32,6 +32,9 @@ export type Queryable = {
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 };
 
+/** What lists and analytics are read by: the database itself, or its replica. Nothing is changed through it. */
+export type Reads = Queryable & Pick<Database, "transaction">;
+
 /**
  * An open transaction. Only `Database.transaction` makes one, so a function that takes a `Tx` cannot run outside it.
  * No network call may happen while one is open.

@@ -1,6 +1,6 @@
 /** Reads what is counted of a merchant's settled payments, point by point: the counts kept beforehand, and what was settled since. */
 import { countedMinutes } from "../../limits/analytics.ts";
-import type { Database, Statement } from "../../platform/database.ts";
+import type { Reads, Statement } from "../../platform/database.ts";
 import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
 import {
   type CountedTable,
@@ -100,7 +100,7 @@ type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string }
 
 /** The counts of a range. Attempts and declines are those of payments in `currency`, where one is given; payments are all. */
 export async function loadCounts(
-  database: Database,
+  reads: Reads,
   asked: { merchantId: string; range: CutRange; currency: string | undefined },
 ): Promise<RangeCounts> {
   const { merchantId, range, currency } = asked;
@@ -113,7 +113,7 @@ export async function loadCounts(
   };
   const values = valuesOf(range.startsAt);
   const load = <Row extends object>(statement: Statement, given: readonly unknown[]) =>
-    database.transaction(async (tx) => {
+    reads.transaction(async (tx) => {
       await tx.query(settings, []);
       return tx.query<Row>(statement, given);
     });

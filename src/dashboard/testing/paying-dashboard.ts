@@ -30,7 +30,9 @@ export async function startPayingDashboard() {
     openEnvironmentTo(tx, { entropy: systemEntropy, brand, environment: "test" }, merchantId),
   );
   const server = await serveDashboard({
-    environments: { test: { name: "test", core: payments.core, database, endpoints: {} as EndpointContext } },
+    environments: {
+      test: { name: "test", core: payments.core, database, reads: database, endpoints: {} as EndpointContext },
+    },
     accounts,
     entropy: systemEntropy,
     brand,

@@ -1,0 +1,128 @@
+/** A primary with a real streaming replica: lists come from the replica while it keeps up, everything else from the primary. */
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { openEnvironmentTo } from "../accounts/issue-keys.ts";
+import { createMerchant } from "../accounts/merchants.ts";
+import { openInstallation, startEdge } from "../app.ts";
+import { readConfig } from "../config.ts";
+import { prepareDatabases } from "../demo/databases.ts";
+import { addressesFrom } from "../demo/ports.ts";
+import { roleVariables } from "../demo/role-variables.ts";
+import type { Environment } from "../environment.ts";
+import { replicaLagMaxMs } from "../limits/databases.ts";
+import { systemEntropy } from "../platform/entropy.ts";
+import { createLogger } from "../platform/log.ts";
+import { ReadReplica } from "../platform/read-replica.ts";
+import { freePortRange } from "../testing/free-port-range.ts";
+import { type PostgresPair, startPostgresPair } from "../testing/postgres-replica.ts";
+import { testStateFolder } from "../testing/test-run.ts";
+
+const stack = new AsyncDisposableStack();
+let pair: PostgresPair;
+let environment: Environment;
+let replica: ReadReplica;
+let sessionsUrl: string;
+let authorization: string;
+beforeAll(async () => {
+  const name = `${inject("testRunName")}-replica`;
+  const folder = join(testStateFolder, name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  stack.defer(() => rm(folder, { recursive: true }));
+  pair = await startPostgresPair({ stateFolder: testStateFolder, dataName: `${name}-postgres` });
+  stack.defer(() => pair.stop());
+  const databases = await prepareDatabases(pair.primary.ownerUrl, folder);
+  const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
+  const nobody = { servers: "127.0.0.1:1", user: "nobody", pass: "nothing" };
+  const config = readConfig(["edge"], {
+    ...roleVariables(folder, addresses, { databases, nats: { test: nobody, live: nobody } }),
+    SWITCHYARD_ENVIRONMENTS: "test",
+    SWITCHYARD_TEST_DATABASE_READ_URL: pair.replicaUrl(databases.test),
+  });
+  const log = createLogger({ name: "edge", level: "silent" });
+  const installation = await openInstallation({ ...config, service: config.service! }, log);
+  stack.defer(() => installation.close());
+  environment = installation.environments[0]!;
+  replica = environment.replica!;
+  const edge = await startEdge(installation);
+  stack.defer(() => edge.close());
+  const merchant = { id: systemEntropy.uuid(), name: "Roundhouse" };
+  await createMerchant(installation.accounts, merchant);
+  const maker = { entropy: systemEntropy, brand: config.brand, environment: "test" };
+  const { secretKey } = await environment.database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
+  authorization = `Bearer ${secretKey.expose()}`;
+  sessionsUrl = `${addresses.apiOrigin}/api/v1/payment-sessions`;
+});
+afterAll(() => stack.disposeAsync());
+
+async function answer(path = "", body?: object): Promise<Record<string, unknown>> {
+  const headers = { authorization, "content-type": "application/json" };
+  const post = body && { method: "POST", body: JSON.stringify(body) };
+  const response = await fetch(sessionsUrl + path, { headers, ...post });
+  expect(response.ok).toBe(true);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+async function create(orderRef: string): Promise<string> {
+  const { sessionId } = await answer("", { amountMinor: 4900, currency: "EUR", orderRef });
+  return String(sessionId);
+}
+
+async function listed(): Promise<string[]> {
+  const { paymentSessions = [] } = (await answer()) as { paymentSessions?: { orderRef: string }[] };
+  return paymentSessions.map(({ orderRef }) => orderRef).sort();
+}
+
+const stateOf = (of: ReadReplica) => async () => {
+  await of.checkOnce();
+  return of.state;
+};
+
+describe("an environment with a read replica", () => {
+  it("lists from the replica, and reads what was just made from the primary", async () => {
+    await expect.poll(stateOf(replica)).toBe("in_use");
+    await create("before");
+    await expect.poll(listed).toEqual(["before"]);
+    await pair.pauseReplay();
+    const sessionId = await create("after");
+    expect(await listed()).toEqual(["before"]);
+    expect(await answer(`/${sessionId}`)).toMatchObject({ orderRef: "after", status: "CREATED" });
+    await pair.replay();
+    await expect.poll(listed).toEqual(["after", "before"]);
+  });
+
+  it("leaves a replica that has fallen behind, says so, and takes it up again", async () => {
+    const log = { warn: vi.fn() };
+    let nowMs = 0;
+    const watched = new ReadReplica({
+      primary: environment.database,
+      replica: replica.database,
+      log,
+      nowMs: () => nowMs,
+    });
+    await expect.poll(stateOf(watched)).toBe("in_use");
+    await pair.pauseReplay();
+    await create("unseen");
+    await watched.checkOnce();
+    nowMs += replicaLagMaxMs;
+    await watched.checkOnce();
+    expect(watched.state).toBe("in_use");
+    nowMs += 1_000;
+    await watched.checkOnce();
+    expect([watched.state, watched.lagMs]).toEqual(["behind", replicaLagMaxMs + 1_000]);
+    expect(log.warn.mock.lastCall?.[0]).toEqual({ kind: "behind", because: "it is 31 s behind" });
+    const count = { name: "count_sessions", text: "SELECT count(*)::int FROM payment_session" };
+    expect(await watched.query(count, [])).toEqual([{ count: 3 }]);
+    await pair.replay();
+    await expect.poll(stateOf(watched)).toBe("in_use");
+    expect(watched.lagMs).toBe(0);
+  });
+
+  it("lists from the primary while the replica is gone", async () => {
+    await pair.stopReplica();
+    await create("without");
+    expect(await listed()).toContain("without");
+    expect(replica.state).toBe("unreachable");
+  });
+});

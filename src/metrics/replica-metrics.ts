@@ -1,0 +1,24 @@
+/** Read replicas as metrics: whether lists are read from them, and how far behind they are. */
+import type { ReadReplica } from "../platform/read-replica.ts";
+import type { MetricMaker } from "./metric-maker.ts";
+
+/** Registers the metrics; what it returns shows one more replica, of the environment with that name. */
+export function createReplicaMetrics({ collected }: MetricMaker) {
+  const replicas = new Map<"test" | "live", ReadReplica>();
+  const labels: "environment"[] = ["environment"];
+  collected("replica_in_use", "Whether this process reads lists and analytics from the read replica.", labels, () =>
+    [...replicas].map(([environment, { state }]) => ({ labels: { environment }, value: Number(state === "in_use") })),
+  );
+  collected(
+    "replica_lag_seconds",
+    "How old what the read replica answers is, to within five seconds; nothing while it does not answer.",
+    labels,
+    () =>
+      [...replicas].flatMap(([environment, { lagMs }]) =>
+        lagMs === undefined ? [] : [{ labels: { environment }, value: lagMs / 1_000 }],
+      ),
+  );
+  return function showReplica(environment: "test" | "live", replica: ReadReplica): void {
+    replicas.set(environment, replica);
+  };
+}

@@ -1,0 +1,89 @@
+/** A streaming replica of a private PostgreSQL, made of a copy of its files, for tests. */
+import { execFile } from "node:child_process";
+import { appendFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "pg";
+import { startServer, stopServer } from "../demo/detached-server.ts";
+import { freePort } from "../demo/free-port.ts";
+import { preparePostgresHome } from "../demo/postgres-home.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../demo/private-postgres.ts";
+import { loadRecord, saveRecord, startedByUs } from "../demo/server-record.ts";
+
+const run = promisify(execFile);
+const stopSignal = "SIGINT";
+
+/** A PostgreSQL and the one that follows it. */
+export type PostgresPair = {
+  readonly primary: PrivatePostgres;
+  /** The same database and role at the replica. */
+  replicaUrl(url: string): string;
+  /** What is written is not seen there until `replay` says so; resolves when that holds. */
+  pauseReplay(): Promise<void>;
+  replay(): Promise<void>;
+  stopReplica(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Starts both, on records that the end of the test run knows. */
+export async function startPostgresPair(place: { stateFolder: string; dataName: string }): Promise<PostgresPair> {
+  const { stateFolder, dataName } = place;
+  // Durable, so that what is committed is on its way to the replica. Its files are whole when it is stopped.
+  const first = await startPrivatePostgres(place);
+  await first.stop();
+  const home = await preparePostgresHome({ stateFolder, dataName: `${dataName}-replica` });
+  await run("cp", ["-a", first.dataFolder, home.dataFolder]);
+  const primary = await startPrivatePostgres(place);
+  const record = loadRecord(join(stateFolder, `${dataName}.json`))!;
+  const port = await freePort();
+  const superuser = { host: "127.0.0.1", user: "postgres", password: record.passwords.postgres!, database: "postgres" };
+  const source = `host=127.0.0.1 port=${record.port} user=postgres password=${superuser.password}`;
+  await writeFile(join(home.dataFolder, "standby.signal"), "");
+  await appendFile(join(home.dataFolder, "postgresql.auto.conf"), `primary_conninfo = '${source}'\n`);
+  const asSuperuser = async (sql: string): Promise<Record<string, unknown>[]> => {
+    const client = new Client({ ...superuser, port });
+    await client.connect();
+    const { rows } = await client.query(sql).finally(() => client.end());
+    return rows;
+  };
+  const recordFile = join(stateFolder, `${dataName}-replica.json`);
+  const settings = {
+    port,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 200,
+    timezone: "UTC",
+  };
+  const mark = await startServer({
+    name: "PostgreSQL replica",
+    command: join(home.binFolder, "postgres"),
+    args: ["-D", home.dataFolder, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    cwd: home.dataFolder,
+    runAs: home.runAs,
+    logFile: join(stateFolder, `${dataName}-replica.log`),
+    stopSignal,
+    onSpawn: (server) =>
+      saveRecord(recordFile, startedByUs({ dataFolder: home.dataFolder, port, passwords: {} }, server)),
+    probe: async () => void (await asSuperuser("SELECT")),
+  });
+  const stopReplica = () => stopServer(mark, stopSignal);
+  return {
+    primary,
+    replicaUrl: (url) => Object.assign(new URL(url), { port: String(port) }).href,
+    async pauseReplay() {
+      await asSuperuser("SELECT pg_wal_replay_pause()");
+      for (;;) {
+        const [state] = await asSuperuser("SELECT pg_get_wal_replay_pause_state() AS is");
+        if (state?.is === "paused") return;
+      }
+    },
+    replay: async () => void (await asSuperuser("SELECT pg_wal_replay_resume()")),
+    stopReplica,
+    async stop() {
+      await stopReplica();
+      await primary.stop({ removeData: true });
+      await rm(home.dataFolder, { recursive: true });
+      await rm(recordFile);
+    },
+  };
+}
