@@ -99,6 +99,7 @@ function readNats(reader: SettingReader, environment: EnvironmentName): NatsLogi
       keyFile: reader.readNeeded(natsTlsKey, scope),
     }),
   };
+  reader.keepPrivate(natsTlsKey, scope);
   return {
     servers: reader.read(natsServers, scope),
     user: reader.read(natsUser, scope),

@@ -120,6 +120,13 @@ describe("live with real gateways", () => {
     expect(config.warnings).toEqual([expect.stringContaining("SWITCHYARD_TEST_KEYS_FILE: others on this machine")]);
   });
 
+  it("refuses a key of a certificate that others can read", () => {
+    const key = fileWith("nats.key", "a key");
+    chmodSync(key, 0o644);
+    const files = { SWITCHYARD_LIVE_NATS_TLS_CERT_FILE: key, SWITCHYARD_LIVE_NATS_TLS_KEY_FILE: key };
+    expect(problemsWith(files)).toEqual([expect.stringContaining("SWITCHYARD_LIVE_NATS_TLS_KEY_FILE: others on this")]);
+  });
+
   it("refuses a demo's keys", () => {
     fileWith("demo.json", "{}");
     const problems = problemsWith({});

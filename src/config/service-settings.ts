@@ -169,6 +169,7 @@ export function readGrpcTls(reader: SettingReader): TlsPaths | undefined {
     keyFile: reader.readNeeded(grpcTlsKey),
     clientCaFile: reader.read(grpcTlsClientCa),
   };
+  reader.keepPrivate(grpcTlsKey);
   try {
     if (paths.certFile !== undefined && paths.keyFile !== undefined) checkTlsFiles(paths);
   } catch (error) {

@@ -16,6 +16,8 @@ export type ExaminedDatabase = {
   readonly url: Secret;
   /** Connections that one process opens to its server at most. */
   readonly connectionsWanted: number;
+  /** The address leads to a pooler in transaction mode, which knows no prepared statements. */
+  readonly isPooled: boolean;
 };
 
 type State = {
@@ -57,7 +59,7 @@ export async function examineDatabase(
   // One that breaks is known when it is used next.
   pool.on("error", () => {});
   try {
-    const database = new Database(pool);
+    const database = new Database(pool, examined.isPooled ? { sessions: undefined } : undefined);
     const askedAt = Date.now();
     const [state] = await database.query<State>(selectState, []);
     const answeredAt = Date.now();

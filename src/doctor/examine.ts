@@ -1,12 +1,13 @@
 /** The whole examination: what is looked at, all at once, and told in the order in which one thing stands on the other. */
 import { type Config, type EnvironmentConfig, inspectConfig, type Role } from "../config.ts";
 import { progressAfterMs } from "../limits/doctor.ts";
+import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
 import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
-import { examineKeys } from "./key-checks.ts";
+import { examineAccounts, examineKeys } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
@@ -87,81 +88,76 @@ function examineKeyPair(service: Config | undefined, vault: Config | undefined):
 
 function listDatabases(service: Config | undefined, vault: Config | undefined): Examination[] {
   const environments = service?.service?.environments ?? [];
-  const poolsOfService = [
+  const accountsUrl = service?.service?.accountsDatabaseUrl;
+  const vaultUrl = vault?.vault?.databaseUrl;
+  const pools = [
     ...environments.flatMap(({ databaseUrl, databaseReadUrl }) => [databaseUrl, databaseReadUrl]),
-    service?.service?.accountsDatabaseUrl,
+    accountsUrl,
   ];
+  const ofService = { pools, database: service?.database };
+  const named = (name: string, suffix: string) => `SWITCHYARD_${name.toUpperCase()}_DATABASE_${suffix}`;
+  const accounts = {
+    ring: service?.dashboard?.sealing,
+    areGatewaysPretend: service?.service?.sandboxOrigin !== undefined,
+  };
   return [
-    ...environments.map((environment) => {
-      const { name, databaseUrl: url } = environment;
-      const variable = `SWITCHYARD_${name.toUpperCase()}_DATABASE_URL`;
-      return examinationOf(
-        { area: `database ${name}`, variable, kind: "environment", url },
-        { pools: poolsOfService, connectionsMax: service?.database.connectionsMax, environment },
-      );
-    }),
-    ...environments.flatMap(({ name, databaseReadUrl: url }) =>
-      url === undefined
-        ? []
-        : examinationOf(
-            {
-              area: `replica ${name}`,
-              variable: `SWITCHYARD_${name.toUpperCase()}_DATABASE_READ_URL`,
-              kind: "environment" as const,
-              url,
-            },
-            { pools: poolsOfService, connectionsMax: service?.database.connectionsMax },
-          ),
+    ...environments.map((environment) =>
+      examinationOf(
+        {
+          area: `database ${environment.name}`,
+          variable: named(environment.name, "URL"),
+          kind: "environment",
+          url: environment.databaseUrl,
+        },
+        ofService,
+        (database) => examineContents(environment, database),
+      ),
+    ),
+    ...environments
+      .filter(({ databaseReadUrl }) => databaseReadUrl !== undefined)
+      .map(({ name, databaseReadUrl: url }) =>
+        examinationOf(
+          { area: `replica ${name}`, variable: named(name, "READ_URL"), kind: "environment", url },
+          ofService,
+        ),
+      ),
+    examinationOf(
+      { area: "database accounts", variable: "SWITCHYARD_ACCOUNTS_DATABASE_URL", kind: "accounts", url: accountsUrl },
+      ofService,
+      (database) => examineAccounts(database, accounts),
     ),
     examinationOf(
-      {
-        area: "database accounts",
-        variable: "SWITCHYARD_ACCOUNTS_DATABASE_URL",
-        kind: "accounts",
-        url: service?.service?.accountsDatabaseUrl,
-      },
-      { pools: poolsOfService, connectionsMax: service?.database.connectionsMax },
-    ),
-    examinationOf(
-      {
-        area: "database vault",
-        variable: "SWITCHYARD_VAULT_DATABASE_URL",
-        kind: "vault",
-        url: vault?.vault?.databaseUrl,
-      },
-      { pools: [vault?.vault?.databaseUrl], connectionsMax: vault?.database.connectionsMax },
+      { area: "database vault", variable: "SWITCHYARD_VAULT_DATABASE_URL", kind: "vault", url: vaultUrl },
+      { pools: [vaultUrl], database: vault?.database },
     ),
   ];
 }
 
+async function examineContents({ name, keys }: EnvironmentConfig, database: Database): Promise<Finding[]> {
+  return [
+    ...(await examineKeys(name, keys, database)),
+    ...(await examineWork(name, database)),
+    ...(await examineConfigured(name, database)),
+  ];
+}
+
+type NamedDatabase = Pick<ExaminedDatabase, "area" | "variable" | "kind"> & { readonly url: Secret | undefined };
+
+/** Of a process that has these pools; without a valid address there is nothing to look at, and the settings have said so. */
 function examinationOf(
-  examined: Omit<ExaminedDatabase, "url" | "connectionsWanted"> & { readonly url: Secret | undefined },
-  process: {
-    readonly pools: readonly (Secret | undefined)[];
-    readonly connectionsMax: number | undefined;
-    readonly environment?: EnvironmentConfig;
-  },
+  { url, ...examined }: NamedDatabase,
+  { pools, database }: { pools: readonly (Secret | undefined)[]; database: Config["database"] | undefined },
+  more: (database: Database) => Promise<readonly Finding[]> = async () => [],
 ): Examination {
-  const { url } = examined;
-  const { environment, pools, connectionsMax = 0 } = process;
   const serverOf = (one: Secret | undefined) => {
     const address = one && parseDatabaseAddress(one.expose());
     return address && `${address.host}:${address.port}`;
   };
-  const run = async (): Promise<readonly Finding[]> => {
-    // What is wrong with it has been said of the settings.
-    if (url === undefined) return [];
-    const here = pools.filter((pool) => pool !== undefined && serverOf(pool) === serverOf(url)).length;
-    return examineDatabase({ ...examined, url, connectionsWanted: here * connectionsMax }, async (database) =>
-      environment === undefined
-        ? []
-        : [
-            ...(await examineKeys(environment.name, environment.keys, database)),
-            ...(await examineWork(environment.name, database)),
-            ...(await examineConfigured(environment.name, database)),
-          ],
-    );
-  };
+  const here = pools.filter((pool) => pool !== undefined && serverOf(pool) === serverOf(url)).length;
+  const connectionsWanted = here * (database?.connectionsMax ?? 0);
+  const isPooled = database?.pooler === "transaction";
+  const run = async () =>
+    url === undefined ? [] : examineDatabase({ ...examined, url, connectionsWanted, isPooled }, more);
   return { area: examined.area, run };
 }
 

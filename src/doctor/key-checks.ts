@@ -1,4 +1,5 @@
 /** Whether the keys of an environment open what is stored, and which of them have had their day. */
+import { placeOf as placeOfMember } from "../accounts/totp.ts";
 import { placeOf as placeOfEndpoint } from "../events/signing-secrets.ts";
 import { placeOf as placeOfConnection } from "../gateways/connections.ts";
 import type { Queryable } from "../platform/database.ts";
@@ -18,6 +19,16 @@ const selectSealed = {
 const selectSecretVersions = {
   name: "examine_secret_versions",
   text: "SELECT DISTINCT secret_version AS version FROM payment_session WHERE phase <> 'DONE'",
+};
+
+const selectMembers = {
+  name: "examine_members",
+  text: `SELECT DISTINCT ON (split_part(totp_sealed, '.', 1)) id, totp_sealed AS sealed FROM member
+         WHERE totp_sealed IS NOT NULL ORDER BY split_part(totp_sealed, '.', 1), id DESC`,
+};
+const selectDemoOperators = {
+  name: "examine_operators",
+  text: "SELECT label FROM operator_token WHERE label = 'demo' AND revoked_at IS NULL LIMIT 1",
 };
 
 type SealedRow = { readonly kind: "connection" | "endpoint"; readonly id: string; readonly sealed: string };
@@ -45,15 +56,25 @@ function explainClosed(
   { kind, id, sealed }: SealedRow,
   context: { area: string; variable: string; environmentName: string; ring: KeyRing },
 ): Finding[] {
-  const { area, variable, ring } = context;
+  const isOfGateway = kind === "connection";
+  const what = isOfGateway ? "credentials of gateways" : "signing secrets of endpoints";
+  return explainSealed(what, isOfGateway ? placeOfConnection(id) : placeOfEndpoint(context, id), sealed, context);
+}
+
+/** Nothing, where the ring opens what was sealed for this place. */
+function explainSealed(
+  what: string,
+  place: string,
+  sealed: string,
+  { area, variable, ring }: { area: string; variable: string; ring: KeyRing },
+): Finding[] {
   const [kid = ""] = sealed.split(".", 1);
-  const what = kind === "connection" ? "credentials of gateways" : "signing secrets of endpoints";
   if (ring.keys[kid] === undefined) {
     const remedy = `put the key back into the file of ${variable} from your copy, and reseal before you take it out`;
     return [problem(area, `${what} are sealed with ${kid}, which is not in the file`, remedy)];
   }
   try {
-    unseal(ring, kind === "connection" ? placeOfConnection(id) : placeOfEndpoint(context, id), sealed);
+    unseal(ring, place, sealed);
     return [];
   } catch (error) {
     const remedy = `set ${variable} to the key file that this database was used with; nothing is lost while you have it`;
@@ -65,6 +86,27 @@ function explainClosed(
       ),
     ];
   }
+}
+
+/** What the dashboard's sealing key is to the accounts, and who is let in that should not be. */
+export async function examineAccounts(
+  accounts: Queryable,
+  { ring, areGatewaysPretend }: { ring: KeyRing | undefined; areGatewaysPretend: boolean },
+): Promise<Finding[]> {
+  const area = "keys accounts";
+  const variable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
+  const members = ring ? await accounts.query<{ id: string; sealed: string }>(selectMembers, []) : [];
+  const closed = members.flatMap(({ id, sealed }) =>
+    explainSealed("second factors of members", placeOfMember(id), sealed, { area, variable, ring: ring! }),
+  );
+  const [demo] = areGatewaysPretend ? [] : await accounts.query<{ label: string }>(selectDemoOperators, []);
+  return [
+    ...closed,
+    ...(ring && closed.length === 0 ? [ok(area, "open the second factors of members")] : []),
+    ...(demo
+      ? [problem(area, "a demo's operator token lets people in", "switchyard operator revoke --label demo")]
+      : []),
+  ];
 }
 
 function findRetired(

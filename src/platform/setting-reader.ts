@@ -1,5 +1,5 @@
 /** Reads settings of a process one after another and keeps going, so that a person mends all mistakes in one round. */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Setting, type SettingScope, variableOf } from "./setting.ts";
 
 /** Reads settings out of variables, and notes what is wrong with its name and what to set. Problems repeat no value: it may be secret. */
@@ -56,6 +56,12 @@ export class SettingReader {
       this.problems.push(`- ${variable}: ${error instanceof Error ? error.message : "cannot be read"}`);
       return undefined as never;
     }
+  }
+
+  /** Notes a file that a setting names, where others can read it and should not. */
+  keepPrivate(setting: Setting<string | undefined>, scope: SettingScope = {}): void {
+    const path = this.#given(setting, scope);
+    if (path && existsSync(path)) this.#lookAtReaders(variableOf(setting, scope.environment), path, scope);
   }
 
   /** Notes what is wrong with a variable. */
