@@ -11,6 +11,7 @@ import { auditOnce } from "./core/audit-sessions.ts";
 import { compareOnce } from "./core/compare.ts";
 import { expireIdempotencyOnce } from "./core/expire-idempotency.ts";
 import { expireOnce } from "./core/expire-sessions.ts";
+import { keepPartitionsOnce } from "./core/keep-partitions.ts";
 import { raiseAlarmsOnce } from "./core/raise-alarms.ts";
 import { reconcileOnce } from "./core/reconcile.ts";
 import { loadRecoveryFigures } from "./core/recovery-figures.ts";
@@ -192,6 +193,7 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
 const everySecondMs = 1_000;
 const everyTenSecondsMs = 10_000;
 const everyMinuteMs = 60_000;
+const everyTenMinutesMs = 600_000;
 const relayEveryMs = 2_000;
 // Through a pooler nobody can be told of a new row: a look is one statement on an index, and a webhook waits this long at most.
 const relayUntoldEveryMs = 250;
@@ -250,6 +252,7 @@ async function startLoops(
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("compare", everyMinuteMs, (closing) => compareOnce(core, closing)),
+    loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
     loop("stream-watch", everyMinuteMs, () => watch.checkOnce().then(() => false)),
     loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),

@@ -22,6 +22,7 @@ import { originsCommand } from "./origins.ts";
 import { paymentCommand } from "./payment.ts";
 import { reconciliationCommand } from "./reconciliation.ts";
 import { restoreCommand } from "./restore.ts";
+import { retentionCommand } from "./retention.ts";
 import { routingCommand } from "./routing.ts";
 import { serveCommand } from "./serve.ts";
 import { serverKeysCommand } from "./server-keys.ts";
@@ -42,6 +43,7 @@ export function createProgram(): Command {
     migrateCommand(),
     configurationCommand(),
     doctorCommand(),
+    retentionCommand(),
     serverKeysCommand(),
     restoreCommand(),
     operatorsCommand(),

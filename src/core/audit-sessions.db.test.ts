@@ -29,8 +29,9 @@ async function withoutConstraints(): Promise<void> {
   await fixture.asOwner.pool.query(`
     DO $$ DECLARE found record; BEGIN
       FOR found IN SELECT conrelid::regclass AS of_table, conname FROM pg_constraint
-                   WHERE contype IN ('c','f')
-                   AND conrelid IN ('attempt'::regclass, 'payment_session'::regclass, 'outbox_event'::regclass) LOOP
+                   JOIN pg_class of_table ON of_table.oid = conrelid
+                   WHERE contype IN ('c','f') AND conislocal AND conparentid = 0
+                   AND of_table.relname ~ '^(attempt|payment_session|outbox_event)(_rest|_[0-9_]+)?$' LOOP
         EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', found.of_table, found.conname);
       END LOOP;
     END $$;

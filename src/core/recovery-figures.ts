@@ -2,6 +2,7 @@
 import type { Queryable, Statement } from "../platform/database.ts";
 import { type AuditRule, auditRules } from "./audit-sessions.ts";
 import type { ComparisonCounts } from "./comparison-runs.ts";
+import { loadPartitionsAhead } from "./keep-partitions.ts";
 import { type WorkItemKind, workItemKinds } from "./work-items.ts";
 
 /** What an attempt may be waiting in: for its outcome, for its capture, for the end of its hold. */
@@ -27,6 +28,8 @@ export type RecoveryFigures = {
   readonly auditedSecondsAgo: number | undefined;
   /** The last pass that was finished; undefined before the first. */
   readonly comparison: (ComparisonCounts & { readonly finishedSecondsAgo: number }) | undefined;
+  /** For how many days from now each kind of rows has tables of its own. */
+  readonly partitionsAhead: Awaited<ReturnType<typeof loadPartitionsAhead>>;
 };
 
 const selectItems: Statement = {
@@ -86,6 +89,7 @@ export async function loadRecoveryFigures(queryable: Queryable): Promise<Recover
     lapsedLeaseSeconds: sessions?.lapsedLeaseSeconds ?? 0,
     auditedSecondsAgo: sessions?.auditedSecondsAgo ?? undefined,
     comparison,
+    partitionsAhead: await loadPartitionsAhead(queryable),
   };
 }
 

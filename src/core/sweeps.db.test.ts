@@ -64,10 +64,14 @@ describe("a sweep over a table that only grows", () => {
 describe("raiseAlarmsOnce()", () => {
   it("finds captures without a report by an index of those alone", async () => {
     const plans = (await plansOf(raiseAlarmsOnce)).map((plan) => plan.join("\n"));
-    const finding = plans.find((plan) => plan.includes("on payment_session s") && !plan.includes("Update on"));
-    expect(finding).toMatch(
-      /Index Scan using payment_session_unconfirmed on payment_session s\n *Index Cond: \(settled_at <=/,
-    );
+    const finding = plans.find((plan) => plan.includes("on payment_session_rest s") && !plan.includes("Update on"));
+    const scans = finding?.match(/.*Scan.* on payment_session_.*\n.*/g) ?? [];
+    expect(scans.length).toBeGreaterThan(1);
+    for (const scan of scans) {
+      expect(scan).toMatch(
+        /Index Scan using payment_session_unconfirmed_\w+ on payment_session_\w+ s_\d\n *Index Cond: \(settled_at <=/,
+      );
+    }
   });
 });
 
@@ -80,6 +84,8 @@ describe("processNoticesOnce()", () => {
     const attemptReference = encodeId("att", systemEntropy.uuid());
     await fixture.core.database.query({ name: "take_notice", text }, [connectionId, attemptReference]);
     const finding = (await plansOf(processNoticesOnce)).find((plan) => plan.join().includes(" on attempt"));
-    expect(finding?.[0]).toBe("Index Scan using attempt_by_id on attempt");
+    const scans = finding?.filter((line) => line.includes(" on attempt")) ?? [];
+    expect(scans.length).toBeGreaterThan(1);
+    for (const scan of scans) expect(scan).toMatch(/Index Scan using attempt_by_id_(\w+) on attempt_\1 /);
   });
 });

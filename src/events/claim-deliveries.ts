@@ -4,8 +4,8 @@ import type { Database, Statement } from "../platform/database.ts";
 
 /** A delivery that this worker alone may try until its lease ends. */
 export type ClaimedDelivery = {
-  readonly event_id: string;
   readonly session_id: string;
+  readonly event_id: string;
   readonly endpoint_id: string;
   /** Tries recorded before this one. */
   readonly tries: number;
@@ -59,7 +59,7 @@ const claimDue: Statement = {
            SELECT d.*, room.merchant_id, room.is_failing,
              row_number() OVER (PARTITION BY room.id ORDER BY d.next_at, d.sequence) AS turn
            FROM room CROSS JOIN LATERAL (
-             SELECT d.event_id, d.endpoint_id, d.next_at, d.sequence FROM delivery d
+             SELECT d.session_id, d.event_id, d.endpoint_id, d.next_at, d.sequence FROM delivery d
              WHERE d.endpoint_id = room.id AND d.status = 'PENDING' AND d.next_at <= (SELECT app.clock())
                AND (d.tries > 0 OR NOT EXISTS (
                  SELECT FROM delivery p WHERE p.session_id = d.session_id AND p.endpoint_id = d.endpoint_id
@@ -72,15 +72,16 @@ const claimDue: Statement = {
              row_number() OVER (PARTITION BY w.is_failing ORDER BY w.turn, w.next_at) AS of_class
            FROM waiting w LEFT JOIN unnest($4::uuid[], $5::int[]) AS under_way (merchant_id, count) USING (merchant_id)
          ), due AS (
-           SELECT event_id, endpoint_id FROM in_turn
+           SELECT session_id, event_id, endpoint_id FROM in_turn
            WHERE of_merchant <= $6 AND (NOT is_failing OR of_class <= $7)
            ORDER BY of_merchant, next_at LIMIT $2
          )
          UPDATE delivery d SET lease_token = $3, next_at = app.clock() + ${deliveryLeaseMs} * interval '1 millisecond'
          FROM due, endpoint e, outbox_event o
-         WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
-           AND o.session_id = d.session_id AND o.id = d.event_id
-         RETURNING d.event_id, d.session_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
+         WHERE d.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND d.session_id = due.session_id
+           AND d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
+           AND o.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND o.session_id = d.session_id AND o.id = d.event_id
+         RETURNING d.session_id, d.event_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
            CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body,
            e.probe_at IS NOT NULL AS is_probe, o.created_at AS told_at`,
 };

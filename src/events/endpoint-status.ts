@@ -49,13 +49,13 @@ const giveUpRows = 1_000;
 const giveUpWaiting: Statement = {
   name: "give_up_waiting_deliveries",
   text: `WITH waiting AS (
-           SELECT d.event_id FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id
+           SELECT d.session_id, d.event_id FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id
            WHERE d.endpoint_id = $1 AND d.status = 'PENDING' AND e.merchant_id = $2 AND e.status = 'DISABLED'
              AND (d.lease_token IS NULL OR d.next_at <= app.clock())
            LIMIT ${giveUpRows} FOR UPDATE OF d SKIP LOCKED
          )
          UPDATE delivery d SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = app.clock()
-         FROM waiting WHERE d.endpoint_id = $1 AND d.event_id = waiting.event_id
+         FROM waiting WHERE d.session_id = waiting.session_id AND d.event_id = waiting.event_id AND d.endpoint_id = $1
          RETURNING 1`,
 };
 

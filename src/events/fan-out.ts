@@ -23,8 +23,8 @@ const insertDeliveries: Statement = {
              ORDER BY o.sequence OFFSET 0 FOR UPDATE
            ) waiting
          ), marked AS (
-           UPDATE outbox_event o SET fanned_out_at = app.clock() FROM taken
-           WHERE o.session_id = taken.session_id AND o.id = taken.id
+           UPDATE outbox_event o SET fanned_out_at = app.clock()
+           WHERE o.session_id = ANY (ARRAY(SELECT session_id FROM taken)) AND o.id = ANY (ARRAY(SELECT id FROM taken))
            RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id
          )
          INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)

@@ -26,6 +26,7 @@ export type RecordedTry = {
 
 /** A delivery as whoever claimed it names it. */
 export type Leased = {
+  readonly session_id: string;
   readonly event_id: string;
   readonly endpoint_id: string;
   readonly lease_token: string;
@@ -48,7 +49,7 @@ export function tryColumns(tried: Try): unknown[] {
     : [...when, null, tried.because, null];
 }
 
-// $1 event, $2 try, $3 endpoint, $4–$8 the try, $9 lease. One statement, so that a delivery costs one commit.
+// $1 event, $2 try, $3 endpoint, $4–$8 the try, $9 lease, $10 session. One statement, so that a delivery costs one commit.
 const logTry = `logged AS (
   INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer)
   SELECT event_id, $2::uuid, endpoint_id, $4::timestamptz, $5::int, $6::int, $7::text, $8::text FROM mine
@@ -60,22 +61,22 @@ const recordSuccess: Statement = {
   text: `WITH mine AS (
            UPDATE delivery
            SET status = 'SUCCEEDED', tries = tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
-           WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
+           WHERE session_id = $10 AND event_id = $1 AND endpoint_id = $3 AND lease_token = $9
            RETURNING event_id, endpoint_id, ended_at
          ), ${logTry}, health AS (
            UPDATE endpoint e
-           SET in_flight_max = CASE WHEN $10 THEN greatest(1, e.in_flight_max / 2) ELSE least(64, e.in_flight_max + 1) END,
+           SET in_flight_max = CASE WHEN $11 THEN greatest(1, e.in_flight_max / 2) ELSE least(64, e.in_flight_max + 1) END,
                failures_in_row = 0, failing_since = NULL, probe_at = NULL
-           FROM mine WHERE e.id = mine.endpoint_id AND ($10 OR e.in_flight_max < 64 OR e.failures_in_row > 0)
+           FROM mine WHERE e.id = mine.endpoint_id AND ($11 OR e.in_flight_max < 64 OR e.failures_in_row > 0)
          )
          SELECT true AS recorded, NULL AS "disabledBecause", ended_at AS "takenAt" FROM mine`,
 };
 
 // The breaker has opened since this post was claimed: it met the same outage as those that opened it.
-const metTheSame = "(e.probe_at IS NOT NULL AND NOT $12)";
+const metTheSame = "(e.probe_at IS NOT NULL AND NOT $13)";
 
 // What the endpoint is disabled for by this try, if it is.
-const disablesBecause = `CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $11 THEN 'GONE'
+const disablesBecause = `CASE WHEN e.status NOT IN ('ENABLED','PAUSED') THEN NULL WHEN $12 THEN 'GONE'
   WHEN e.failing_since < mine.recorded_at - interval '5 days' AND e.failures_in_row >= 9 THEN 'FAILING' END`;
 
 /**
@@ -92,10 +93,10 @@ const recordFailure: Statement = {
   name: "record_delivery_failure",
   text: `WITH mine AS (
            UPDATE delivery
-           SET status = CASE WHEN $10::float8 IS NULL THEN 'EXHAUSTED' ELSE 'PENDING' END, tries = tries + 1,
-               next_at = app.clock() + $10::float8 * interval '1 millisecond', lease_token = NULL,
-               ended_at = CASE WHEN $10::float8 IS NULL THEN app.clock() END
-           WHERE event_id = $1 AND endpoint_id = $3 AND lease_token = $9
+           SET status = CASE WHEN $11::float8 IS NULL THEN 'EXHAUSTED' ELSE 'PENDING' END, tries = tries + 1,
+               next_at = app.clock() + $11::float8 * interval '1 millisecond', lease_token = NULL,
+               ended_at = CASE WHEN $11::float8 IS NULL THEN app.clock() END
+           WHERE session_id = $10 AND event_id = $1 AND endpoint_id = $3 AND lease_token = $9
            RETURNING event_id, endpoint_id, app.clock() AS recorded_at
          ), ${logTry}, health AS (
            UPDATE endpoint e
@@ -129,7 +130,8 @@ export async function recordTry(
   tried: Try & { readonly id: string },
   verdict: TryVerdict,
 ): Promise<RecordedTry> {
-  const values = [claimed.event_id, tried.id, claimed.endpoint_id, ...tryColumns(tried), claimed.lease_token];
+  const { session_id, event_id, endpoint_id, lease_token } = claimed;
+  const values = [event_id, tried.id, endpoint_id, ...tryColumns(tried), lease_token, session_id];
   const [statement, consequences] =
     verdict.kind === "succeeded"
       ? [recordSuccess, [verdict.slow]]

@@ -12,13 +12,14 @@ export type Success = {
 const recordAll: Statement = {
   name: "record_delivery_successes",
   text: `WITH tried AS (
-           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::int[], $7::int[], $8::text[])
-             AS t (event_id, id, endpoint_id, lease_token, started_at, duration_ms, status_code, answer)
+           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::int[], $7::int[], $8::text[], $9::uuid[])
+             AS t (event_id, id, endpoint_id, lease_token, started_at, duration_ms, status_code, answer, session_id)
          ), mine AS (
            UPDATE delivery d
            SET status = 'SUCCEEDED', tries = d.tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
            FROM tried t
-           WHERE d.event_id = t.event_id AND d.endpoint_id = t.endpoint_id AND d.lease_token = t.lease_token
+           WHERE d.session_id = ANY ($9) AND d.session_id = t.session_id AND d.event_id = t.event_id
+             AND d.endpoint_id = t.endpoint_id AND d.lease_token = t.lease_token
            RETURNING d.event_id, t.id, d.endpoint_id, t.started_at, t.duration_ms, t.status_code, t.answer, d.ended_at
          ), logged AS (
            INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, answer)
@@ -53,6 +54,7 @@ export async function recordSuccesses(database: Database, successes: readonly Su
   const columns = successes.map(({ claimed, tried }) => [
     ...[claimed.event_id, tried.id, claimed.endpoint_id, claimed.lease_token, tried.startedAt, tried.durationMs],
     ...(tried.kind === "answered" ? [tried.statusCode, tried.answer] : [null, null]),
+    claimed.session_id,
   ]);
   const values = columns[0]!.map((_, column) => columns.map((row) => row[column]));
   return database.transaction(async (tx) => {

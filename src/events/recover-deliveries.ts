@@ -28,18 +28,19 @@ const recoverBatch: Statement = {
            FROM page JOIN endpoint e ON e.id = $2
            WHERE page.fanned_out_at IS NOT NULL AND (e.event_types IS NULL OR page.type = ANY (e.event_types))
          ), idle AS MATERIALIZED (
-           SELECT d.event_id, d.endpoint_id FROM wanted w JOIN delivery d ON d.event_id = w.id AND d.endpoint_id = w.endpoint_id
+           SELECT d.session_id, d.sequence, d.endpoint_id FROM wanted w
+             JOIN delivery d ON d.session_id = w.session_id AND d.sequence = w.sequence AND d.endpoint_id = w.endpoint_id
            WHERE d.status = 'EXHAUSTED' OR (d.status = 'PENDING' AND d.lease_token IS NULL
              AND NOT (d.tries = 0 AND d.next_at <= app.clock()))
            FOR UPDATE OF d SKIP LOCKED
          ), again AS (
            UPDATE delivery d SET status = 'PENDING', tries = 0, next_at = app.clock(), ended_at = NULL
-           FROM idle WHERE d.event_id = idle.event_id AND d.endpoint_id = idle.endpoint_id
+           FROM idle WHERE d.session_id = idle.session_id AND d.sequence = idle.sequence AND d.endpoint_id = idle.endpoint_id
            RETURNING 1
          ), added AS (
            INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
            SELECT w.id, w.endpoint_id, w.session_id, w.sequence, app.clock() FROM wanted w
-           WHERE NOT EXISTS (SELECT FROM delivery d WHERE d.event_id = w.id AND d.endpoint_id = w.endpoint_id)
+           WHERE NOT EXISTS (SELECT FROM delivery d WHERE d.session_id = w.session_id AND d.sequence = w.sequence AND d.endpoint_id = w.endpoint_id)
            ORDER BY w.created_at, w.id
            ON CONFLICT DO NOTHING
            RETURNING 1
@@ -87,7 +88,7 @@ const countMissed: Statement = {
            SELECT FROM outbox_event o JOIN endpoint e ON e.id = $2
            WHERE o.merchant_id = $1 AND o.created_at >= $3 AND o.fanned_out_at IS NOT NULL
              AND (e.event_types IS NULL OR o.type = ANY (e.event_types))
-             AND NOT EXISTS (SELECT FROM delivery d WHERE d.event_id = o.id AND d.endpoint_id = e.id
+             AND NOT EXISTS (SELECT FROM delivery d WHERE d.session_id = o.session_id AND d.sequence = o.sequence AND d.endpoint_id = e.id
                                                      AND d.status IN ('SUCCEEDED','PENDING'))
            LIMIT ${missedCountMax}) missed`,
 };

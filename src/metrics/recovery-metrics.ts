@@ -38,6 +38,11 @@ export function createRecoveryMetrics(
   );
   const audited = gauge("audit_age_seconds", "Time since the last audit of the payment tables.");
   const compared = gauge("comparison_age_seconds", "Time since the last comparison with the gateways was finished.");
+  const ahead = gauge(
+    "partition_ahead_days",
+    "For how many days from now rows of a kind have tables of their own; below 28, making them fails.",
+    "kind",
+  );
   const seen = gauge("comparison_attempts", "Attempts of the last comparison, by how the gateway was heard.", "seen");
   const found = gauge("comparison_findings", "What the last comparison found.", "found");
 
@@ -56,6 +61,7 @@ export function createRecoveryMetrics(
     }
     lapsed.set({ environment }, figures.lapsedLeaseSeconds);
     if (figures.auditedSecondsAgo !== undefined) audited.set({ environment }, figures.auditedSecondsAgo);
+    for (const [kind, days] of Object.entries(figures.partitionsAhead)) ahead.set({ environment, kind }, days);
     const { comparison } = figures;
     if (comparison === undefined) return;
     compared.set({ environment }, comparison.finishedSecondsAgo);

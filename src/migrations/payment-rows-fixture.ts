@@ -22,8 +22,8 @@ export async function connectToPaymentDatabase(): Promise<Client> {
 export async function submitted(
   client: Client,
   attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD",
+  session: string = v7(),
 ) {
-  const session = v7();
   const first = v7();
   const run = (sql: string) =>
     client.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${first}'`));

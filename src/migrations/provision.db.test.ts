@@ -83,6 +83,7 @@ describe("migrate()", () => {
       "015-rule-authors",
       "016-analytics",
       "017-notice-credential",
+      "018-partitions",
       "020-restore-and-erasure",
     ]);
     expect(await migrate(options)).toEqual([]);

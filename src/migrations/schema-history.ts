@@ -19,6 +19,7 @@ import * as paymentSearch from "./environment/migration-014-payment-search.ts";
 import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
 import * as analytics from "./environment/migration-016-analytics.ts";
 import * as noticeCredential from "./environment/migration-017-notice-credential.ts";
+import * as partitions from "./environment/migration-018-partitions.ts";
 import * as restoreAndErasure from "./environment/migration-020-restore-and-erasure.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
@@ -54,6 +55,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     ruleAuthors,
     analytics,
     noticeCredential,
+    partitions,
     restoreAndErasure,
   ],
   accounts: [accounts, members, signInProofs],

@@ -1,0 +1,244 @@
+import { Client } from "pg";
+import { v7 } from "uuid";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { migrate } from "./migrate.ts";
+import { opening, refused, submitted } from "./payment-rows-fixture.ts";
+import { setRetention } from "./retention.ts";
+import { schemaHistory } from "./schema-history.ts";
+
+let database: TestDatabase;
+let runtime: Client;
+let owner: Client;
+beforeAll(async () => {
+  database = await createTestDatabase("environment");
+  [runtime, owner] = [
+    new Client({ connectionString: database.url }),
+    new Client({ connectionString: database.ownerUrl }),
+  ];
+  await Promise.all([runtime.connect(), owner.connect()]);
+});
+afterAll(async () => {
+  await Promise.all([runtime.end(), owner.end()]);
+  await database.drop();
+});
+afterEach(() => setClock("clock_timestamp()"));
+
+const setClock = (sql: string) =>
+  owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$SELECT ${sql}$$`);
+const rowsOf = async <Row extends object>(sql: string, values: unknown[] = []) =>
+  (await owner.query<Row>(sql, values)).rows;
+const keep = async () =>
+  (await runtime.query<{ kind: string; suffix: string; done: string }>("SELECT * FROM app.keep_partitions()")).rows;
+
+const monthMs = 31 * 24 * 3_600_000;
+/** An id of the middle of a month, so many months from this one. */
+function idInMonth(months: number): string {
+  const now = new Date();
+  return v7({ msecs: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 15) });
+}
+function suffixOf(months: number): string {
+  const now = new Date();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 15));
+  return `_${month.toISOString().slice(0, 7).replace("-", "_")}`;
+}
+async function tableOf(sessionId: string): Promise<string> {
+  const rows = await rowsOf<{ name: string }>(
+    "SELECT tableoid::regclass::text AS name FROM payment_session WHERE id = $1",
+    [sessionId],
+  );
+  return rows[0]!.name;
+}
+const makeMonth = (months: number) =>
+  owner.query(`SELECT app.make_set(kind, '_rest', '${suffixOf(months)}', format('FOR VALUES FROM (%L) TO (%L)',
+      app.first_id_at(m), app.first_id_at(m + interval '1 month')))
+    FROM app.retention, (SELECT date_trunc('month', now(), 'UTC') + ${months} * interval '1 month' AS m) months`);
+
+/** Everything that keeps wrong rows out of each partition of a table, in words without the partition's name. */
+async function wallsOf(parent: string): Promise<Map<string, string[]>> {
+  const walls = await rowsOf<{ partition: string; wall: string }>(
+    `WITH partition AS (
+       SELECT c.oid, c.relname, substr(c.relname, length($1) + 1) AS suffix
+       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass('public.' || $1)
+     ), wall AS (
+       SELECT p.relname, p.suffix, c.contype::text || ' ' || c.convalidated || ' ' || pg_get_constraintdef(c.oid) AS wall
+       FROM partition p JOIN pg_constraint c ON c.conrelid = p.oid
+       UNION ALL SELECT p.relname, p.suffix, pg_get_indexdef(i.indexrelid) FROM partition p JOIN pg_index i ON i.indrelid = p.oid
+       WHERE i.indisvalid
+       UNION ALL SELECT p.relname, p.suffix, t.tgenabled::text || ' ' || pg_get_triggerdef(t.oid)
+       FROM partition p JOIN pg_trigger t ON t.tgrelid = p.oid WHERE NOT t.tgisinternal
+     ) SELECT relname AS partition, replace(wall, suffix, '') AS wall FROM wall ORDER BY 1, 2`,
+    [parent],
+  );
+  const byPartition = Map.groupBy(walls, ({ partition }) => partition);
+  return new Map([...byPartition].map(([partition, ofIt]) => [partition, ofIt.map(({ wall }) => wall)]));
+}
+
+const parents = ["payment_session", "attempt", "outbox_event", "delivery", "delivery_attempt"];
+
+describe("a table of payments", () => {
+  it("keeps each session in the month that its id was made in, and what no month is there for in a partition for all", async () => {
+    const places = { [suffixOf(0)]: idInMonth(0), [suffixOf(1)]: idInMonth(1), _rest: idInMonth(30) };
+    for (const [suffix, session] of Object.entries(places)) {
+      await submitted(runtime, "AUTHORIZED", session);
+      expect(await tableOf(session)).toBe(`partitions.payment_session${suffix}`);
+    }
+  });
+
+  it.each(parents)("has the same walls in every partition of %s", async (parent) => {
+    const [first, ...others] = [...(await wallsOf(parent))];
+    expect(others.length).toBeGreaterThan(1);
+    expect(first![1].filter((wall) => wall.startsWith("f "))).not.toEqual([]);
+    for (const [name, walls] of others) expect([name, walls]).toEqual([name, first![1]]);
+  });
+
+  it("refuses one hold for two attempts, though they are of different months and neither sees the other yet", async () => {
+    const connection = v7();
+    const hold = async (client: Client, session: string) => {
+      const run = await submitted(client, "DECLINED", session);
+      const id = v7();
+      await run(opening(`'${id}'`, 2, "4900", connection));
+      await run("BEGIN");
+      return {
+        run,
+        adopt: `UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = 'same' WHERE id = '${id}'`,
+        id,
+      };
+    };
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    const first = await hold(runtime, idInMonth(0));
+    const second = await hold(other, idInMonth(1));
+    await first.run(first.adopt);
+    const late = second.run(second.adopt).then(
+      () => "stored",
+      (error: Error) => error.message,
+    );
+    await first.run(`UPDATE payment_session SET winner_attempt_id = '${first.id}' WHERE id = $session; COMMIT`);
+    expect(await late).toContain("attempt_gateway_reference");
+    await other.end();
+  });
+});
+
+describe("app.keep_partitions()", () => {
+  it("makes a month before it begins, once, with keys that hold", async () => {
+    expect(await keep()).toEqual([]);
+    await setClock(`clock_timestamp() + interval '${monthMs} milliseconds'`);
+    const made = await keep();
+    expect(made.map(({ kind, done }) => [kind, done])).toEqual([
+      ["delivery_log", "made"],
+      ["payments", "made"],
+    ]);
+    expect(await keep()).toEqual([]);
+    await setClock("clock_timestamp()");
+    const session = idInMonth(2);
+    const run = await submitted(runtime, "DECLINED", session);
+    expect(await tableOf(session)).toBe(`partitions.payment_session${suffixOf(2)}`);
+    await refused(runtime, run, opening(`'${v7()}'`, 2, "1"), /attempt_session_id_amount_minor_currency_fkey/);
+  });
+
+  it("drops a month that is past its time and in which nothing waits, and no other", async () => {
+    for (const months of [-20, -21, -22]) await makeMonth(months);
+    const [done, waiting, looked] = [-20, -21, -22].map(idInMonth) as [string, string, string];
+    for (const session of [done, waiting, looked]) {
+      await owner.query(
+        `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
+         VALUES ($1, $1, 4900, 'EUR', 'o', 1, now() - interval '2 years', now() - interval '1 year')`,
+        [session],
+      );
+      if (session === waiting) continue;
+      await runtime.query(
+        "UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now() WHERE id = $1",
+        [session],
+      );
+    }
+    await owner.query(
+      `INSERT INTO work_item (id, kind, merchant_id, session_id, detail) VALUES ($1, 'STRAY_HOLD', $1, $1, 'look')`,
+      [looked],
+    );
+    expect(await keep()).toEqual([]);
+    await setRetention(database.ownerUrl, { paymentsMonths: 18, deliveryLogDays: 30 });
+    const dropped = await keep();
+    expect(dropped.filter(({ kind }) => kind === "payments")).toEqual([
+      { kind: "payments", suffix: suffixOf(-20), done: "dropped" },
+    ]);
+    expect(dropped.filter(({ kind }) => kind === "delivery_log")).toHaveLength(3);
+    const left = await rowsOf<{ id: string }>("SELECT id FROM payment_session WHERE id = ANY ($1) ORDER BY id DESC", [
+      [done, waiting, looked],
+    ]);
+    expect(left.map(({ id }) => id)).toEqual([waiting, looked]);
+    await owner.query(
+      "UPDATE work_item SET closed_at = now(), closed_by = 'op', close_note = 'seen' WHERE session_id = $1",
+      [looked],
+    );
+    expect(await keep()).toEqual([{ kind: "payments", suffix: suffixOf(-22), done: "dropped" }]);
+    expect(await rowsOf("SELECT FROM work_item WHERE session_id = $1", [looked])).toEqual([]);
+  });
+
+  it("leaves a month where it is whose rows came before its tables", async () => {
+    const early = idInMonth(4);
+    await submitted(runtime, "AUTHORIZED", early);
+    await setClock(`now() + interval '3 months'`);
+    expect((await keep()).filter(({ kind }) => kind === "payments").map(({ suffix }) => suffix)).toEqual([suffixOf(3)]);
+    expect(await tableOf(early)).toBe("partitions.payment_session_rest");
+  });
+});
+
+describe("how long rows are kept", () => {
+  it.each([
+    ["read a partition past its table", "SELECT FROM partitions.payment_session_rest", /permission denied for schema/],
+    ["shorten a period", "UPDATE app.retention SET keep = interval '18 months'", /permission denied/],
+    ["make a set", "SELECT app.make_set('payments', '_rest', '_x', 'DEFAULT')", /permission denied/],
+    ["drop a month", "DROP TABLE partitions.payment_session_rest", /permission denied|must be owner/],
+  ])("is no matter of the service's role: it cannot %s", async (_what, sql, reason) => {
+    await expect(runtime.query(sql)).rejects.toThrow(reason);
+  });
+
+  it("is never shorter than disputes may take", async () => {
+    await expect(setRetention(database.ownerUrl, { paymentsMonths: 17 })).rejects.toThrow("at least 18 months");
+    await expect(setRetention(database.url, { paymentsMonths: 20 })).rejects.toThrow("Only the owner");
+    const forever = { paymentsMonths: null, deliveryLogDays: null };
+    expect(await setRetention(database.ownerUrl, forever)).toEqual(forever);
+  });
+});
+
+describe("migration 018", () => {
+  it("takes payments along that are there already, in the middle of what they are doing", async () => {
+    const name = `before_${v7().replaceAll("-", "")}`;
+    const ownerUrl = new URL(database.ownerUrl);
+    await owner.query(`CREATE DATABASE ${name}`);
+    ownerUrl.pathname = name;
+    const to = (files: number) =>
+      migrate({
+        ownerUrl: ownerUrl.href,
+        kind: "environment",
+        runtimeRole: "environment_runtime",
+        files: schemaHistory.environment.slice(0, files),
+      });
+    const at = schemaHistory.environment.findIndex((file) => file.name === "018-partitions");
+    await to(at);
+    const client = new Client({ connectionString: ownerUrl.href });
+    await client.connect();
+    try {
+      const run = await submitted(client, "CAPTURING");
+      await to(at + 1);
+      await run(`BEGIN; UPDATE attempt SET status = 'CAPTURED', completed_at = now() WHERE id = $attempt;
+        UPDATE payment_session SET status = 'SUCCEEDED', phase = 'DONE', vault_token = NULL, settled_at = now(),
+          captured_via = 'SANDBOX_A', capture_confirmed = true WHERE id = $session; COMMIT`);
+      await submitted(client, "CAPTURING");
+      const { rows } = await client.query(
+        "SELECT tableoid::regclass::text AS name, count(*)::int FROM attempt GROUP BY 1",
+      );
+      expect(rows).toEqual([{ name: "partitions.attempt_past", count: 2 }]);
+      const next = idInMonth(1);
+      await submitted(client, "CAPTURING", next);
+      const places = await client.query("SELECT tableoid::regclass::text AS name FROM payment_session WHERE id = $1", [
+        next,
+      ]);
+      expect(places.rows).toEqual([{ name: `partitions.payment_session${suffixOf(1)}` }]);
+    } finally {
+      await client.end();
+      await owner.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  });
+});

@@ -1,0 +1,58 @@
+/** How long an environment's database keeps payments and the log of deliveries: set by its owner, obeyed by the worker. */
+import { Client } from "pg";
+import { SchemaError } from "./schema-error.ts";
+
+/** What rows are kept for at least, in whole units; null: for ever. A part that is left out stays as it is. */
+export type Retention = {
+  /** Sessions with their attempts, events and deliveries; at least 18, for disputes come up to 540 days later. */
+  readonly paymentsMonths?: number | null;
+  /** Each try of a webhook with its answer; at least 30. */
+  readonly deliveryLogDays?: number | null;
+};
+
+/** Sets what is given and returns what holds now. Durable on return; the worker drops what is past it within minutes. */
+export async function setRetention(ownerUrl: string, wanted: Retention): Promise<Required<Retention>> {
+  const client = new Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    const { paymentsMonths, deliveryLogDays } = wanted;
+    if (paymentsMonths !== undefined) {
+      await client.query("UPDATE app.retention SET keep = $1 * interval '1 month' WHERE kind = 'payments'", [
+        paymentsMonths,
+      ]);
+    }
+    if (deliveryLogDays !== undefined) {
+      await client.query("UPDATE app.retention SET keep = $1 * interval '1 day' WHERE kind = 'delivery_log'", [
+        deliveryLogDays,
+      ]);
+    }
+    const { rows } = await client.query<Required<Retention>>(`
+      SELECT (SELECT extract(year FROM keep) * 12 + extract(month FROM keep) FROM app.retention WHERE kind = 'payments')::int
+          AS "paymentsMonths",
+        (SELECT extract(day FROM keep) FROM app.retention WHERE kind = 'delivery_log')::int AS "deliveryLogDays"`);
+    return rows[0]!;
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    await client.end();
+  }
+}
+
+function explained(error: unknown): unknown {
+  switch ((error as { code?: unknown }).code) {
+    case "23514":
+      return new SchemaError(
+        "Payments are kept for at least 18 months, and the log of deliveries for at least 30 days.",
+      );
+    case "42P01":
+      return new SchemaError(
+        "This database has no periods yet: bring it to the newest schema with `switchyard migrate`.",
+      );
+    case "42501":
+      return new SchemaError(
+        "Only the owner of the database sets how long rows are kept: give the address that you migrate with.",
+      );
+    default:
+      return error;
+  }
+}
