@@ -1,0 +1,75 @@
+/** deploy/compose.yaml as an object, and what the services in it are given. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { GivenToRole } from "./role-settings.ts";
+
+/** A secret or a network as a service names it: by its name, or with how it is there. */
+type Named = string | { readonly source: string; readonly target: string };
+
+/** One service, as far as the rules look. */
+export type ComposeService = {
+  readonly image: string;
+  readonly user?: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets?: readonly Named[];
+  readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly pids_limit?: number;
+  readonly restart?: string;
+  readonly stop_grace_period?: string;
+  readonly logging?: { readonly options: { readonly "max-size": string } };
+  readonly deploy?: { readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string } } };
+};
+
+/** The whole file. */
+export type ComposeFile = {
+  readonly name: string;
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+};
+
+/** The folder that its paths begin at. */
+export const deployFolder: string = join(import.meta.dirname, "..", "..", "deploy");
+
+/** The file with its anchors merged, and nothing interpolated. */
+export const composeFile = parse(readFileSync(join(deployFolder, "compose.yaml"), "utf8"), {
+  merge: true,
+  // It is ours, and full of anchors.
+  maxAliasCount: -1,
+}) as ComposeFile;
+
+/** Each service with its name. */
+export const services: readonly (ComposeService & { readonly name: string })[] = Object.entries(
+  composeFile.services,
+).map(([name, service]) => ({ name, ...service }));
+
+/** The names of the networks that a service is on. */
+export function networksOf({ networks = [] }: ComposeService): string[] {
+  return Array.isArray(networks) ? [...networks] : Object.keys(networks);
+}
+
+/** The names of the secrets that a service is given. */
+export function secretsOf({ secrets = [] }: ComposeService): string[] {
+  return secrets.map((secret) => (typeof secret === "string" ? secret : secret.source));
+}
+
+/** Its variables, with the three hosts put in, and its files. */
+export function givenToService({ environment = {}, secrets = [] }: ComposeService): GivenToRole {
+  const files = secrets.map((secret) => `/run/secrets/${typeof secret === "string" ? secret : secret.target}`);
+  const hosts: Readonly<Record<string, string>> = { API: "pay", VAULT: "cards", DASHBOARD: "dashboard" };
+  const put = (value: string) =>
+    value.replaceAll(/\$\{(\w+)_HOST(:\?[^}]*)?\}/g, (_, host) => `${hosts[host]}.example.com`);
+  const variables = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, put(value)]));
+  return { variables, hasFile: (path) => files.includes(path) };
+}

