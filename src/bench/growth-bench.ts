@@ -1,4 +1,5 @@
 /** Bench 10: whether creating and submitting a payment takes longer when a year of payments is in the tables already. */
+import { statfs } from "node:fs/promises";
 import { Client } from "pg";
 import type { Child } from "../testing/child-process.ts";
 import { type BenchBed, describePostgres } from "./bed.ts";
@@ -60,6 +61,7 @@ async function openPlace(sessions: number, tell: (step: string) => void): Promis
   tell(`starting an installation for ${sessions} sessions`);
   const site = await PaymentSite.open();
   try {
+    await requireRoom(site, sessions);
     const startedAt = performance.now();
     const url = superuserUrlOf(databaseOf(site), site.folder);
     let told = 0;
@@ -82,6 +84,22 @@ async function openPlace(sessions: number, tell: (step: string) => void): Promis
   } catch (error) {
     await site.close();
     throw error;
+  }
+}
+
+// Rows and indexes of a session with its attempts, event and delivery, as filled; and what its write-ahead log may grow to.
+const bytesOfSession = 3_300;
+const logBytes = 5 * 1024 ** 3;
+
+/** Throws when the disk of the database has not enough room: one that is full would take others down, too. */
+async function requireRoom({ dataFolder }: PaymentSite, sessions: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dataFolder);
+  const [free, needed] = [bavail * bsize, Math.min(sessions * bytesOfSession, logBytes) + sessions * bytesOfSession];
+  const inGigabytes = (bytes: number) => (bytes / 1e9).toFixed(1);
+  if (free < needed) {
+    throw new Error(
+      `${sessions} sessions need ${inGigabytes(needed)} GB of disk, and ${inGigabytes(free)} GB are free`,
+    );
   }
 }
 

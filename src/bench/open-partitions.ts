@@ -1,9 +1,17 @@
-/** Makes room for rows of past days where the tables are partitioned by time; does nothing where they are not. */
+/** Makes the tables of past months where payments are partitioned by time, as the product makes those of months to come. */
 import type { Client } from "pg";
 
-/** So many days back from now, in every partitioned table. */
-export async function openPartitions(client: Client, { days }: { days: number }): Promise<void> {
-  const { rows } = await client.query("SELECT relkind FROM pg_class WHERE oid = 'payment_session'::regclass");
-  if (rows[0].relkind !== "p") return;
-  await client.query("SELECT app.ensure_partitions(app.clock() - $1 * interval '1 day', app.clock())", [days]);
+// As app.keep_partitions() does, for the months before this one.
+const makePastMonths = `
+  SELECT app.make_set(r.kind, '_rest', to_char(m AT TIME ZONE 'UTC', '_YYYY_MM'),
+    format('FOR VALUES FROM (%L) TO (%L)', app.first_id_at(m), app.first_id_at(m + interval '1 month')))
+  FROM app.retention r, (SELECT date_trunc('month', app.clock(), 'UTC') AS this_month) AS now,
+    generate_series(this_month - $1 * interval '1 month', this_month, interval '1 month', 'UTC') AS m
+  WHERE NOT EXISTS (SELECT FROM app.partition_sets s WHERE s.kind = r.kind AND s.from_at = m)
+  ORDER BY m, r.kind`;
+
+/** So many months back from this one; nothing where payments lie in whole tables. */
+export async function openPartitions(client: Client, { months }: { months: number }): Promise<void> {
+  const { rows } = await client.query("SELECT to_regclass('app.partition_sets') IS NOT NULL AS has");
+  if (rows[0].has) await client.query(makePastMonths, [months]);
 }

@@ -26,6 +26,8 @@ export class PaymentSite {
   doors!: SiteDoors;
   /** The server of its databases, as their owner. */
   ownerUrl = "";
+  /** Where that server has its data. */
+  dataFolder = "";
   #gate!: Child;
   #variables: Readonly<Record<string, string>> = {};
   /** For logs, and records of its servers. */
@@ -101,6 +103,7 @@ export class PaymentSite {
     const server = await startPrivatePostgres({ stateFolder: this.folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
     this.ownerUrl = server.ownerUrl;
+    this.dataFolder = server.dataFolder;
     this.#serverPid = server.pid;
     const nats = await startPrivateNats({ stateFolder: this.folder });
     this.#stack.defer(() => nats.stop());

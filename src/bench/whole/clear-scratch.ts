@@ -1,6 +1,6 @@
 /** Removes what a benchmark has left in its folder, and the servers that it has left running there. */
 import { readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { discardServer, loadRecord } from "../../demo/server-record.ts";
 
 // Where a private PostgreSQL of root has its data (demo/postgres-home.ts); each place says in a file whose it is.
@@ -35,12 +35,9 @@ function placesOf(folder: string): string[] {
     .map((name) => join(systemStateFolder, name))
     .filter((place) => {
       const told = readOrNothing(() => readFileSync(join(place, "README"), "utf8"));
-      return told !== undefined && isBelow(folder, told.replace(/^The private PostgreSQL of /, ""));
+      const owner = /^The private PostgreSQL of (.*)\. Remove/.exec(told ?? "")?.[1];
+      return owner === folder || owner?.startsWith(join(folder, "/"));
     });
-}
-
-function isBelow(folder: string, path: string): boolean {
-  return path.startsWith(join(folder, "/")) && basename(folder) !== "";
 }
 
 function readOrNothing<Result>(read: () => Result): Result | undefined {
