@@ -27,7 +27,6 @@ import { toConnectError, toDomainError } from "./edge/error-mapping.ts";
 import { createGrpcServer } from "./edge/grpc-server.ts";
 import { edgeRoutes } from "./edge/meter-request.ts";
 import { createPublicServer } from "./edge/public-server.ts";
-import { Readiness } from "./edge/readiness.ts";
 import { createServiceAuthenticate } from "./edge/service-callers.ts";
 import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
 import { raiseWarningsOnce } from "./events/endpoint-notices.ts";
@@ -38,16 +37,19 @@ import type { SeenTry } from "./events/seen-try.ts";
 import { StreamWatch } from "./events/stream-watch.ts";
 import { startWebhookWorker } from "./events/webhook-worker.ts";
 import { retentionSweepEveryMs } from "./limits/retention.ts";
+import { internalConnections } from "./limits.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
 import { createPublicAddressOf } from "./platform/client-address.ts";
 import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
+import { HttpDrain } from "./platform/http-drain.ts";
 import type { Logger } from "./platform/log.ts";
 import { type Loop, runLoop } from "./platform/loop.ts";
 import { type Handover, Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
+import { Readiness } from "./platform/readiness.ts";
 import { tellMissingLimits } from "./platform/session-limits.ts";
 import { type Tracing, untraced } from "./platform/telemetry.ts";
 import { TlsFiles } from "./platform/tls-files.ts";
@@ -116,6 +118,7 @@ export async function startEdge(installation: Installation): Promise<Running> {
     { ...parts, authenticate, meter: metrics.meterOf("grpc", edgeRoutes) },
     { reflection: service.grpcReflection, tls },
   );
+  const ending = new HttpDrain(publicServer);
   await listen(publicServer, service.publicPort, service.host);
   await grpcServer.listen(service.grpcPort, service.host);
   const isReady = () => readiness.isReady();
@@ -124,10 +127,10 @@ export async function startEdge(installation: Installation): Promise<Running> {
   return {
     async close() {
       readiness.drain();
+      ending.begin();
       await pause(service.drainNoticeMs);
       readiness.stop();
-      publicServer.closeIdleConnections();
-      await Promise.all([closed(publicServer), grpcServer.close()]);
+      await Promise.all([ending.close(internalConnections.closeWithinMs), grpcServer.close()]);
     },
   };
 }
@@ -280,8 +283,4 @@ async function listen(server: NetServer, port: number, host: string): Promise<Ad
   server.listen(port, host);
   await once(server, "listening");
   return server.address() as AddressInfo;
-}
-
-async function closed(server: NetServer): Promise<void> {
-  await new Promise<void>((resolve) => server.close(() => resolve()));
 }

@@ -91,6 +91,8 @@ export type VaultRoleConfig = {
   /** No card of live can reach a real gateway: an installation to try things in. */
   readonly gatewaysArePretend: boolean;
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
+  /** How long a stopping vault still takes calls, so that balancers see it leave. */
+  readonly drainNoticeMs: number;
   /** NODE_OPTIONS as this process has it. */
   readonly nodeOptions: string;
 };
@@ -259,6 +261,7 @@ function readVault(reader: SettingReader): VaultRoleConfig {
     publicPort: reader.read(vaultRoleSettings.publicPort),
     grpcPort: reader.read(vaultRoleSettings.grpcPort),
     publicOrigin: reader.read(ownVaultSettings.origin),
+    drainNoticeMs: reader.read(serviceSettings.drainNoticeMs),
     standInHosts: standInHosts(readStandInOrigins(reader)),
     gatewaysArePretend: reader.read(serviceSettings.sandboxOrigin) !== undefined,
     nodeOptions: reader.read(nodeOptionsSetting) ?? "",

@@ -22,8 +22,11 @@ import type { VaultWatch } from "./vault/vault-config.ts";
 import { sweepIntervalMs } from "./vault/vault-limits.ts";
 import { version } from "./version.ts";
 
+/** Roles that run, and how long of their closing they still take calls. */
+export type Serving = Running & { readonly noticeMs: number };
+
 /** Resolves when every role accepts work. Closing stops them in the reverse order of their start. */
-export async function serve(roles: readonly Role[]): Promise<Running> {
+export async function serve(roles: readonly Role[]): Promise<Serving> {
   scrubOutput();
   const config = readConfig(roles);
   const log = createLogger({ name: roles.join("+"), level: config.logLevel });
@@ -50,6 +53,8 @@ export async function serve(roles: readonly Role[]): Promise<Running> {
   // The last to be closed: how a process stops is worth seeing.
   if (port !== undefined) started.unshift(await startMetrics(metrics, { port, host, log }));
   return {
+    // One after the other where a process has both.
+    noticeMs: (config.service?.drainNoticeMs ?? 0) + (config.vault?.drainNoticeMs ?? 0),
     async close() {
       for (const running of started.toReversed()) await running.close();
     },
@@ -100,8 +105,9 @@ async function startVaultRole(
     errorsUrl: config.errorDocsUrl,
     nodeOptions: vault.nodeOptions,
     watch: watchVault(vault, database, metrics),
-  });
+    drainNoticeMs: vault.drainNoticeMs,
     tracing,
+  });
   return {
     async close() {
       await running.close();

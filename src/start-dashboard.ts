@@ -1,5 +1,6 @@
 /** COMPOSITION ROOT of the dashboard's role: its page and its rpcs on a port of their own, where members sign in. */
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import { sweepSignInsOnce } from "./accounts/sweep-sign-ins.ts";
 import { dashboardParts, databasesAnswer, type Installation, type Running } from "./app.ts";
 import { createDashboardServer } from "./dashboard/dashboard-server.ts";
@@ -8,11 +9,13 @@ import { createDashboardRoutes, dashboardServices } from "./dashboard/routes.ts"
 import { bundlePage } from "./dashboard/ui/bundle.ts";
 import type { DashboardSettings } from "./dashboard-settings.ts";
 import { renderError, toDomainError } from "./edge/error-mapping.ts";
-import { Readiness } from "./edge/readiness.ts";
 import { signInSweepEveryMs } from "./limits/sign-in.ts";
+import { internalConnections } from "./limits.ts";
 import { createClientAddressOf } from "./platform/client-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
+import { HttpDrain } from "./platform/http-drain.ts";
 import { runLoop } from "./platform/loop.ts";
+import { Readiness } from "./platform/readiness.ts";
 
 // Its services are many and their rpcs more: a service is enough to tell which page is slow.
 const dashboardRoutes = [...dashboardServices.map(({ name }) => name), "SignInService", "page", "probe"];
@@ -42,6 +45,7 @@ export async function startDashboard(installation: Installation, settings: Dashb
       return renderError({ brand: config.brand, errorDocsUrl: config.errorDocsUrl }, domainError, requestId);
     },
   });
+  const ending = new HttpDrain(server);
   server.listen(port, config.service.host);
   await Promise.race([once(server, "listening"), once(server, "error").then(([error]) => Promise.reject(error))]);
   installation.metrics.showPort("dashboard", { isReady: () => readiness.isReady() });
@@ -55,12 +59,10 @@ export async function startDashboard(installation: Installation, settings: Dashb
   return {
     async close() {
       readiness.drain();
+      ending.begin();
+      await Promise.all([sweep.close(), pause(config.service.drainNoticeMs)]);
       readiness.stop();
-      await sweep.close();
-      const ended = once(server, "close");
-      server.close();
-      server.closeIdleConnections();
-      await ended;
+      await ending.close(internalConnections.closeWithinMs);
     },
   };
 }

@@ -42,15 +42,22 @@ export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & {
 // grpc-js would wait up to two minutes between two tries to connect, long after the server is back.
 const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
 
-/** Connects lazily and reconnects by itself; calls are never repeated. `address` is `host:port`. */
+// A repeated authorize would be a second hold: nobody gives this client a policy of repeats, a name server's TXT record
+// (gRFC A2) included. What is left is a call that the server refused before it looked at it, as one that stops does (gRFC
+// A6, "transparent retries"): it is sent once more, over a new connection.
+const onlySafeRepeats = { "grpc.service_config_disable_resolution": 1 };
+
+/**
+ * Connects lazily and reconnects by itself; a call that a server may have begun is never repeated. `address` is
+ * `host:port`.
+ */
 export function createGrpcClient<Service extends DescService>(
   service: Service,
   address: string,
   channel: ChannelCredentials = credentials.createInsecure(),
   options: ChannelOptions = {},
 ): GrpcClient<Service> {
-  // A repeated authorize would be a second hold: the transport's own retries stay off.
-  const client = new Client(address, channel, { ...reconnect, ...options, "grpc.enable_retries": 0 });
+  const client = new Client(address, channel, { ...reconnect, ...options, ...onlySafeRepeats });
   const methods = service.methods
     .filter((method): method is DescMethodUnary => method.methodKind === "unary")
     .map((method) => [method.localName, callOf(client, method)]);

@@ -6,7 +6,8 @@ import { stopRequested } from "./stop-requested.ts";
 
 const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox"];
 
-// Longer than the longest step that a stop waits for: the webhook of 15 s (events/egress.ts).
+// After the notice to balancers. Longer than the longest step that a stop waits for: the vault's call of 16 s
+// (vault/vault-limits.ts) and the webhook of 15 s (events/egress.ts).
 const stopWithinMs = 20_000;
 
 /** Runs the roles that it is told, until SIGTERM. */
@@ -20,7 +21,10 @@ export function serveCommand(): Command {
       const running = await serve(options.role);
       process.send?.("ready");
       await stopRequested();
-      const closed = await Promise.race([running.close().then(() => true), pause(stopWithinMs, false)]);
+      const closed = await Promise.race([
+        running.close().then(() => true),
+        pause(running.noticeMs + stopWithinMs, false),
+      ]);
       if (!closed) console.error("Some work did not end in time; another worker takes it up when its lease lapses.");
       // A connection that a peer keeps open must not keep a stopped process alive.
       process.exit(closed ? 0 : 1);

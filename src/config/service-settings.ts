@@ -17,7 +17,7 @@ import {
 } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import { checkTlsFiles, type TlsPaths } from "../platform/tls-files.ts";
-import { everyRoleSettings, serviceRoles as roles } from "./every-role-settings.ts";
+import { databaseRoles, everyRoleSettings, serviceRoles as roles } from "./every-role-settings.ts";
 
 const perSecond: SettingKind<number | "off"> = orOff(wholeNumber("requests", requestLimitBounds.perSecond));
 
@@ -72,9 +72,10 @@ export const serviceSettings = {
     example: "on",
   }),
   drainNoticeMs: usually("SWITCHYARD_DRAIN_NOTICE_MS", String(drainNoticeBounds.usual), {
-    roles,
+    roles: databaseRoles,
     kind: wholeNumber("milliseconds", drainNoticeBounds),
-    about: "how long a stopping edge still takes calls, so that balancers see it leave, in milliseconds",
+    about:
+      "how long a process that stops still takes calls while `/readyz` says that it leaves, in milliseconds: longer than [a balancer](upgrades.md#balancer) takes to see it",
     example: "5000",
   }),
   attemptTimeoutMs: usually("SWITCHYARD_ATTEMPT_TIMEOUT_MS", String(timingBounds.attemptTimeoutMs.usual), {

@@ -11,6 +11,8 @@ export type RoleProcess = {
   readonly pid: number;
   /** Resolves when the process is gone, by itself or not. */
   readonly ended: Promise<void>;
+  /** Of a process that has ended by itself; null while it runs, and when it was killed. */
+  exitCode(): number | null;
   /** Stops it by SIGTERM and waits for its end; one that does not come to it is killed. */
   close(): Promise<void>;
 };
@@ -44,6 +46,7 @@ export async function startRole(
     role,
     pid: child.pid!,
     ended,
+    exitCode: () => child.exitCode,
     async close() {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
       const killer = setTimeout(() => child.kill("SIGKILL"), killAfterMs);

@@ -13,7 +13,7 @@ import { cards } from "../core/core-fixture.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import { Readiness } from "./readiness.ts";
+import { Readiness } from "../platform/readiness.ts";
 import { grpcFrame, WireClient } from "./testing/grpc-wire.ts";
 
 let edge: EdgeFixture;

@@ -14,7 +14,7 @@ import { healthWatchersMax } from "../limits.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { createHealthService } from "./health-rpc.ts";
-import { Readiness } from "./readiness.ts";
+import { Readiness } from "../platform/readiness.ts";
 
 let edge: EdgeFixture;
 const closers: (() => Promise<unknown>)[] = [];

@@ -1,22 +1,22 @@
 /** Starts and stops the vault's two servers, with the bounds and guards every listener has. */
-import type { Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { HttpDrain } from "../platform/http-drain.ts";
 import { isHost } from "../platform/http-head.ts";
 import { createHttpServer, type HttpServerParts } from "../platform/http-server.ts";
+import { Http2Goodbye } from "../platform/http2-goodbye.ts";
 import type { ListenAddress } from "./vault-config.ts";
-import { headerBytesMax, requestTimeoutMs } from "./vault-limits.ts";
+import { forwardEndsWithinMs, headerBytesMax, requestTimeoutMs, tokenizeEndsWithinMs } from "./vault-limits.ts";
 
 /** A server that takes connections. */
 export type Listener = {
   /** The address it took, such as `http://127.0.0.1:8443`. */
   readonly origin: string;
+  /** Tells whoever calls to come over another connection next time. Calls are still answered. */
+  drain(): void;
   /** Takes no new connection; requests in flight get until the deadline. */
   close(): Promise<void>;
 };
-
-// A tokenize call takes milliseconds and a Forward at most a minute; beyond this a closing process is stuck.
-const closeTimeoutMs = 5_000;
 
 /** Serves HTTP/1.1. */
 export async function listenHttp(
@@ -24,8 +24,9 @@ export async function listenHttp(
   parts: Pick<HttpServerParts, "handle" | "refuse">,
 ): Promise<Listener> {
   const server = createHttpServer({ ...parts, requestTimeoutMs });
+  const ending = new HttpDrain(server);
   const origin = await listen(server, address);
-  return { origin, close: () => closeHttp(server) };
+  return { origin, drain: () => ending.begin(), close: () => ending.close(tokenizeEndsWithinMs) };
 }
 
 /** Serves HTTP/2 without TLS, as gRPC speaks it on a private network. */
@@ -37,6 +38,7 @@ export async function listenHttp2(
     if (isHost(request.authority) && request.url.startsWith("/")) return handle(request, response);
     response.writeHead(400).end();
   });
+  const goodbye = new Http2Goodbye(server);
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
@@ -44,7 +46,8 @@ export async function listenHttp2(
     session.on("close", () => sessions.delete(session));
   });
   const origin = await listen(server, address);
-  return { origin, close: () => closeHttp2(server, sessions) };
+  // A GOAWAY while calls are still taken would send the core to a balancer that has not looked yet.
+  return { origin, drain: () => {}, close: () => closeHttp2(server, { sessions, goodbye }) };
 }
 
 function listen(server: NetServer, { host, port }: ListenAddress): Promise<string> {
@@ -58,27 +61,19 @@ function listen(server: NetServer, { host, port }: ListenAddress): Promise<strin
   });
 }
 
-function closeHttp(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
-}
-
-function closeHttp2(server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
+function closeHttp2(
+  server: Http2Server,
+  { sessions, goodbye }: { sessions: ReadonlySet<ServerHttp2Session>; goodbye: Http2Goodbye },
+): Promise<void> {
   const timer = setTimeout(() => {
     for (const session of sessions) session.destroy();
-  }, closeTimeoutMs);
+  }, forwardEndsWithinMs);
   return new Promise((resolve) => {
     server.close(() => {
       clearTimeout(timer);
       resolve();
     });
     // GOAWAY: clients finish what they sent and open a new connection for the rest.
-    for (const session of sessions) session.close();
+    for (const session of sessions) goodbye.say(session);
   });
 }

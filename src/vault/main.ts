@@ -1,7 +1,9 @@
 /** Starts the vault: the only place where a card number exists outside the browser and the gateways. */
 import { platform } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import { createClientAddressOf } from "../platform/client-address.ts";
 import { runLoop } from "../platform/loop.ts";
+import { Readiness } from "../platform/readiness.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
 import { destinations } from "./destinations.ts";
 import { expireOnce } from "./expire.ts";
@@ -21,7 +23,7 @@ export type Vault = {
     /** Where the core finds it: gRPC over HTTP/2 without TLS. */
     readonly grpc: string;
   };
-  /** Stops listening and sweeping; the database stays open, as it was given. */
+  /** Is not ready first, then stops listening and sweeping; the database stays open, as it was given. */
   close(): Promise<void>;
 };
 
@@ -34,8 +36,12 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   const files = await buildBrowserFiles();
   const clientAddressOf = createClientAddressOf(config.trustedProxies);
   const gatewayCaller = new GatewayCaller();
+  const readiness = new Readiness(() =>
+    config.database.query({ name: "ready", text: "SELECT 1" }, []).then(() => true),
+  );
+  const isReady = () => readiness.isReady();
   const grpc = await listenHttp2(config.grpcListen, vaultRpcHandler({ ...config, destinations, gatewayCaller }));
-  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf }));
+  const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf, isReady }));
   const sweeper = runLoop({
     name: "vault-sweeper",
     intervalMs: sweepIntervalMs,
@@ -47,6 +53,9 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   return {
     origins: { public: config.publicOrigin ?? page.origin, grpc: grpc.origin },
     async close() {
+      readiness.drain();
+      page.drain();
+      await pause(config.drainNoticeMs ?? 0);
       await Promise.all([page.close(), grpc.close(), sweeper.close()]);
       await gatewayCaller.close();
     },

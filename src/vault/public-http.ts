@@ -16,6 +16,8 @@ import { type Tokenizer, tokenize } from "./tokenize.ts";
 export type PublicHttp = Tokenizer & {
   readonly files: BrowserFiles;
   readonly errorsUrl: string;
+  /** Whether this process wants traffic. */
+  readonly isReady: () => Promise<boolean>;
   readonly logger: Logger;
 };
 
@@ -74,7 +76,7 @@ function handle(
 }
 
 /** Every route that a request of the public port is counted under, besides `other`. */
-export const vaultRoutes = ["healthz", "sdk.js", "frame", "tokens", "asset"] as const;
+export const vaultRoutes = ["healthz", "readyz", "sdk.js", "frame", "tokens", "asset"] as const;
 
 function routeOf(routes: ReadonlyMap<string, Route>, { url = "" }: IncomingMessage): string {
   const [path = ""] = url.split("?");
@@ -102,6 +104,13 @@ async function answer(
 function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
   const { files } = vault;
   const routes = new Map<string, Route>([
+    [
+      "/readyz",
+      {
+        method: "GET",
+        answer: async (_, response) => void response.writeHead((await vault.isReady()) ? 204 : 503).end(),
+      },
+    ],
     ["/healthz", { method: "GET", answer: async (_, response) => void response.writeHead(204).end() }],
     ["/sdk.js", fileRoute(files.sdk, sdkCaching)],
     ["/frame", { method: "GET", answer: (request, response) => answerFrame(vault, request, response) }],

@@ -51,6 +51,8 @@ export type VaultConfig = {
   readonly watch?: VaultWatch | undefined;
   /** Where the spans of forwarded requests go. */
   readonly tracing?: Tracing | undefined;
+  /** How long a stopping vault still takes calls, so that balancers see it leave; not at all where it is not given. */
+  readonly drainNoticeMs?: number | undefined;
   /** Documentation page of the error codes; the code is added as its fragment. */
   readonly errorsUrl: string;
 };

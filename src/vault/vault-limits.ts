@@ -35,6 +35,11 @@ export const headerBytesMax = 16 * 1024;
 /** A request of at most 8 KiB, also from a slow mobile line. */
 export const requestTimeoutMs = 20 * second;
 
+/** How long a process that stops waits for a call of a browser: it takes milliseconds. */
+export const tokenizeEndsWithinMs = 5 * second;
+/** And for one that was forwarded: an attempt may take 14 s (limits.ts, timingBounds) and its answer must not be lost. */
+export const forwardEndsWithinMs = 16 * second;
+
 /** How often expired rows are looked for: a card lies at most this much longer than it lives, sealed and refused. */
 export const sweepIntervalMs = 30 * second;
 /** Rows deleted by one statement, so that no sweep holds locks for long. */
