@@ -1,4 +1,5 @@
-/** Removes what has lapsed of signing in: counted failures, and challenges that no passkey answered. */
+/** Removes what has lapsed of signing in, sign-ins and invitations that are long over, and the oldest rows of the trail. */
+import { auditRetentionMs, endedSignInRetentionMs } from "../limits/retention.ts";
 import { signInFailuresLifetimeMs, signInSweepRows } from "../limits/sign-in.ts";
 import type { Database, Statement } from "../platform/database.ts";
 
@@ -15,9 +16,29 @@ const removeChallenges: Statement = {
            LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 };
 
+const ended = (table: string): Statement => ({
+  name: `remove_ended_${table}`,
+  text: `DELETE FROM ${table} WHERE id IN (
+           SELECT id FROM ${table}
+           WHERE least(ended_at, expires_at) < clock_timestamp() - $1 * interval '1 millisecond'
+           LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+});
+const removeEnded = ["sign_in", "invitation", "password_reset"].map(ended);
+const removeAudit: Statement = {
+  name: "remove_old_audit_entries",
+  text: `DELETE FROM audit_entry WHERE id IN (
+           SELECT id FROM audit_entry WHERE created_at < clock_timestamp() - $1 * interval '1 millisecond'
+           LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+};
+
 /** One turn; true when there is more to do. */
 export async function sweepSignInsOnce(accounts: Database): Promise<boolean> {
   const failures = await accounts.query(removeFailures, [signInFailuresLifetimeMs, signInSweepRows]);
   const challenges = await accounts.query(removeChallenges, [signInSweepRows]);
-  return failures.length === signInSweepRows || challenges.length === signInSweepRows;
+  // Challenges of a sign-in are gone long before it.
+  const others = [await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
+  for (const statement of removeEnded) {
+    others.push(await accounts.query(statement, [endedSignInRetentionMs, signInSweepRows]));
+  }
+  return [failures, challenges, ...others].some(({ length }) => length === signInSweepRows);
 }

@@ -11,10 +11,17 @@ import { inTurn } from "./migrate-turn.ts";
 import { SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
 
-// Everything else is kept: a session, an attempt or an event is never deleted by the service. The vault keeps nothing.
+// A session, an attempt or an event is never deleted by the service, and of the audit trail, work items and stray holds a
+// trigger keeps what is young or open. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
-  environment: ["idempotency", "comparison_slice", "vault_session"],
-  accounts: ["membership", "passkey", "passkey_challenge", "sign_in_failures"],
+  environment: [
+    ...["idempotency", "comparison_slice", "vault_session", "comparison_run", "gateway_notice", "endpoint_notice"],
+    ...["work_item", "stray_hold", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
+  ],
+  accounts: [
+    ...["membership", "passkey", "passkey_challenge", "sign_in_failures"],
+    ...["sign_in", "invitation", "password_reset", "audit_entry"],
+  ],
   vault: ["card", "card_session", "tokenize_count"],
 };
 

@@ -2,6 +2,7 @@
 import * as accounts from "./accounts/migration-001-accounts.ts";
 import * as members from "./accounts/migration-002-members.ts";
 import * as signInProofs from "./accounts/migration-003-sign-in-proofs.ts";
+import * as accountsRetention from "./accounts/migration-004-retention.ts";
 import * as payment from "./environment/migration-001-payment.ts";
 import * as configuration from "./environment/migration-002-configuration.ts";
 import * as events from "./environment/migration-003-events.ts";
@@ -58,6 +59,6 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     partitions,
     restoreAndErasure,
   ],
-  accounts: [accounts, members, signInProofs],
+  accounts: [accounts, members, signInProofs, accountsRetention],
   vault: [cards, sessionCounts],
 };
