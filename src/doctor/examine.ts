@@ -36,7 +36,10 @@ export async function examine({ roles, variables, stateFolder, onSlow }: Subject
   const examinations = [
     ...listDatabases(service, vault),
     ...listStreams(service),
-    { area: "origins", run: () => examineOrigins({ service: service?.service, vault: vault?.vault }) },
+    {
+      area: "origins",
+      run: () => examineOrigins({ service: service?.service, vault: vault?.vault, dashboard: service?.dashboard }),
+    },
     { area: "certificates", run: async () => examineCertificateFiles({ service: service?.service }) },
     { area: "mail", run: () => examineMail(service?.service?.mailServer) },
     { area: "disk", run: () => examineDisk(stateFolder) },

@@ -19,8 +19,8 @@ afterAll(() => {
 
 it("examineOrigins() says when a certificate ends, and that its authority is unknown here", async () => {
   const apiOrigin = `https://localhost:${(server.address() as AddressInfo).port}`;
-  const service = { apiOrigin, dashboardOrigin: undefined, environments: [] as const } as unknown as ServiceConfig;
-  const findings = await examineOrigins({ service, vault: undefined });
+  const service = { apiOrigin, environments: [] as const } as unknown as ServiceConfig;
+  const findings = await examineOrigins({ service, vault: undefined, dashboard: undefined });
   expect(findings).toMatchObject([
     { state: "PROBLEM", says: expect.stringMatching(/^SWITCHYARD_API_ORIGIN does not answer: .*certificate/) },
     { state: "WARNING", says: "the certificate of SWITCHYARD_API_ORIGIN is valid for 0 more days" },

@@ -12,13 +12,17 @@ import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 const dayMs = 86_400_000;
 
 /** API, vault and dashboard as browsers see them, and the vault's port for the roles. */
-export async function examineOrigins({ service, vault }: Pick<Config, "service" | "vault">): Promise<Finding[]> {
+export async function examineOrigins({
+  service,
+  vault,
+  dashboard,
+}: Pick<Config, "service" | "vault" | "dashboard">): Promise<Finding[]> {
   const own = service?.environments.find((environment) => environment.vault?.mode === "self_hosted")?.vault;
   const vaultOrigin = own?.mode === "self_hosted" ? own.origin : vault?.publicOrigin;
   const origins = [
     ["SWITCHYARD_API_ORIGIN", service?.apiOrigin, "edge", "/readyz"],
     ["SWITCHYARD_VAULT_ORIGIN", vaultOrigin, "vault", "/"],
-    ["SWITCHYARD_DASHBOARD_ORIGIN", service?.dashboardOrigin, "dashboard", "/"],
+    ["SWITCHYARD_DASHBOARD_ORIGIN", dashboard?.origin, "dashboard", "/"],
   ] as const;
   const found = await Promise.all(
     origins.map(([variable, origin, role, path]) =>

@@ -33,11 +33,7 @@ let ownerUrl: string;
 let variables: Record<string, string>;
 beforeAll(async () => {
   demo = await startTestDemo({}, { isDurable: true });
-  const file = parseEnv(readFileSync(join(demo.stateFolder, "settings.env"), "utf8"));
-  // This demo has no dashboard.
-  variables = Object.fromEntries(
-    Object.entries(file).flatMap(([name, value]) => (name.includes("DASHBOARD") || !value ? [] : [[name, value]])),
-  );
+  variables = parseEnv(readFileSync(join(demo.stateFolder, "settings.env"), "utf8")) as Record<string, string>;
   ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   owner = new Client({ connectionString: ownerUrl });
   await owner.connect();
@@ -200,10 +196,15 @@ const faults: Readonly<Record<string, Fault>> = {
   },
   "a disabled endpoint": {
     plant: async () => {
-      await sql("UPDATE endpoint SET status = 'DISABLED', disabled_at = app.clock(), disabled_because = 'FAILING' WHERE status = 'ENABLED'");
+      await sql(
+        "UPDATE endpoint SET status = 'DISABLED', disabled_at = app.clock(), disabled_because = 'FAILING' WHERE status = 'ENABLED'",
+      );
       return {};
     },
-    mend: () => sql("UPDATE endpoint SET status = 'ENABLED', disabled_at = NULL, disabled_because = NULL WHERE status = 'DISABLED'"),
+    mend: () =>
+      sql(
+        "UPDATE endpoint SET status = 'ENABLED', disabled_at = NULL, disabled_because = NULL WHERE status = 'DISABLED'",
+      ),
     area: "webhooks test",
     says: "is disabled, because it failed for days",
     remedy: "switchyard endpoint enable we_",
@@ -230,6 +231,11 @@ describe("switchyard doctor", () => {
     const findings = await examine({ roles, variables, stateFolder: demo.stateFolder });
     expect(findings.filter(({ state }) => state !== "OK")).toEqual([]);
     expect(findings.length).toBeGreaterThan(40);
+  });
+
+  it("finds the demo's settings by its folder, and ends with 0", async () => {
+    const { code, out } = await runCommand(["doctor", "--demo", demo.stateFolder, "--role", roles.join()]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/Everything is in order \(\d\d checks\)\.\n$/)]);
   });
 
   it("ends with 2 and names what is wrong in JSON, however broken the settings are", async () => {
