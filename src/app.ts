@@ -40,6 +40,7 @@ import { retentionSweepEveryMs } from "./limits/retention.ts";
 import { internalConnections } from "./limits.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { sampleWebhooksOnce } from "./metrics/sample-webhooks.ts";
+import { SchemaCheck } from "./migrations/schema-check.ts";
 import { processNoticesOnce } from "./notifications/process-notices.ts";
 import { createPublicAddressOf } from "./platform/client-address.ts";
 import type { Database } from "./platform/database.ts";
@@ -64,11 +65,13 @@ export type Installation = {
   readonly log: Logger;
   readonly environments: readonly Environment[];
   readonly accounts: Database;
+  /** Passes once every database was seen to be as new as this program. */
+  readonly schema: SchemaCheck;
   readonly metrics: ProcessMetrics;
   close(): Promise<void>;
 };
 
-/** Opens every environment of the configuration, and the accounts beside them. */
+/** Opens every environment of the configuration, and the accounts beside them. Throws SchemaError when one is older than this program. */
 export async function openInstallation(
   config: Config & { readonly service: ServiceConfig },
   log: Logger,
@@ -89,17 +92,19 @@ export async function openInstallation(
     metrics.showReplica(name, replica);
   }
   metrics.showDatabase("accounts", accounts.database);
-  return {
-    config,
-    log,
-    environments,
-    accounts: accounts.database,
-    metrics,
-    async close() {
-      await Promise.all(environments.map((environment) => environment.close()));
-      await accounts.close();
-    },
+  const close = async () => {
+    await Promise.all(environments.map((environment) => environment.close()));
+    await accounts.close();
   };
+  const schema = new SchemaCheck([
+    ...environments.map(({ name, database }) => ({ name, kind: "environment" as const, database })),
+    { name: "the accounts", kind: "accounts", database: accounts.database },
+  ]);
+  await schema.begin(log).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return { config, log, environments, accounts: accounts.database, schema, metrics, close };
 }
 
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
@@ -143,8 +148,9 @@ function tlsOf({ config, log }: Installation): TlsFiles | undefined {
   });
 }
 
-/** Whether each environment's database answers. */
-export async function databasesAnswer({ environments }: Installation): Promise<boolean> {
+/** Whether each environment's database answers, and all are as new as this program. */
+export async function databasesAnswer({ environments, schema }: Installation): Promise<boolean> {
+  await schema.pass();
   const answers = environments.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
   return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
 }

@@ -6,6 +6,7 @@ import { asCalled, presentHelp } from "./command-line/present-help.ts";
 import { createProgram } from "./command-line/program.ts";
 import { ConfigError } from "./config.ts";
 import { CannotStart } from "./demo/detached-server.ts";
+import { SchemaError } from "./migrations/schema-error.ts";
 
 try {
   const program = createProgram();
@@ -19,8 +20,8 @@ try {
 }
 
 function isPlain(error: unknown): error is Error {
-  const isOurs = error instanceof CannotStart || error instanceof ConfigError || error instanceof UsageError;
-  return isOurs || isSystemError(error);
+  const ours = [CannotStart, ConfigError, SchemaError, UsageError];
+  return ours.some((kind) => error instanceof kind) || isSystemError(error);
 }
 
 function isSystemError(error: unknown): error is Error {

@@ -9,6 +9,7 @@ import { testCards } from "./gateways/sandbox/test-cards.ts";
 import { stripeTestNumbers } from "./gateways/stripe/stand-in-cards.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./metrics/process-metrics.ts";
 import { startMetrics } from "./metrics/start-metrics.ts";
+import { SchemaCheck } from "./migrations/schema-check.ts";
 import type { Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/log.ts";
 import { logLastWords, scrubOutput } from "./platform/process-output.ts";
@@ -84,6 +85,12 @@ async function startVaultRole(
 ): Promise<Running> {
   const { database, close } = await openDatabase(vault.databaseUrl, [], config.database);
   void tellMissingLimits(database, logger);
+  await new SchemaCheck([{ name: "the vault", kind: "vault", database }])
+    .begin(logger)
+    .catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
   const keys = vault.environments.flatMap(({ name, verification }) =>
     verification.map((key) => ({ environment: name, ...key })),
   );

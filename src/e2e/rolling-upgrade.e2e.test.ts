@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => site?.close());
 
-describe("a rolling upgrade of an installation with two processes of each role", { timeout: 120_000 }, () => {
+describe("a rolling upgrade of an installation with two processes of each role", { timeout: 180_000 }, () => {
   it("fails no request, loses no payment and doubles none, and every merchant hears of each end once", async () => {
     const customers = Array.from({ length: shops }, (_, number) => new Customers(site, number));
     const enough = new AbortController();

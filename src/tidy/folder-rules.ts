@@ -50,7 +50,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   // The dashboard's part of the composition root, which also bundles its page.
   "start-dashboard": [...faces, "environment", "app", "dashboard/ui"],
   // The one place that starts a vault, because each process of the service is started here.
-  serve: [...faces, "environment", "app", "start-dashboard", "vault", "metrics"],
+  serve: [...faces, "environment", "app", "start-dashboard", "vault", "metrics", "migrations"],
   "command-line": product,
   main: [...product, "command-line"],
   // Typed clients, some of which are what a capability asked for (a card forwarder).
