@@ -6,6 +6,7 @@ import { inject } from "vitest";
 import { type Demo, startDemo } from "../demo/demo.ts";
 import { addressesFrom } from "../demo/ports.ts";
 import { startPrivatePostgres } from "../demo/private-postgres.ts";
+import { readRoleLogs, requireCleanOutput, secretsUnder } from "../testing/clean-output.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 import { testStateFolder } from "../testing/test-run.ts";
@@ -23,7 +24,8 @@ export type TestDemo = Demo & {
 };
 
 /**
- * Starts a demo. Its servers are on record with the test run, which ends them should this process die. Of `settings` a role
+ * Starts a demo. What its roles have written is searched when they end, and a card or a secret in it fails the test that
+ * closes the demo. Its servers are on record with the test run, which ends them should this process die. Of `settings` a role
  * takes what is there when it starts.
  */
 export async function startTestDemo(
@@ -46,6 +48,7 @@ export async function startTestDemo(
     dashboard,
     settings,
   });
+  const outputsOf = (role = "") => readRoleLogs(stateFolder).filter(({ where }) => where.startsWith(role));
   return {
     ...demo,
     sandbox: new SandboxControl(addressesFrom(port).sandboxOrigin),
@@ -58,10 +61,17 @@ export async function startTestDemo(
       await client.connect();
       await client.query(text).finally(() => client.end());
     },
+    async restart(role) {
+      // Its log begins anew.
+      requireCleanOutput(outputsOf(role), secretsUnder(stateFolder));
+      await demo.restart(role);
+    },
     async close() {
       await demo.close();
+      const [outputs, secrets] = [outputsOf(), secretsUnder(stateFolder)];
       await postgres.stop({ removeData: true });
       await rm(stateFolder, { recursive: true, force: true });
+      requireCleanOutput(outputs, secrets);
     },
   };
 }

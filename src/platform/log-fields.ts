@@ -96,6 +96,9 @@ export type LogFields = {
   readonly [Name in keyof typeof fields]?: Parameters<(typeof fields)[Name]>[0] | undefined;
 };
 
+/** The names of all fields. */
+export const logFieldNames: readonly string[] = Object.keys(fields);
+
 const kinds: ReadonlyMap<string, Kind<never>> = new Map(Object.entries(fields));
 
 /** What of the given members may stand in a line, as it is shown there; the names of the others go to `onDropped`. */

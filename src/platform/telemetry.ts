@@ -1,20 +1,23 @@
 /** The traces of payments: which spans there are, what each may tell, and how they hang together. Knows no exporter. */
 
 /** Every span. Nothing else is traced: no library is instrumented, which could take bodies, addresses or statements. */
-export type SpanName =
-  | "session.create"
-  | "payment.submit"
-  | "payment.process"
-  | "gateway.authorize"
-  | "gateway.capture"
-  | "gateway.void"
-  | "gateway.look_up"
-  | "vault.call"
-  | "vault.forward"
-  | "vault.send"
-  | "event.record"
-  | "event.publish"
-  | "webhook.deliver";
+export const spanNames = [
+  "session.create",
+  "payment.submit",
+  "payment.process",
+  "gateway.authorize",
+  "gateway.capture",
+  "gateway.void",
+  "gateway.look_up",
+  "vault.call",
+  "vault.forward",
+  "vault.send",
+  "event.record",
+  "event.publish",
+  "webhook.deliver",
+] as const;
+/** One of them. */
+export type SpanName = (typeof spanNames)[number];
 
 const word = /^[\w.:-]{1,64}$/;
 const id = /^[a-z]{2,4}_[0-9a-z]{26}$/;
@@ -38,6 +41,9 @@ const attributes = {
   tries: ["webhook.tries", /^\d{1,4}$/],
   httpStatus: ["http.response.status_code", /^\d{3}$/],
 } as const satisfies Record<string, readonly [attribute: string, shape: RegExp]>;
+
+/** Every attribute that any span may have. */
+export const attributeNames: readonly string[] = Object.values(attributes).map(([attribute]) => attribute);
 
 /** Facts of a span. One that is not in its form is left out. */
 export type SpanFacts = { readonly [Fact in keyof typeof attributes]?: string | number | undefined };

@@ -1,6 +1,11 @@
 /** Processes of a benchmark or a run: servers and load generators apart from each other, asked one thing at a time over IPC. */
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
+import { basename } from "node:path";
+import { requireCleanOutput } from "./clean-output.ts";
+
+// Whatever a process says before it ends; one that says more is searched at its end.
+const writtenCharactersMax = 4_000_000;
 
 type Request = { readonly name: string; readonly order: unknown };
 type Reply = { readonly result: unknown } | { readonly problem: string };
@@ -25,15 +30,29 @@ export function answerParent(handlers: Handlers): void {
 /** A process as its parent holds it. */
 export class Child {
   readonly #child: ChildProcess;
+  readonly #file: string;
+  #written = "";
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, file: string) {
     this.#child = child;
+    this.#file = file;
+    for (const [from, to] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ] as const) {
+      from?.on("data", (chunk: Buffer) => {
+        to.write(chunk);
+        this.#written = (this.#written + chunk.toString("latin1")).slice(-writtenCharactersMax);
+      });
+    }
   }
 
   /** Starts `file` with nothing but these environment variables. */
   static start(file: string, variables: Readonly<Record<string, string>> = {}, nodeOptions: readonly string[] = []) {
     const execArgv = ["--disable-warning=ExperimentalWarning", ...nodeOptions];
-    return new Child(fork(file, { env: { ...variables }, execArgv }));
+    // What it writes is shown as it comes, and searched when it has ended.
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe", "ipc"];
+    return new Child(fork(file, { env: { ...variables }, execArgv, stdio }), file);
   }
 
   /** The process's id. */
@@ -66,11 +85,13 @@ export class Child {
     await gone;
   }
 
-  /** Lets it end by itself. */
+  /** Lets it end by itself. Throws where it has written a card or a secret. */
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    this.#child.disconnect();
-    await once(this.#child, "exit");
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      this.#child.disconnect();
+      await once(this.#child, "close");
+    }
+    requireCleanOutput([{ where: basename(this.#file), text: this.#written }]);
   }
 }
 

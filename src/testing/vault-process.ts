@@ -1,5 +1,5 @@
 /** The vault as a process of its own, which a test may kill, stop and start again, with the core's client for it. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { VaultClient } from "../client/vault-rpc.ts";
@@ -8,6 +8,7 @@ import { type RoleProcess, startRole } from "../demo/roles.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type SigningKey, signSessionGrant } from "../platform/service-token-signing.ts";
 import { generateKeyFile, generateVaultKeyFile, parseKeyFile } from "../server-keys.ts";
+import { requireCleanOutput, secretsIn } from "./clean-output.ts";
 import { createTestDatabase } from "./postgres.ts";
 import { createStrictLog } from "./strict-log.ts";
 import { testStateFolder } from "./test-run.ts";
@@ -64,9 +65,8 @@ export class VaultProcess {
 
   /** Starts it again on the same ports once it has ended. */
   async restart(): Promise<void> {
-    await this.#role?.close();
-    const logFile = join(testStateFolder, inject("testRunName"), `vault-${process.pid}.log`);
-    this.#role = await startRole("vault", { variables: this.#variables, logFile });
+    await this.#end();
+    this.#role = await startRole("vault", { variables: this.#variables, logFile: this.#logFile });
   }
 
   /** Keeps a card for a session and returns its token. */
@@ -89,6 +89,20 @@ export class VaultProcess {
 
   async close(): Promise<void> {
     this.#client.close();
-    await this.#role?.close();
+    await this.#end();
+  }
+
+  get #logFile(): string {
+    return join(testStateFolder, inject("testRunName"), `vault-${process.pid}.log`);
+  }
+
+  /** What it has written is searched for cards and its secrets. */
+  async #end(): Promise<void> {
+    if (this.#role === undefined) return;
+    await this.#role.close();
+    const { password } = new URL(this.#variables.SWITCHYARD_VAULT_DATABASE_URL!);
+    const keys = JSON.parse(readFileSync(this.#variables.SWITCHYARD_TEST_VAULT_KEYS_FILE!, "utf8"));
+    const output = { where: "vault.log", text: readFileSync(this.#logFile, "latin1") };
+    requireCleanOutput([output], secretsIn({ password, keys }));
   }
 }

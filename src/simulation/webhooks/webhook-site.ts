@@ -18,6 +18,7 @@ import type { Environment } from "../../environment.ts";
 import { registerEndpoint, verifyEndpoint } from "../../events/endpoints.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { createLogger } from "../../platform/log.ts";
+import { readRoleLogs, requireCleanOutput, secretsUnder } from "../../testing/clean-output.ts";
 import { NatsCluster } from "../../testing/nats-cluster.ts";
 import { PostgresKeeper } from "../chaos/server-keeper.ts";
 import { Tally } from "../chaos/tally.ts";
@@ -154,7 +155,9 @@ export class WebhookSite {
     await this.#installation?.close();
     await Promise.all([this.#nats?.stop(), this.#cluster?.stop()]);
     await this.postgres.discard();
+    const [outputs, secrets] = [readRoleLogs(this.stateFolder), secretsUnder(this.stateFolder)];
     await rm(this.stateFolder, { recursive: true, force: true });
+    requireCleanOutput(outputs, secrets);
   }
 
   async #start(): Promise<void> {
