@@ -9,7 +9,9 @@ import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
 
-const examples = join(import.meta.dirname, "..", "client", "examples");
+const checkout = join(import.meta.dirname, "..", "..");
+const examples = join(checkout, "src", "client", "examples");
+const nodeExample = join(checkout, "examples", "node", "server.mjs");
 let demo: TestDemo;
 let secretKey: string;
 
@@ -20,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => demo?.close());
 
 /** Starts an example with only these variables, as somebody who knows what its first lines say. */
-function start(name: string, env: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, [join(examples, name)], { env, stdio: ["ignore", "pipe", "inherit"] });
+function start(file: string, env: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill());
   return child;
 }
@@ -49,7 +51,7 @@ describe("merchant-backend.ts", () => {
     const origin = `http://127.0.0.1:${port}`;
     const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
     const { connectOrigin } = demo.file;
-    const backend = start("merchant-backend.ts", {
+    const backend = start(join(examples, "merchant-backend.ts"), {
       API_ORIGIN: connectOrigin,
       SECRET_KEY: secretKey,
       SIGNING_SECRET: signingSecret,
@@ -94,7 +96,10 @@ describe("merchant-backend.ts", () => {
 
 describe("internal-caller.ts", () => {
   it("creates a session, reads it, lists it, and tells a refusal", async () => {
-    const service = start("internal-caller.ts", { GRPC_ADDRESS: demo.file.grpcAddress, SECRET_KEY: secretKey });
+    const service = start(join(examples, "internal-caller.ts"), {
+      GRPC_ADDRESS: demo.file.grpcAddress,
+      SECRET_KEY: secretKey,
+    });
     const [out, [code]] = await Promise.all([text(service.stdout!), once(service, "close")]);
     expect(out).toMatch(
       /^ps_\w{26} waits for a card\norder-\S+: 4900 EUR\nrefused: idempotency_key_reused after 1 try\n$/,
@@ -103,9 +108,68 @@ describe("internal-caller.ts", () => {
   });
 });
 
-describe("both", () => {
-  it.each(["merchant-backend.ts", "internal-caller.ts"])("say what they need: %s", async (name) => {
-    const child = spawn(process.execPath, [join(examples, name)], { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+describe("examples/node", () => {
+  it("serves a page to pay on, is told by webhook, shows the trail, and refuses what is not signed", async () => {
+    const port = await freePortRange(1);
+    const origin = `http://127.0.0.1:${port}`;
+    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { connectOrigin } = demo.file;
+    const settings = { API_ORIGIN: connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
+    const backend = start(nodeExample, { ...settings, PORT: String(port) });
+    await said(backend, `Pay at ${origin}`);
+    await Promise.all([
+      said(backend, "webhook_endpoint.test"),
+      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
+    ]);
+
+    const page = await (await fetch(origin)).text();
+    expect((await fetch(/<script src="([^"]+)"/.exec(page)![1]!)).status).toBe(200);
+    const session = JSON.parse(/\.\.\.(\{.*\}),$/m.exec(page)![1]!) as OpenedSession & { apiBase: string };
+    const order = async () => (await fetch(origin + /href="(\/orders\/[^"]+)"/.exec(page)![1])).json();
+    const opened = (await order()) as { orderRef: string };
+    expect({ apiBase: session.apiBase, opened }).toEqual({
+      apiBase: connectOrigin,
+      opened: { orderRef: opened.orderRef, paid: false, status: "CREATED", trail: [] },
+    });
+    const forged = { type: "payment_session.succeeded", data: { orderRef: opened.orderRef } };
+    const refused = await fetch(`${origin}/webhooks`, { method: "POST", body: JSON.stringify(forged) });
+    expect(refused.status).toBe(400);
+    expect(await order()).toEqual(opened);
+
+    const customer = new ApiCheckout(demo.file);
+    const paid = said(backend, `payment_session.succeeded ${opened.orderRef}`);
+    await customer.submit(session, await customer.tokenize(session, "4000000000000002"));
+    await paid;
+    expect(await order()).toMatchObject({
+      paid: true,
+      status: "SUCCEEDED",
+      trail: [
+        { gateway: "SANDBOX_A", outcome: "DECLINED", because: expect.stringMatching(/fails over/) },
+        { gateway: "SANDBOX_B", outcome: "CAPTURED" },
+      ],
+    });
+  });
+});
+
+describe("examples/curl", () => {
+  it("opens a session once for two calls, is refused for another amount, reads and lists", async () => {
+    const script = join(checkout, "examples", "curl", "checkout.sh");
+    const env = { PATH: "/usr/bin:/bin", API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey };
+    const child = spawn("bash", [script], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const [out, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+    const [created, again] = [...out.matchAll(/^(ps_\w{26}), HTTP 201$/gm)].map(([, session]) => session!);
+    expect({ created, again, code }).toEqual({ created: expect.any(String), again: created, code: 0 });
+    expect([...out.matchAll(/^HTTP (\d+)$/gm)].map(([, status]) => status)).toEqual(["422", "200", "200"]);
+    expect(out).toContain('"code":"idempotency_key_reused"');
+    expect(out).toContain(`{"paymentSessions":[{"sessionId":"${created}"`);
+    expect(out).not.toMatch(/_secret_|_sk_/);
+  });
+});
+
+describe("each", () => {
+  const files = ["src/client/examples/merchant-backend.ts", "src/client/examples/internal-caller.ts"];
+  it.each([...files, "examples/node/server.mjs"])("says what it needs: %s", async (file) => {
+    const child = spawn(process.execPath, [join(checkout, file)], { env: {}, stdio: ["ignore", "pipe", "pipe"] });
     const [needed, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
     expect({ needed, code }).toEqual({ needed: expect.stringMatching(/^Set .*SECRET_KEY.*\.\n$/), code: 1 });
   });

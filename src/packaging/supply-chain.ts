@@ -24,7 +24,16 @@ function checkLicences(): boolean {
 }
 
 async function writePartsList(folder: string): Promise<void> {
-  const args = ["sbom", "--sbom-format", "cyclonedx", "--sbom-type", "application", "--omit", "dev"];
+  const args = [
+    "sbom",
+    "--package-lock-only",
+    "--sbom-format",
+    "cyclonedx",
+    "--sbom-type",
+    "application",
+    "--omit",
+    "dev",
+  ];
   const { stdout } = await run("npm", args, { cwd: root, maxBuffer: outputBytesMax });
   const list = JSON.parse(stdout);
   // npm names a private project by its folder.

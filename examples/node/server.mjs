@@ -1,0 +1,132 @@
+/**
+ * A merchant's backend: opens a payment session for each order, shows the page to pay on, believes signed webhooks only, and
+ * tells how an order was paid. README.md says how to run it.
+ */
+// @ts-check
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { Webhook, WebhookVerificationError } from "standardwebhooks";
+
+const { API_ORIGIN = "", SECRET_KEY = "", SIGNING_SECRET = "", PORT = "3000" } = process.env;
+if (!API_ORIGIN || !SECRET_KEY || !SIGNING_SECRET) {
+  console.error("Set API_ORIGIN, SECRET_KEY and SIGNING_SECRET, and PORT if it is not to be 3000.");
+  process.exit(1);
+}
+
+// A secret is <brand>_<environment>_whsec_…; the library takes it from whsec_ on.
+const webhook = new Webhook(SIGNING_SECRET.slice(SIGNING_SECRET.indexOf("whsec_")));
+// What an order costs is your matter, and never the browser's. Yours are in a database, all three.
+const price = { amountMinor: 4900, currency: "EUR" };
+/** @type {Map<string, string>} the session of each order */
+const sessions = new Map();
+const paidOrders = new Set();
+const seenWebhooks = new Set();
+
+/** @param {string} path @param {RequestInit} options */
+async function callApi(path, options = {}) {
+  const headers = { ...options.headers, Authorization: `Bearer ${SECRET_KEY}` };
+  // Waits no longer than a customer would; whoever repeats a creation keeps its Idempotency-Key.
+  const response = await fetch(`${API_ORIGIN}/api/v1${path}`, {
+    ...options,
+    headers,
+    signal: AbortSignal.timeout(15_000),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(`${answer.code}: ${answer.detail} (request ${answer.requestId})`);
+  return answer;
+}
+
+async function openOrder() {
+  const orderRef = `order-${randomUUID()}`;
+  const session = await callApi("/payment-sessions", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Idempotency-Key": `${orderRef}-1` },
+    body: JSON.stringify({ ...price, orderRef }),
+  });
+  sessions.set(orderRef, session.sessionId);
+  return session;
+}
+
+/** The order with every try at a gateway, and why the next one was asked. @param {string} orderRef */
+async function readOrder(orderRef) {
+  const sessionId = sessions.get(orderRef);
+  if (sessionId === undefined) return undefined;
+  const { status, attempts } = await callApi(`/payment-sessions/${sessionId}`);
+  const trail = attempts.map((/** @type {any} */ attempt) => ({
+    gateway: attempt.gateway,
+    outcome: attempt.status,
+    because: attempt.next?.because,
+  }));
+  return { orderRef, paid: paidOrders.has(orderRef), status, trail };
+}
+
+/** It holds the client secret, so it is for the one customer who pays. @param {any} session */
+function checkoutPage({ sessionId, clientSecret, vault, orderRef }) {
+  const options = { container: "#card", apiBase: API_ORIGIN, sessionId, clientSecret, vault };
+  // "<" must not end the script element.
+  const json = JSON.stringify(options).replaceAll("<", "\\u003c");
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Checkout</title>
+<h1>49.00 EUR</h1>
+<div id="card"></div>
+<p id="outcome"></p>
+<p><a href="/orders/${orderRef}">How the order stands</a></p>
+<script src="${API_ORIGIN}/widget/v1/widget.js"></script>
+<script>
+  const show = (text) => { document.getElementById("outcome").textContent = text; };
+  Switchyard.mount({
+    ...${json},
+    onSuccess: () => show("Paid. Thank you."),
+    onDeclined: ({ declineCode }) => show("Declined: " + declineCode),
+  });
+</script>
+</html>`;
+}
+
+/**
+ * Throws WebhookVerificationError for a request that the service has not sent.
+ * @param {import("node:http").IncomingHttpHeaders} headers @param {Buffer} rawBody
+ */
+function receiveWebhook(headers, rawBody) {
+  const event = /** @type {any} */ (webhook.verify(rawBody, /** @type {Record<string, string>} */ (headers)));
+  // One may come twice.
+  if (seenWebhooks.has(headers["webhook-id"])) return;
+  seenWebhooks.add(headers["webhook-id"]);
+  // Ship now, and not when the page says so: a customer may close it.
+  if (event.type === "payment_session.succeeded") paidOrders.add(event.data.orderRef);
+  console.log(event.type, event.data.orderRef ?? "");
+}
+
+/** @param {import("node:http").IncomingMessage} request @returns {Promise<{ status: number, page?: string, body?: object }>} */
+async function answer(request) {
+  const { method, url = "" } = request;
+  if (method === "GET" && url === "/") return { status: 200, page: checkoutPage(await openOrder()) };
+  if (method === "GET" && url.startsWith("/orders/")) {
+    const order = await readOrder(decodeURIComponent(url.slice("/orders/".length)));
+    return order ? { status: 200, body: order } : { status: 404 };
+  }
+  if (method === "POST" && url === "/webhooks") {
+    // The bytes as they came: a body that was parsed and printed again has another signature.
+    receiveWebhook(request.headers, await buffer(request));
+    return { status: 204 };
+  }
+  return { status: 404 };
+}
+
+/** @param {unknown} error */
+function answerError(error) {
+  if (error instanceof WebhookVerificationError) return { status: 400 };
+  console.error(error);
+  return { status: 500, body: { sorry: "No payment today." } };
+}
+
+createServer(async (request, response) => {
+  const { status, page, body } = /** @type {{ status: number, page?: string, body?: object }} */ (
+    await answer(request).catch(answerError)
+  );
+  const type = page === undefined ? "application/json" : "text/html; charset=utf-8";
+  response
+    .writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" })
+    .end(page ?? (body && JSON.stringify(body)));
+}).listen(Number(PORT), "127.0.0.1", () => console.log(`Pay at http://127.0.0.1:${PORT}`));
