@@ -2,6 +2,7 @@
 import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { basename } from "node:path";
+import { finished } from "node:stream/promises";
 import { requireCleanOutput } from "./clean-output.ts";
 
 // Whatever a process says before it ends; one that says more is searched at its end.
@@ -89,8 +90,10 @@ export class Child {
   async close(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       this.#child.disconnect();
-      await once(this.#child, "close");
+      await once(this.#child, "exit");
     }
+    // What it said last may arrive after its end.
+    await Promise.all([this.#child.stdout, this.#child.stderr].map((stream) => stream && finished(stream)));
     requireCleanOutput([{ where: basename(this.#file), text: this.#written }]);
   }
 }
