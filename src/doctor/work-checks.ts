@@ -22,11 +22,18 @@ const selectViolations = {
            ARRAY(SELECT id FROM payment_session ORDER BY id DESC LIMIT $1)) LIMIT $2`,
 };
 
+const selectPartitions = {
+  name: "examine_partitions",
+  text: `SELECT kind FROM app.retention r WHERE NOT EXISTS (
+           SELECT FROM app.partition_sets s WHERE s.kind = r.kind AND s.from_at > app.clock()) ORDER BY kind`,
+};
+
 /** What the worker of an environment should have done by now. */
 export async function examineWork(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
   const area = `payments ${environment}`;
   return [
     ...(await examineAppClock(`database ${environment}`, database)),
+    ...(await examinePartitions(`database ${environment}`, database)),
     ...(await examineRules(area, database)),
     ...(await examineRecovery(area, environment, database)),
     ...(await examineBacklogs(`webhooks ${environment}`, database)),
@@ -39,6 +46,13 @@ async function examineAppClock(area: string, database: Queryable): Promise<Findi
   if (Math.abs(aheadMs) <= clockDifferenceMaxMs) return [ok(area, "app.clock() is the server's clock")];
   const says = `app.clock() is ${(aheadMs / 1000).toFixed(0)} s off the server's clock: sessions, leases and retries go by it`;
   return [problem(area, says, "as its owner: CREATE OR REPLACE FUNCTION app.clock() as migration 001-payment has it")];
+}
+
+async function examinePartitions(area: string, database: Queryable): Promise<Finding[]> {
+  const missing = await database.query<{ kind: string }>(selectPartitions, []);
+  if (missing.length === 0) return [ok(area, "has its partitions for the next month")];
+  const says = `has no partition for the next month's ${missing.map(({ kind }) => kind).join(" and ")}`;
+  return [warning(area, says, "a worker makes them within ten minutes: look for errors in its log")];
 }
 
 async function examineRules(area: string, database: Queryable): Promise<Finding[]> {
