@@ -12,6 +12,7 @@ import { generateAccountsKeyFile, parseAccountsKeyFile } from "../dashboard-sett
 import { Database } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { Secret } from "../platform/secrets.ts";
+import { type RotationStep, rotateAccountsSealing } from "../server-key-rotation.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 
@@ -36,8 +37,8 @@ const context = () => ({
   entropy: systemEntropy,
   sealing: parseAccountsKeyFile(readFileSync(file, "utf8")),
 });
-const rotate = (step: string) =>
-  run(["server-keys", "rotate", "--key", "accounts-sealing", "--step", step, "--accounts-keys", file, "--json"]);
+const rotate = (step: RotationStep) =>
+  writeFileSync(file, JSON.stringify(rotateAccountsSealing(JSON.parse(readFileSync(file, "utf8")), step)));
 
 /** A member who was offered an app, and the codes that it shows. */
 async function offered(name: string): Promise<{ memberId: string; code: () => string }> {
@@ -51,16 +52,17 @@ async function offered(name: string): Promise<{ memberId: string; code: () => st
 it("leaves every app as it was, and nothing that only the dropped key would open", async () => {
   const [ada, bob] = [await offered("ada"), await offered("bob")];
   expect(await confirmTotp(context(), { memberId: ada.memberId, code: ada.code() })).toBe(true);
-  expect(await rotate("use")).toMatchObject({ code: 1, err: expect.stringContaining("add one first") });
-  await rotate("add");
-  await rotate("use");
+  expect(() => rotate("use")).toThrow("add one first");
+  const add = ["rotate", "--key", "accounts-sealing", "--step", "add", "--accounts-keys", file];
+  expect(await run(["server-keys", ...add])).toMatchObject({ code: 0 });
+  rotate("use");
   // The apps are known also before they are sealed anew.
   expect(await confirmTotp(context(), { memberId: bob.memberId, code: bob.code() })).toBe(true);
   const carl = await offered("carl");
   const url = ["--url", testDatabase.ownerUrl];
   const resealed = await run(["server-keys", "reseal-accounts", "--accounts-keys", file, ...url, "--json"]);
   expect(JSON.parse(resealed.out)).toEqual({ members: 2 });
-  await rotate("drop");
+  rotate("drop");
   expect(Object.keys(context().sealing.keys)).toEqual(["sealing-accounts-2"]);
   for (const { memberId, code } of [ada, bob]) {
     const text = `SELECT totp_sealed AS sealed FROM member WHERE id = $1`;

@@ -1,12 +1,12 @@
 /** Removes an environment's rows that are kept for a time and that nothing else ends. Payments and their events are not among them. */
 import {
   auditRetentionMs,
-  closedMatterRetentionMs,
   comparisonRetentionMs,
   countsRetentionMs,
   endpointNoticeRetentionMs,
   noticeRetentionMs,
   retentionSweepRows,
+  strayHoldRetentionMs,
 } from "../limits/retention.ts";
 import type { Database, Statement } from "../platform/database.ts";
 
@@ -15,8 +15,7 @@ type Kept = { readonly table: string; readonly since: string; readonly forMs: nu
 
 const kept: readonly Kept[] = [
   { table: "gateway_notice", since: "received_at", forMs: noticeRetentionMs, only: "processed_at IS NOT NULL" },
-  { table: "work_item", since: "closed_at", forMs: closedMatterRetentionMs },
-  { table: "stray_hold", since: "ended_at", forMs: closedMatterRetentionMs },
+  { table: "stray_hold", since: "ended_at", forMs: strayHoldRetentionMs },
   { table: "comparison_run", since: "started_at", forMs: comparisonRetentionMs, only: "finished_at IS NOT NULL" },
   { table: "endpoint_notice", since: "created_at", forMs: endpointNoticeRetentionMs, only: "mail_at IS NULL" },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },

@@ -14,8 +14,8 @@ export const auditRetentionMs = 1_096 * day;
 export const countsRetentionMs = 1_098 * day;
 /** What a gateway reported and was acted on: longer than a chargeback may take (540 days from the payment). */
 export const noticeRetentionMs = 550 * day;
-/** Closed work items and holds that were given back: as long as the notices that tell why. */
-export const closedMatterRetentionMs = 550 * day;
+/** Holds that were found and given back: as long as the notices that tell why. */
+export const strayHoldRetentionMs = 550 * day;
 /** Passes of the comparison, one an hour: a quarter of a year shows a trend. */
 export const comparisonRetentionMs = 92 * day;
 /** Told trouble of an endpoint. */

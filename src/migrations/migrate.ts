@@ -11,12 +11,12 @@ import { inTurn } from "./migrate-turn.ts";
 import { SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, type SqlFile, schemaHistory } from "./schema-history.ts";
 
-// A session, an attempt or an event is never deleted by the service, and of the audit trail, work items and stray holds a
-// trigger keeps what is young or open. The vault keeps nothing.
+// A session, an attempt or an event is never deleted by the service, and of the audit trail and stray holds a trigger keeps what
+// is young or open. The vault keeps nothing.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
     ...["idempotency", "comparison_slice", "vault_session", "comparison_run", "gateway_notice", "endpoint_notice"],
-    ...["work_item", "stray_hold", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
+    ...["stray_hold", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
   ],
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures"],

@@ -56,8 +56,6 @@ BEGIN
   PERFORM app.refuse('what nobody has ended is not removed');
   RETURN NULL;
 END $$;
-CREATE TRIGGER guard_removal BEFORE DELETE ON work_item FOR EACH ROW WHEN (OLD.closed_at IS NULL)
-  EXECUTE FUNCTION app.guard_removal();
 CREATE TRIGGER guard_removal BEFORE DELETE ON stray_hold FOR EACH ROW WHEN (OLD.ended_at IS NULL)
   EXECUTE FUNCTION app.guard_removal();
 
