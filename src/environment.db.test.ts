@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toDomainError } from "./edge/error-mapping.ts";
 import { openDatabase } from "./environment.ts";
+import { listenForOutbox, notifyOutboxListeners } from "./events/outbox-notices.ts";
 import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "./limits.ts";
 import { Secret } from "./platform/secrets.ts";
 import { findMissingLimits, sessionLimits, tellMissingLimits } from "./platform/session-limits.ts";
@@ -44,6 +45,25 @@ describe("openDatabase() through a pooler in transaction mode", () => {
     for (const limit of Object.keys(sessionLimits)) expect(log.warn.mock.calls[0]?.[0].problem).toContain(limit);
     expect(database.sessions).toBeUndefined();
     await close();
+  });
+
+  it("hears notices past it, whether or not it keeps names", async () => {
+    for (const pooler of ["transaction", "none"] as const) {
+      const way = { pooler, connectionsMax: 1, directUrl: new Secret(testDatabase.url) };
+      const { database, close } = await openDatabase(new Secret(testDatabase.url), [], way);
+      const closing = new AbortController();
+      const [listening, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let notices = 0;
+      const onNotice = () => (notices++ === 0 ? listening : heard).resolve();
+      const listener = listenForOutbox({ sessions: database.sessions!, onNotice, closing: closing.signal });
+      await listening.promise;
+      // The pool's only connection is free for everybody else.
+      notifyOutboxListeners(database);
+      await heard.promise;
+      closing.abort();
+      await listener;
+      await close();
+    }
   });
 
   it("names them, and brings the limits along, where there is none", async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
-import { Pool } from "pg";
+import { Pool, type PoolConfig } from "pg";
 import { openSelfHostedVault } from "./client/self-hosted-vault.ts";
 import type { Config, EnvironmentConfig, EnvironmentName, ServiceConfig } from "./config.ts";
 import { CircuitBreaker } from "./core/circuit-breaker.ts";
@@ -145,13 +145,12 @@ async function openDatabases(config: EnvironmentConfig, { way, log }: { way: Dat
   const { database } = primary;
   void tellMissingLimits(database, log);
   if (config.databaseReadUrl === undefined) return { ...primary, replica: undefined };
-  const second = await openDatabase(config.databaseReadUrl, [], way);
   const nowMs = () => performance.now();
-  const replica = new ReadReplica({ primary: database, replica: second.database, log, nowMs });
+  const replica = new ReadReplica({ primary: database, replica: openReplica(config.databaseReadUrl, way), log, nowMs });
   replica.watch(log);
   const close = async () => {
     await replica.close();
-    await Promise.all([second.close(), primary.close()]);
+    await Promise.all([replica.database.pool.end(), primary.close()]);
   };
   return { database, replica, close };
 }
@@ -250,10 +249,12 @@ export async function openDatabase(
     driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
   });
   const pool: Pool = await orm.driver.getConnection().getNativeClient();
-  const sessions = isPooled ? openSessions(directUrl) : undefined;
+  const sessions = directUrl && openPool(directUrl, { max: sessionsMax });
+  // Also where the pooler keeps names: it cannot hold a connection for one client.
+  const isBetween = isPooled || sessions !== undefined;
   return {
     orm,
-    database: new Database(pool, isPooled ? { sessions } : undefined),
+    database: new Database(pool, isBetween ? { keepsNames: !isPooled, sessions } : undefined),
     close: async () => void (await Promise.all([orm.close(true), sessions?.end()])),
   };
 }
@@ -267,13 +268,19 @@ const lasting = {
 // One connection listens; the other is there for the one that takes its place while it still closes.
 const sessionsMax = 2;
 
-function openSessions(url: Secret | undefined): Pool | undefined {
-  if (url === undefined) return undefined;
+/** Without the ORM, which would ask at once whether the database is there: a replica that is not stops nothing. */
+function openReplica(url: Secret, { pooler, connectionsMax }: DatabaseWay): Database {
+  const isPooled = pooler === "transaction";
+  const pool = openPool(url, { ...(isPooled ? {} : sessionLimits), max: connectionsMax, pipeline: true });
+  return new Database(pool, isPooled ? { sessions: undefined } : undefined);
+}
+
+function openPool(url: Secret, options: PoolConfig): Pool {
   // In parts: the driver's own reading of `sslmode` in an address differs from ours.
   const { host, port, database, user, password } = parseDatabaseAddress(url.expose())!;
   const where = { host, port, database, user, password, ...databaseTls(url.expose()) };
-  const sessions = new Pool({ ...where, ...lasting, max: sessionsMax });
-  // Whoever holds one is told by itself; one that nobody holds is replaced.
-  sessions.on("error", () => {});
-  return sessions;
+  const pool = new Pool({ ...where, ...lasting, ...options });
+  // Whoever holds a connection is told by itself; one that nobody holds is replaced.
+  pool.on("error", () => {});
+  return pool;
 }

@@ -5,43 +5,54 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
-import { openInstallation, startEdge } from "../app.ts";
+import { type Installation, openInstallation, startEdge } from "../app.ts";
 import { readConfig } from "../config.ts";
 import { prepareDatabases } from "../demo/databases.ts";
 import { addressesFrom } from "../demo/ports.ts";
 import { roleVariables } from "../demo/role-variables.ts";
-import type { Environment } from "../environment.ts";
+import { type Environment, openDatabase } from "../environment.ts";
 import { replicaLagMaxMs } from "../limits/databases.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { createLogger } from "../platform/log.ts";
 import { ReadReplica } from "../platform/read-replica.ts";
+import { Secret } from "../platform/secrets.ts";
+import { TestAuthority } from "../testing/certificates.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { type PostgresPair, startPostgresPair } from "../testing/postgres-replica.ts";
 import { testStateFolder } from "../testing/test-run.ts";
 
 const stack = new AsyncDisposableStack();
+const [authority, stranger] = ["Ours", "Somebody else's"].map((name) => new TestAuthority(name)) as [
+  TestAuthority,
+  TestAuthority,
+];
+stack.defer(() => [authority, stranger].forEach((one) => void one.close()));
+const verifiedBy = ({ certFile }: TestAuthority, url: string) => `${url}?sslmode=verify-full&sslrootcert=${certFile}`;
 let pair: PostgresPair;
 let environment: Environment;
 let replica: ReadReplica;
 let sessionsUrl: string;
 let authorization: string;
+let testDatabaseUrl: string;
+let variables: Record<string, string>;
 beforeAll(async () => {
   const name = `${inject("testRunName")}-replica`;
   const folder = join(testStateFolder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   stack.defer(() => rm(folder, { recursive: true }));
-  pair = await startPostgresPair({ stateFolder: testStateFolder, dataName: `${name}-postgres` });
+  const certificate = authority.issue("replica");
+  pair = await startPostgresPair({ stateFolder: testStateFolder, dataName: `${name}-postgres`, certificate });
   stack.defer(() => pair.stop());
   const databases = await prepareDatabases(pair.primary.ownerUrl, folder);
+  testDatabaseUrl = databases.test;
   const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
   const nobody = { servers: "127.0.0.1:1", user: "nobody", pass: "nothing" };
-  const config = readConfig(["edge"], {
+  variables = {
     ...roleVariables(folder, addresses, { databases, nats: { test: nobody, live: nobody } }),
     SWITCHYARD_ENVIRONMENTS: "test",
-    SWITCHYARD_TEST_DATABASE_READ_URL: pair.replicaUrl(databases.test),
-  });
-  const log = createLogger({ name: "edge", level: "silent" });
-  const installation = await openInstallation({ ...config, service: config.service! }, log);
+    SWITCHYARD_TEST_DATABASE_READ_URL: verifiedBy(authority, pair.replicaUrl(databases.test)),
+  };
+  const installation = await open();
   stack.defer(() => installation.close());
   environment = installation.environments[0]!;
   replica = environment.replica!;
@@ -49,12 +60,18 @@ beforeAll(async () => {
   stack.defer(() => edge.close());
   const merchant = { id: systemEntropy.uuid(), name: "Roundhouse" };
   await createMerchant(installation.accounts, merchant);
-  const maker = { entropy: systemEntropy, brand: config.brand, environment: "test" };
+  const maker = { entropy: systemEntropy, brand: "switchyard", environment: "test" };
   const { secretKey } = await environment.database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
   authorization = `Bearer ${secretKey.expose()}`;
   sessionsUrl = `${addresses.apiOrigin}/api/v1/payment-sessions`;
 });
 afterAll(() => stack.disposeAsync());
+
+function open(): Promise<Installation> {
+  const config = readConfig(["edge"], variables);
+  const log = createLogger({ name: "edge", level: "silent" });
+  return openInstallation({ ...config, service: config.service! }, log);
+}
 
 async function answer(path = "", body?: object): Promise<Record<string, unknown>> {
   const headers = { authorization, "content-type": "application/json" };
@@ -119,10 +136,22 @@ describe("an environment with a read replica", () => {
     expect(watched.lagMs).toBe(0);
   });
 
-  it("lists from the primary while the replica is gone", async () => {
+  it("speaks with the replica over TLS, and with none that its authority has not certified", async () => {
+    const isPrivate = { name: "is_private", text: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()" };
+    expect(await replica.database.query(isPrivate, [])).toEqual([{ ssl: true }]);
+    const otherwise = openDatabase(new Secret(verifiedBy(stranger, pair.replicaUrl(testDatabaseUrl))), []);
+    await expect(otherwise).rejects.toThrow(/self.signed|unable to (get|verify)/);
+  });
+
+  it("lists from the primary while the replica is gone, and starts without it", async () => {
     await pair.stopReplica();
     await create("without");
     expect(await listed()).toContain("without");
     expect(replica.state).toBe("unreachable");
+    const started = await open();
+    const [another] = started.environments;
+    const count = { name: "count_sessions", text: "SELECT count(*)::int FROM payment_session" };
+    expect(await another!.reads.query(count, [])).toEqual([{ count: 4 }]);
+    await started.close();
   });
 });

@@ -109,10 +109,10 @@ export class Database implements Queryable {
   readonly #keepsNames: boolean;
 
   /** `pooler`: the pool leads to one in transaction mode, where each transaction may meet another session of the server. */
-  constructor(pool: Pool, pooler?: { readonly sessions: Pool | undefined }) {
+  constructor(pool: Pool, pooler?: { readonly keepsNames?: boolean; readonly sessions: Pool | undefined }) {
     this.pool = pool;
     this.sessions = pooler === undefined ? pool : pooler.sessions;
-    this.#keepsNames = pooler === undefined;
+    this.#keepsNames = pooler === undefined || pooler.keepsNames === true;
   }
 
   /** Runs one statement in a transaction of its own: durable when it returns. */

@@ -1,12 +1,12 @@
 /** A streaming replica of a private PostgreSQL, made of a copy of its files, for tests. */
 import { execFile } from "node:child_process";
-import { appendFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, chown, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { startServer, stopServer } from "../demo/detached-server.ts";
 import { freePort } from "../demo/free-port.ts";
-import { preparePostgresHome } from "../demo/postgres-home.ts";
+import { type PostgresHome, preparePostgresHome } from "../demo/postgres-home.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../demo/private-postgres.ts";
 import { loadRecord, saveRecord, startedByUs } from "../demo/server-record.ts";
 
@@ -25,8 +25,25 @@ export type PostgresPair = {
   stop(): Promise<void>;
 };
 
+/** Where PostgreSQL looks for them, and as it wants to find them. */
+async function writeTlsFiles(
+  { dataFolder, runAs }: PostgresHome,
+  { cert, key }: { readonly cert: string; readonly key: string },
+): Promise<void> {
+  for (const [name, text] of Object.entries({ "server.crt": cert, "server.key": key })) {
+    const file = join(dataFolder, name);
+    await writeFile(file, text, { mode: 0o600 });
+    if (runAs !== undefined) await chown(file, runAs.uid, runAs.gid);
+  }
+}
+
 /** Starts both, on records that the end of the test run knows. */
-export async function startPostgresPair(place: { stateFolder: string; dataName: string }): Promise<PostgresPair> {
+export async function startPostgresPair(place: {
+  stateFolder: string;
+  dataName: string;
+  /** The replica's, for TLS. */
+  certificate: { readonly cert: string; readonly key: string };
+}): Promise<PostgresPair> {
   const { stateFolder, dataName } = place;
   // Durable, so that what is committed is on its way to the replica. Its files are whole when it is stopped.
   const first = await startPrivatePostgres(place);
@@ -39,6 +56,7 @@ export async function startPostgresPair(place: { stateFolder: string; dataName: 
   const superuser = { host: "127.0.0.1", user: "postgres", password: record.passwords.postgres!, database: "postgres" };
   const source = `host=127.0.0.1 port=${record.port} user=postgres password=${superuser.password}`;
   await writeFile(join(home.dataFolder, "standby.signal"), "");
+  await writeTlsFiles(home, place.certificate);
   await appendFile(join(home.dataFolder, "postgresql.auto.conf"), `primary_conninfo = '${source}'\n`);
   const asSuperuser = async (sql: string): Promise<Record<string, unknown>[]> => {
     const client = new Client({ ...superuser, port });
@@ -53,6 +71,7 @@ export async function startPostgresPair(place: { stateFolder: string; dataName: 
     unix_socket_directories: "",
     max_connections: 200,
     timezone: "UTC",
+    ssl: "on",
   };
   const mark = await startServer({
     name: "PostgreSQL replica",
