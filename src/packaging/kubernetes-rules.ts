@@ -21,15 +21,16 @@ export function findLooseSecurity({ where, pod, container }: PodContainer): stri
   });
 }
 
-/** Seconds that a pod has must cover the hook and the 20 s within which a role ends by itself (command-line/serve.ts). */
-const roleStopSeconds = 20;
+// What a role needs after its notice (docs/upgrades.md).
+const stopSecondsAfterNotice = 25;
 
-/** Probes, the time to end, and spreading of what serves. */
-export function findMissingCare({ where, pod, container, role }: PodContainer): string[] {
+/** Probes, the time to leave and to end, and spreading of what serves. */
+export function findMissingCare(one: PodContainer, variables: Readonly<Record<string, string>>): string[] {
+  const { where, pod, container, role } = one;
   if (role === undefined) return [];
-  const { startupProbe, livenessProbe, readinessProbe, lifecycle } = container;
-  const hookSeconds = lifecycle?.preStop?.sleep?.seconds ?? 0;
-  const isTold = role === "edge" || role === "worker" || hookSeconds > 0;
+  const { startupProbe, livenessProbe, readinessProbe } = container;
+  const noticeSeconds = Number(variables.SWITCHYARD_DRAIN_NOTICE_MS) / 1_000;
+  const unreadySeconds = (readinessProbe?.periodSeconds ?? 10) * (readinessProbe?.failureThreshold ?? 3);
   const doors = [startupProbe, livenessProbe, readinessProbe].map(
     (probe) => probe?.httpGet?.port ?? probe?.tcpSocket?.port,
   );
@@ -37,9 +38,11 @@ export function findMissingCare({ where, pod, container, role }: PodContainer): 
   return lines(where, {
     "lacks a probe": doors.some((door) => door === undefined),
     "is probed at a port that it has not": doors.some((door) => door !== undefined && !names.includes(String(door))),
-    "is killed by a readiness path": livenessProbe?.httpGet?.path === "/readyz",
-    "is killed before it ends": (pod.terminationGracePeriodSeconds ?? 0) < hookSeconds + roleStopSeconds,
-    "leaves before balancers know": !isTold,
+    "is killed by a readiness path": /^\/ready/.test(livenessProbe?.httpGet?.path ?? ""),
+    "is ready by a path that says nothing of leaving": readinessProbe?.httpGet?.path === "/healthz",
+    "is killed before it ends": !((pod.terminationGracePeriodSeconds ?? 0) >= noticeSeconds + stopSecondsAfterNotice),
+    // Twice: the endpoints that Kubernetes takes it from have to travel. Nothing is sent to a worker.
+    "leaves before balancers know": role !== "worker" && !(noticeSeconds > 2 * unreadySeconds),
     "is not spread": (pod.topologySpreadConstraints ?? []).length < 2,
   });
 }

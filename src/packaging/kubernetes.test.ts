@@ -80,9 +80,10 @@ describe("deploy/kubernetes", () => {
   });
 
   it("probes, drains and spreads what serves", () => {
-    expect(containers.flatMap(rules.findMissingCare)).toEqual([]);
-    const hasty = changed(roleOf("vault"), { lifecycle: undefined }, { terminationGracePeriodSeconds: 10 });
-    expect(rules.findMissingCare(hasty)).toHaveLength(2);
+    const findMissingCare = (one: PodContainer) => rules.findMissingCare(one, givenTo(one).variables);
+    expect(containers.flatMap(findMissingCare)).toEqual([]);
+    const hasty = changed(roleOf("vault"), { readinessProbe: undefined }, { terminationGracePeriodSeconds: 10 });
+    expect(findMissingCare(hasty)).toHaveLength(3);
   });
 
   it("names the ports that the settings have", () => {
