@@ -4,7 +4,7 @@ import { Client } from "pg";
 import type { Child } from "../testing/child-process.ts";
 import { type BenchBed, describePostgres } from "./bed.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
-import { kinds } from "./payment-bench.ts";
+import { forgetCards, kinds } from "./payment-bench.ts";
 import type { PaymentOrder, Submitted } from "./payment-load.ts";
 import { PaymentSite } from "./payment-site.ts";
 
@@ -122,6 +122,7 @@ async function askOne<Answer>(url: string, question: string): Promise<Answer> {
 
 async function pay({ site, load }: Place, count: number): Promise<Grown["rounds"][number]> {
   const order: PaymentOrder = { doors: site.doors, card: kinds.approved, status: "SUCCEEDED" };
+  await forgetCards(site);
   const createdMs = await load.ask<readonly number[]>("prepare", { ...order, count });
   const { latenciesMs, failures } = await load.ask<Submitted>("submit", order);
   if (failures > 0) throw new Error(`${failures} of ${count} payments did not succeed`);

@@ -123,14 +123,19 @@ export async function payManyAtOnce(
 // The vault takes 1,200 cards a minute of a merchant. Here one has the payments of a whole installation's.
 const emptyEveryMs = 1_000;
 
-async function emptyMerchantCount({ ownerUrl }: PaymentSite, end: AbortSignal): Promise<void> {
+async function emptyMerchantCount(site: PaymentSite, end: AbortSignal): Promise<void> {
+  while (!end.aborted) {
+    await forgetCards(site);
+    await pause(emptyEveryMs, undefined, { signal: end }).catch(() => {});
+  }
+}
+
+/** Has the vault count the merchant's cards from 0 again. */
+export async function forgetCards({ ownerUrl }: PaymentSite): Promise<void> {
   const url = Object.assign(new URL(ownerUrl), { pathname: "/switchyard_vault" }).href;
   const client = new Client({ connectionString: url });
   await client.connect();
-  while (!end.aborted) {
-    await client.query("DELETE FROM tokenize_count WHERE counted_by = 'merchant'");
-    await pause(emptyEveryMs, undefined, { signal: end }).catch(() => {});
-  }
+  await client.query("DELETE FROM tokenize_count WHERE counted_by = 'merchant'");
   await client.end();
 }
 

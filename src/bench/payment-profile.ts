@@ -1,9 +1,11 @@
 /** Profiles of every role while many customers pay at once: where the time and the memory of a payment go. */
+import { superuserUrlOf } from "./fill-payments.ts";
 import { cpuOfOne, type PaymentBenchOptions, payManyAtOnce } from "./payment-bench.ts";
 import { writeCpu } from "./payment-report.ts";
 import { PaymentSite, type SiteRole } from "./payment-site.ts";
 import { beginProfile, endProfile, profilingOptions } from "./profile/profiled.ts";
 import { writeProfileReport } from "./profile/report.ts";
+import { beginStatementTimes, writeStatementTimes } from "./statement-times.ts";
 
 const profiledRoles: readonly SiteRole[] = ["edge", "worker", "vault"];
 
@@ -14,7 +16,8 @@ export async function profilePayments(
 ): Promise<string> {
   const { folder, rounds, seconds } = options;
   onStep("starting servers and roles");
-  const site = await PaymentSite.open();
+  const site = await PaymentSite.open({ timesStatements: true });
+  const superuserUrl = superuserUrlOf(site.ownerUrl, site.folder);
   try {
     const load = site.startChild("payment-load.ts");
     for (const role of profiledRoles) await site.start(role, { nodeOptions: profilingOptions(folder, role) });
@@ -22,10 +25,11 @@ export async function profilePayments(
     await payManyAtOnce(site, load, options);
     for (const role of profiledRoles) await beginProfile(folder, role);
     onStep("profiling");
+    await beginStatementTimes(superuserUrl);
     const before = site.cpuMs();
     const paid = await payManyAtOnce(site, load, { ...options, seconds: rounds * seconds });
     const used = writeCpu(cpuOfOne(before, site.cpuMs(), [paid]));
-    const reports: string[] = [];
+    const reports = [await writeStatementTimes(superuserUrl, paid)];
     for (const role of profiledRoles) {
       onStep(`ending the profile of ${role}`);
       reports.push(await writeProfileReport(role, await endProfile(folder, role)));

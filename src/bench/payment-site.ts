@@ -14,6 +14,7 @@ import { Child } from "../testing/child-process.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { processCpuMs, serverCpuMs } from "./database-cpu.ts";
 import type { Passed } from "./statement-gate.ts";
+import { startCountingPostgres } from "./statement-times.ts";
 
 /** A role of the site. */
 export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
@@ -42,11 +43,14 @@ export class PaymentSite {
     this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
   }
 
-  /** Everything runs but the worker. When something cannot start, nothing stays. */
-  static async open(): Promise<PaymentSite> {
+  /**
+   * Everything runs but the worker. When something cannot start, nothing stays. A database that counts what its statements
+   * take is slower.
+   */
+  static async open({ timesStatements = false }: { timesStatements?: boolean } = {}): Promise<PaymentSite> {
     const site = new PaymentSite(await mkdtemp(join(tmpdir(), "switchyard-bench-")));
     try {
-      await site.#open();
+      await site.#open(timesStatements ? startCountingPostgres : startPrivatePostgres);
       return site;
     } catch (error) {
       await site.close();
@@ -99,8 +103,8 @@ export class PaymentSite {
     return this.#stack.disposeAsync();
   }
 
-  async #open(): Promise<void> {
-    const server = await startPrivatePostgres({ stateFolder: this.folder, dataName: "postgres" });
+  async #open(startPostgres: typeof startPrivatePostgres | typeof startCountingPostgres): Promise<void> {
+    const server = await startPostgres({ stateFolder: this.folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
     this.ownerUrl = server.ownerUrl;
     this.dataFolder = server.dataFolder;
