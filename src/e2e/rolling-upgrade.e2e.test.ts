@@ -12,12 +12,14 @@ const shops = 3;
 // Payments of each shop between two replacements: every new process gets its share.
 const paymentsBetween = 2;
 const order: readonly CopiedRole[] = ["vault", "worker", "edge"];
+// Seven processes and two servers on a busy machine.
+const startWithinMs = 120_000;
 const patience = { timeout: 30_000, interval: 50 };
 
 let site: RollingSite;
 beforeAll(async () => {
   site = await RollingSite.open();
-});
+}, startWithinMs);
 afterAll(() => site?.close());
 
 describe("a rolling upgrade of an installation with two processes of each role", { timeout: 180_000 }, () => {

@@ -11,9 +11,9 @@ import {
 import { deriveClientSecret } from "../core/client-secret.ts";
 import { cards } from "../core/core-fixture.ts";
 import { encodeId } from "../platform/ids.ts";
+import { Readiness } from "../platform/readiness.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import { Readiness } from "../platform/readiness.ts";
 import { grpcFrame, WireClient } from "./testing/grpc-wire.ts";
 
 let edge: EdgeFixture;

@@ -11,10 +11,10 @@ import {
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { healthWatchersMax } from "../limits.ts";
+import { Readiness } from "../platform/readiness.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { createHealthService } from "./health-rpc.ts";
-import { Readiness } from "../platform/readiness.ts";
 
 let edge: EdgeFixture;
 const closers: (() => Promise<unknown>)[] = [];

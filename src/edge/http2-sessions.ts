@@ -1,7 +1,6 @@
 /** The connections of an HTTP/2 server: how many there may be, when one has been idle or alive for long enough, and their end. */
 import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { internalConnections } from "../limits.ts";
-import { Http2Goodbye } from "../platform/http2-goodbye.ts";
 
 /** Bounds on the connections of one server. */
 export type ConnectionBounds = { readonly [Name in keyof typeof internalConnections]: number };
@@ -12,14 +11,12 @@ type Entry = { bornAt: number; idleSince: number; openStreams: number; isUnanswe
 export class Http2Sessions {
   readonly #entries = new Map<ServerHttp2Session, Entry>();
   readonly #server: Http2Server;
-  readonly #goodbye: Http2Goodbye;
   readonly #bounds: ConnectionBounds;
   readonly #sweep: NodeJS.Timeout;
   #isClosing = false;
 
   constructor(server: Http2Server, bounds: ConnectionBounds = internalConnections) {
     this.#server = server;
-    this.#goodbye = new Http2Goodbye(server);
     this.#bounds = bounds;
     server.on("session", (session) => this.#add(session));
     this.#sweep = setInterval(() => this.#look(), bounds.lookEveryMs).unref();
@@ -42,7 +39,7 @@ export class Http2Sessions {
         clearTimeout(late);
         resolve();
       });
-      for (const session of this.#entries.keys()) this.#goodbye.say(session);
+      for (const session of this.#entries.keys()) session.close();
     });
   }
 
@@ -56,7 +53,7 @@ export class Http2Sessions {
     this.#entries.set(session, entry);
     session.on("close", () => this.#entries.delete(session));
     // A handshake may have ended after the server began to close.
-    if (this.#isClosing) this.#goodbye.say(session);
+    if (this.#isClosing) session.close();
     // What is wrong with a connection ends that connection; there is nobody else to tell.
     session.on("error", () => session.destroy());
     session.on("stream", (stream) => {
@@ -84,7 +81,7 @@ export class Http2Sessions {
     for (const [session, entry] of this.#entries) {
       const age = now - entry.bornAt;
       if (entry.isUnanswered || age > ageMs + ageGraceMs) session.destroy();
-      else if (age > ageMs || (entry.openStreams === 0 && now - entry.idleSince > idleMs)) this.#goodbye.say(session);
+      else if (age > ageMs || (entry.openStreams === 0 && now - entry.idleSince > idleMs)) session.close();
       else this.#ping(session, entry);
     }
   }

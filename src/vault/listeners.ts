@@ -4,7 +4,6 @@ import type { AddressInfo, Server as NetServer } from "node:net";
 import { HttpDrain } from "../platform/http-drain.ts";
 import { isHost } from "../platform/http-head.ts";
 import { createHttpServer, type HttpServerParts } from "../platform/http-server.ts";
-import { Http2Goodbye } from "../platform/http2-goodbye.ts";
 import type { ListenAddress } from "./vault-config.ts";
 import { forwardEndsWithinMs, headerBytesMax, requestTimeoutMs, tokenizeEndsWithinMs } from "./vault-limits.ts";
 
@@ -38,7 +37,6 @@ export async function listenHttp2(
     if (isHost(request.authority) && request.url.startsWith("/")) return handle(request, response);
     response.writeHead(400).end();
   });
-  const goodbye = new Http2Goodbye(server);
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
@@ -47,7 +45,7 @@ export async function listenHttp2(
   });
   const origin = await listen(server, address);
   // A GOAWAY while calls are still taken would send the core to a balancer that has not looked yet.
-  return { origin, drain: () => {}, close: () => closeHttp2(server, { sessions, goodbye }) };
+  return { origin, drain: () => {}, close: () => closeHttp2(server, sessions) };
 }
 
 function listen(server: NetServer, { host, port }: ListenAddress): Promise<string> {
@@ -61,10 +59,7 @@ function listen(server: NetServer, { host, port }: ListenAddress): Promise<strin
   });
 }
 
-function closeHttp2(
-  server: Http2Server,
-  { sessions, goodbye }: { sessions: ReadonlySet<ServerHttp2Session>; goodbye: Http2Goodbye },
-): Promise<void> {
+function closeHttp2(server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
   const timer = setTimeout(() => {
     for (const session of sessions) session.destroy();
   }, forwardEndsWithinMs);
@@ -74,6 +69,6 @@ function closeHttp2(
       resolve();
     });
     // GOAWAY: clients finish what they sent and open a new connection for the rest.
-    for (const session of sessions) goodbye.say(session);
+    for (const session of sessions) session.close();
   });
 }
