@@ -1,7 +1,7 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
-import { Database, type Tx } from "./database.ts";
+import { Database, isDatabaseDown, type Tx } from "./database.ts";
 
 let testDatabase: TestDatabase;
 let pool: Pool;
@@ -77,6 +77,20 @@ describe("Database.transaction()", () => {
       expect(hint).not.toHaveBeenCalled();
       expect(await notes()).toEqual(["taken"]);
     }
+  });
+
+  it("keeps no connection to a server that takes no changes any more, and calls it down", async () => {
+    const onlyOne = new Pool({ connectionString: testDatabase.ownerUrl, max: 1, pipeline: true });
+    const demoted = new Database(onlyOne);
+    const pid = { name: "pid", text: "SELECT pg_backend_pid() AS pid" };
+    const [before] = await demoted.query(pid, []);
+    const failing = demoted.transaction(async (tx) => {
+      tx.send({ name: "demote", text: "SET TRANSACTION READ ONLY" }, []);
+      await tx.query(insert, ["refused"]);
+    });
+    expect(await failing.catch((error) => [error.code, isDatabaseDown(error)])).toEqual(["25006", true]);
+    expect(await demoted.query(pid, [])).not.toEqual([before]);
+    await onlyOne.end();
   });
 
   it("begins again after a deadlock, also where its loser is hidden behind what was sent after it", async () => {

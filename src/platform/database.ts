@@ -94,6 +94,8 @@ export class Tx implements Queryable {
 
 // What every statement is answered that comes behind one that failed.
 const inFailedTransaction = "25P02";
+// A primary that has become a standby refuses every change for as long as a connection to it lasts.
+const readOnly = "25006";
 // Both mean that nothing of the transaction happened and that the same work may succeed now.
 const repeatable = new Set(["40P01", "40001"]);
 // A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
@@ -144,21 +146,23 @@ export class Database implements Queryable {
       await tx.commit();
       return result;
     } catch (error) {
+      const cause = tx.causeOf(error);
+      if ((cause as { code?: unknown } | undefined)?.code === readOnly) broken = cause as Error;
       await client.query("ROLLBACK").catch((failure: Error) => {
         broken = failure;
       });
-      throw tx.causeOf(error);
+      throw cause;
     } finally {
-      // A connection that could not even roll back is closed, not reused.
+      // A connection that could not even roll back is closed, not reused; so is one to a server that leads no more.
       client.release(broken);
     }
   }
 }
 
 // The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention). 25P03: the
-// process stood still in mid-transaction for so long that the server ended it.
+// process stood still in mid-transaction for so long that the server ended it. 25006: the server is a standby by now.
 const downCodes =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3}|25P03)$/;
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3}|25P03|25006)$/;
 // The driver's own errors carry no code (node_modules/pg/lib/client.js and pg-pool/index.js, 2026).
 const downMessages =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
