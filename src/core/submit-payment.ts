@@ -110,10 +110,9 @@ type Begun = Reached & { readonly shopper?: Shopper | undefined };
 export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
   const { sessionId } = lease;
   const run = core.tracing
-    .span("payment.process", { of: { session: sessionId } }, async (span) => {
-      span.tell({ sessionId: encodeId("ps", sessionId) });
-      return processSession(core, lease, from);
-    })
+    .span("payment.process", { of: { session: sessionId }, facts: { sessionId: encodeId("ps", sessionId) } }, () =>
+      processSession(core, lease, from),
+    )
     .catch((error: unknown) => {
       if (error instanceof LeaseLost) return undefined;
       core.log.error({ err: error, sessionId }, "processing stopped; recovery will take it up");

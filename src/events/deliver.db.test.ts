@@ -1,7 +1,11 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
+import { openOtlpTracing } from "../platform/otlp-tracing.ts";
+import { spanIdOf, traceIdOf } from "../platform/telemetry.ts";
 import { type Answer, Receiver } from "../testing/receiver.ts";
+import { createStrictLog } from "../testing/strict-log.ts";
+import { TraceCollector } from "../testing/trace-collector.ts";
 import { claimDeliveries } from "./claim-deliveries.ts";
 import { deliver, deliverOnce } from "./deliver.ts";
 import { fanOut } from "./fan-out.ts";
@@ -67,6 +71,33 @@ describe("deliverOnce()", () => {
     const verified = verifier.verify(request!.body, request!.headers as Record<string, string>);
     expect(verified).toMatchObject({ data: { sequence: 1 } });
     expect(await deliveryOf(eventId)).toEqual({ status: "SUCCEEDED", tries: 1, pause: null });
+  });
+
+  it("traces a try below its event, and tells the endpoint nothing of it", async () => {
+    const collector = await TraceCollector.start();
+    const service = { name: "switchyard", role: "worker", version: "1" };
+    const tracing = openOtlpTracing({ endpoint: collector.origin, service, ratio: 1, log: createStrictLog() });
+    const { sessionId, eventId } = await tellAndFanOut();
+    receiver.answerWith({ status: 503 });
+    await deliverOnce({ ...bed.context, tracing });
+    await tracing.close();
+    await collector.close();
+    expect(collector.spans).toEqual([
+      expect.objectContaining({
+        name: "webhook.deliver",
+        traceId: traceIdOf(sessionId),
+        parentId: spanIdOf(eventId),
+        attributes: {
+          "payment.session_id": encodeId("ps", sessionId),
+          "payment.outcome": "5xx",
+          "event.id": encodeId("evt", eventId),
+          "webhook.endpoint_id": encodeId("we", endpoint.endpointId),
+          "webhook.tries": 1,
+          "http.response.status_code": 503,
+        },
+      }),
+    ]);
+    expect(receiver.requests[0]?.rawHeaders.join()).not.toMatch(/trace/i);
   });
 
   it("logs each try with status, time and the beginning of the answer", async () => {

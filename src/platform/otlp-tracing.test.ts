@@ -8,7 +8,7 @@ import { createStrictLog } from "../testing/strict-log.ts";
 import { TraceCollector } from "../testing/trace-collector.ts";
 import { systemEntropy } from "./entropy.ts";
 import { openOtlpTracing } from "./otlp-tracing.ts";
-import { traceIdOf } from "./telemetry.ts";
+import { spanIdOf, traceIdOf } from "./telemetry.ts";
 
 const service = { name: "switchyard", role: "edge", version: "1" };
 const sampledByOthers = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -98,6 +98,36 @@ describe("openOtlpTracing()", () => {
     server.closeAllConnections();
     server.close();
     expect(requests).toBeLessThanOrEqual(spansWaitingMax / spansSentMax + 1);
+  });
+
+  it("hangs the spans of other processes at the session and at its events, whichever process has ended", async () => {
+    const collector = await TraceCollector.start();
+    const [edge, worker] = [open(collector.origin).tracing, open(collector.origin).tracing];
+    const [session, event] = [systemEntropy.uuid(), systemEntropy.uuid()];
+    const finish = edge.begin();
+    finish("session.create", { of: { session }, id: session });
+    await edge.span("payment.process", { of: { session } }, async () => {
+      edge.begin()("event.record", { of: { session }, id: event });
+    });
+    await edge.close();
+    await worker.span("payment.process", { of: { session } }, async () => {
+      // Work on one session that leads to another's is no part of it.
+      await worker.span("payment.process", { of: { session: systemEntropy.uuid() } }, async () => {});
+      await worker.span("webhook.deliver", { of: { session, event } }, async () => {});
+    });
+    await worker.close();
+    await collector.close();
+    const mine = collector.spans.filter(({ traceId }) => traceId === traceIdOf(session));
+    const idOf = (name: string) => mine.find((span) => span.name === name)?.spanId;
+    expect(mine.map(({ name, parentId }) => [name, parentId])).toEqual([
+      ["session.create", ""],
+      ["event.record", idOf("payment.process")],
+      ["payment.process", idOf("session.create")],
+      ["webhook.deliver", idOf("event.record")],
+      ["payment.process", idOf("session.create")],
+    ]);
+    expect([idOf("session.create"), idOf("event.record")]).toEqual([session, event].map(spanIdOf));
+    expect(collector.spans).toHaveLength(6);
   });
 
   it("tells that work failed, without the words of its error", async () => {

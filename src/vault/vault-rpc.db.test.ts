@@ -7,6 +7,7 @@ import { type Client, Code, ConnectError, createClient } from "@connectrpc/conne
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import { untraced } from "../platform/telemetry.ts";
 import { probe } from "./probe-card.ts";
 import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
 import { answerBytesMax, usesPerToken } from "./vault-limits.ts";
@@ -17,6 +18,9 @@ type Answer = (request: Received, response: ServerResponse) => void;
 
 const approve: Answer = (_, response) => response.writeHead(200, { "content-type": "application/json" }).end("{}");
 
+const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const tracing = { ...untraced, outgoing: () => traceparent };
+
 let fixture: VaultFixture;
 let client: Client<typeof VaultService>;
 let gateway: Server;
@@ -25,7 +29,7 @@ let received: Received[] = [];
 let answer: Answer = approve;
 
 beforeAll(async () => {
-  fixture = await startVaultFixture();
+  fixture = await startVaultFixture({ tracing });
   client = createClient(VaultService, createGrpcTransport({ baseUrl: fixture.vault.origins.grpc }));
   gateway = createServer(async (request, response) => {
     let body = "";
@@ -64,7 +68,7 @@ async function forward(change: Change, environment: "test" | "live" = "test") {
     ...change,
   };
   return client.forward(request, {
-    headers: { authorization: `Bearer ${await fixture.serviceToken(environment)}` },
+    headers: { authorization: `Bearer ${await fixture.serviceToken(environment)}`, traceparent },
   });
 }
 
@@ -86,6 +90,8 @@ describe("Forward", () => {
       "idempotency-key": "att_1",
       "content-type": "application/x-www-form-urlencoded",
     });
+    // What is traced is ours to know.
+    expect(received[0]?.headers).not.toHaveProperty("traceparent");
     expect({ brand, last4 }).toEqual({ brand: "visa", last4: "4242" });
     if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
     expect(result.value.status).toBe(402);
