@@ -69,7 +69,7 @@ describe("deploy/prometheus/alerts.yaml", () => {
 });
 
 describe("docs/observability.md", () => {
-  // `vitest run -u src/metrics/alert-rules.test.ts` writes it.
+  // `vitest run src/metrics/alert-rules.test.ts --update` writes it.
   it("lists every metric with its labels", async () => {
     const path = join(checkout, "docs", "observability.md");
     await expect(withParts(readFileSync(path, "utf8"), { metrics: ownTable })).toMatchFileSnapshot(path);
