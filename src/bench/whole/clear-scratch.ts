@@ -5,13 +5,15 @@ import { discardServer, loadRecord } from "../../demo/server-record.ts";
 
 // Where a private PostgreSQL of root has its data (demo/postgres-home.ts); each place says in a file whose it is.
 const systemStateFolder = "/var/lib/switchyard";
+const removalTriesMax = 10;
 
 /** Stops every private server whose record is in the folder or below, and removes the folder and their data. */
 export async function clearScratch(folder: string): Promise<void> {
   const place = realpathSync(folder);
   for (const record of recordsIn(place)) await discardServer(record, "SIGINT");
   for (const data of placesOf(place)) rmSync(data, { recursive: true, force: true });
-  rmSync(folder, { recursive: true, force: true });
+  // A role that stops by itself may still write its log.
+  rmSync(folder, { recursive: true, force: true, maxRetries: removalTriesMax });
 }
 
 function recordsIn(folder: string): string[] {
