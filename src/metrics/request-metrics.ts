@@ -19,14 +19,38 @@ export const countedRefusals = [
 // A creation takes some milliseconds; a submission waits for gateways, for at most 20 s, and a call ends after 30 s.
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
+type Ended = { readonly labels: { surface: Surface; route: string; end: RequestEnd }; value: number };
+
+/** What one server's requests came to. Plain numbers: a request should not pay for labels that are looked at every 15 s. */
+class RequestTally {
+  inFlight = 0;
+  readonly #surface: Surface;
+  readonly #ended = new Map<string, Ended>();
+
+  constructor(surface: Surface) {
+    this.#surface = surface;
+  }
+
+  count(route: string, end: RequestEnd): void {
+    const key = `${route} ${end}`;
+    const ended = this.#ended.get(key);
+    if (ended !== undefined) ended.value++;
+    else this.#ended.set(key, { labels: { surface: this.#surface, route, end }, value: 1 });
+  }
+
+  ended(): Iterable<Ended> {
+    return this.#ended.values();
+  }
+}
+
 /** Registers the metrics; what it returns makes the meter of one server, whose routes are all of this list or `other`. */
-export function createRequestMetrics({ counter, gauge, histogram }: MetricMaker) {
-  const total = counter(
+export function createRequestMetrics({ counter, collected, collectedCounter, histogram }: MetricMaker) {
+  const tallies = new Map<Surface, RequestTally>();
+  collectedCounter(
     "requests_total",
     "Requests that are over, by what was asked for and how they ended; gone: no answer arrived whole.",
-    "surface",
-    "route",
-    "end",
+    ["surface", "route", "end"],
+    () => [...tallies.values()].flatMap((tally) => [...tally.ended()]),
   );
   const duration = histogram(
     "request_duration_seconds",
@@ -35,7 +59,9 @@ export function createRequestMetrics({ counter, gauge, histogram }: MetricMaker)
     "surface",
     "route",
   );
-  const inFlight = gauge("requests_in_flight", "Requests that are being answered now.", "surface");
+  collected("requests_in_flight", "Requests that are being answered now.", ["surface"], () =>
+    [...tallies].map(([surface, { inFlight }]) => ({ labels: { surface }, value: inFlight })),
+  );
   const refusals = counter(
     "requests_refused_total",
     "Requests refused for a limit of rate, size or time, or for trouble of our own.",
@@ -46,16 +72,17 @@ export function createRequestMetrics({ counter, gauge, histogram }: MetricMaker)
   return function meterOf(surface: Surface, routes: readonly string[]): RequestMeter {
     const shownRoute = closedLabel(routes);
     const refusedCodes: ReadonlySet<string> = new Set(countedRefusals);
-    inFlight.set({ surface }, 0);
+    const tally = tallies.get(surface) ?? new RequestTally(surface);
+    tallies.set(surface, tally);
     for (const reason of countedRefusals) refusals.inc({ surface, reason }, 0);
     return {
       begin() {
         const begunAt = performance.now();
-        inFlight.inc({ surface });
+        tally.inFlight++;
         return (asked: string, end: RequestEnd) => {
           const route = shownRoute(asked);
-          inFlight.dec({ surface });
-          total.inc({ surface, route, end });
+          tally.inFlight--;
+          tally.count(route, end);
           duration.observe({ surface, route }, (performance.now() - begunAt) / 1_000);
         };
       },
