@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
@@ -45,6 +46,10 @@ beforeAll(async () => {
   stack.defer(() => pair.stop());
   const databases = await prepareDatabases(pair.primary.ownerUrl, folder);
   testDatabaseUrl = databases.test;
+  // A commit is on its way to the replica when it is answered, as in any installation.
+  const owner = new Client({ connectionString: pair.primary.ownerUrl });
+  await owner.connect();
+  await owner.query("ALTER DATABASE switchyard_test SET synchronous_commit = on").finally(() => owner.end());
   const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
   const nobody = { servers: "127.0.0.1:1", user: "nobody", pass: "nothing" };
   variables = {
@@ -64,7 +69,8 @@ beforeAll(async () => {
   const { secretKey } = await environment.database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
   authorization = `Bearer ${secretKey.expose()}`;
   sessionsUrl = `${addresses.apiOrigin}/api/v1/payment-sessions`;
-});
+  // Two servers, four databases: seconds, and many of them beside other work.
+}, 120_000);
 afterAll(() => stack.disposeAsync());
 
 function open(): Promise<Installation> {

@@ -45,12 +45,12 @@ export async function startPostgresPair(place: {
   certificate: { readonly cert: string; readonly key: string };
 }): Promise<PostgresPair> {
   const { stateFolder, dataName } = place;
-  // Durable, so that what is committed is on its way to the replica. Its files are whole when it is stopped.
-  const first = await startPrivatePostgres(place);
+  // Its files are whole when it is stopped, so that they can be copied as they are.
+  const first = await startPrivatePostgres({ ...place, forTests: true });
   await first.stop();
   const home = await preparePostgresHome({ stateFolder, dataName: `${dataName}-replica` });
   await run("cp", ["-a", first.dataFolder, home.dataFolder]);
-  const primary = await startPrivatePostgres(place);
+  const primary = await startPrivatePostgres({ ...place, forTests: true });
   const record = loadRecord(join(stateFolder, `${dataName}.json`))!;
   const port = await freePort();
   const superuser = { host: "127.0.0.1", user: "postgres", password: record.passwords.postgres!, database: "postgres" };
