@@ -13,6 +13,7 @@ import { type RoleProcess, startRole } from "../demo/roles.ts";
 import { requestLimitBounds } from "../limits.ts";
 import { seedSite } from "../simulation/chaos/site-merchant.ts";
 import { Balancer } from "../testing/balancer.ts";
+import { readRoleLogs, requireCleanOutput, secretsUnder } from "../testing/clean-output.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
@@ -77,7 +78,9 @@ export class RollingSite {
   async close(): Promise<void> {
     await Promise.all([...this.#running.values()].map((process) => process.close()));
     for (const undo of this.#undo.toReversed()) await undo();
+    const [outputs, secrets] = [readRoleLogs(this.#stateFolder), secretsUnder(this.#stateFolder)];
     await rm(this.#stateFolder, { recursive: true, force: true });
+    requireCleanOutput(outputs, secrets);
   }
 
   async #start(name: string): Promise<void> {
