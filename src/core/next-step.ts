@@ -39,6 +39,8 @@ export function nextStep(work: SessionWithTrail, inHand?: string): Step {
   if (unanswered.length > 0 && isOver(session, moment) && !session.pendingToldAt) return { type: "tellPending" };
 
   const winner = attempts.find((attempt) => attempt.status === "AUTHORIZED");
+  const inDoubt = winner && findLostFirst(session, moment);
+  if (inDoubt) return inDoubt;
   if (winner && !winner.captureStartedAt) return { type: "orderCapture", attempt: winner };
   if (winner) return noLaterThanPending(session, firstDue([winner], moment, captureOf));
 
@@ -49,9 +51,8 @@ export function nextStep(work: SessionWithTrail, inHand?: string): Step {
 }
 
 function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): Step {
-  // After a restore no hold is adopted and nothing ends before the gateways have told what was done and forgotten here.
-  const { lostCheckAt } = session;
-  if (lostCheckAt) return lostCheckAt <= moment.now ? { type: "findLost" } : { type: "wait", until: lostCheckAt };
+  const inDoubt = findLostFirst(session, moment);
+  if (inDoubt) return inDoubt;
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
   const mayOpen = to !== undefined && mayStillOpen(session, moment);
@@ -65,6 +66,12 @@ function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): St
     return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
   }
   return { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
+}
+
+/** After a restore nothing is taken, adopted or ended before the gateways have told what was done and forgotten here. */
+function findLostFirst({ lostCheckAt }: PaymentSession, { now }: Moment): Step | undefined {
+  if (!lostCheckAt) return undefined;
+  return lostCheckAt <= now ? { type: "findLost" } : { type: "wait", until: lostCheckAt };
 }
 
 /** The connections of the plan that no attempt was made at. */

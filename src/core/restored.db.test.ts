@@ -6,7 +6,7 @@ import { attemptIdOf } from "./attempt-id.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { declareRestore, listInDoubt, releaseFromDoubt } from "./declare-restore.ts";
 import type { PaymentSession } from "./entities.ts";
-import { itemsOf, recover } from "./recovery-fixture.ts";
+import { itemsOf, recover, withAnswers } from "./recovery-fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -38,8 +38,10 @@ async function payUnseen(session: PaymentSession, at: 0 | 1, upTo: "held" | "cap
     { ...call, idempotencyKey: `${attemptReference}_cap` },
     { ...amount, attemptReference, gatewayReference },
   );
-  // Its notice went to the database that is lost, and does not come again.
-  await fixture.asOwner.pool.query("DELETE FROM gateway_notice WHERE attempt_reference = $1", [attemptReference]);
+  if (at === 0) return attemptReference;
+  // That it was captured was told to the database that is lost, and is not told again; of the hold we had heard before.
+  const told = "DELETE FROM gateway_notice WHERE attempt_reference = $1 AND kind = 'captured' RETURNING 1";
+  await expect.poll(async () => (await fixture.asOwner.pool.query(told, [attemptReference])).rowCount).toBe(1);
   return attemptReference;
 }
 
@@ -125,6 +127,21 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect(attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
     expect(attempts.map(({ id }) => encodeId("att", id))).toContain(reference);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+
+  it("captures no winner while another gateway has captured too: a person has to look", async () => {
+    const session = await fixture.newSession();
+    const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
+    const core = withAnswers(fixture.core, { capture: async () => noAnswer });
+    fixture.useCard(cards.approved);
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    await payUnseen(session, 1, "captured");
+    await declare();
+    expect(await turns(session, 9)).toMatchObject({ status: "CREATED" });
+    const [winner] = (await fixture.trail(session)).attempts;
+    expect([winner!.status, await statusesAt(encodeId("att", winner!.id))]).toEqual(["AUTHORIZED", ["held"]]);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
   });
 
   it("is captured once when its own attempt was captured since", async () => {
