@@ -96,7 +96,7 @@ function scalingLine(
     measured,
     peer: `${before.workers} of them: ${rates(before.rounds)}`,
     ratio: writeRatio(ratio),
-    goal: wasFull ? `≥ ${keptWhenFull} ×: the machine was full` : "> 1 ×, nothing lost",
+    goal: wasFull ? `≥ ${keptWhenFull} × (the machine was full), nothing lost` : "> 1 ×, nothing lost",
     isReached: wasFull ? ratio.median >= keptWhenFull : ratio.median > 1,
   });
 }
