@@ -9,7 +9,8 @@ type Json = Readonly<Record<string, unknown>>;
 type Session = { readonly sessionId: string; readonly clientSecret: string; readonly sdkAuthorization: string };
 
 // Approved at the first gateway, and declined there but approved at the second.
-const cards = ["4242424242424242", "4000000000000002"];
+const approvedCard = "4242424242424242";
+const failingOverCard = "4000000000000002";
 // The vault counts the calls of one address, 60 a minute.
 const callsPerAddress = 40;
 // And those of one merchant, 1 200 a minute.
@@ -55,6 +56,14 @@ export class Customers {
     }
   }
 
+  /** Submits one payment with a card that the first gateway approves; the answer is the first one that comes. */
+  async submitOne(): Promise<{ sessionId: string; answer: Promise<Json> }> {
+    const turn = ++this.#payments;
+    const session = await this.#createOverRest(turn);
+    const token = await this.#tokenize(session, turn, approvedCard);
+    return { sessionId: session.sessionId, answer: this.#checkout(session, "SubmitPayment", { vaultToken: token }) };
+  }
+
   close(): void {
     this.#grpc.close();
     this.#toEdge.destroy();
@@ -82,15 +91,14 @@ export class Customers {
     return { sessionId, clientSecret, sdkAuthorization: String(vault?.sdkAuthorization) };
   }
 
-  async #pay(session: Session, turn: number): Promise<void> {
-    const body = {
-      number: cards[turn % 3 === 0 ? 1 : 0],
-      expMonth: 4,
-      expYear: new Date().getUTCFullYear() + 3,
-      cvc: "123",
-    };
+  async #tokenize({ sdkAuthorization }: Session, turn: number, number: string): Promise<unknown> {
+    const body = { number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
     const url = `${this.#site.addresses.vaultOrigin}/tokens`;
-    const { token } = await this.#send(this.#vaultAgent(turn), { url, bearer: session.sdkAuthorization, body });
+    return (await this.#send(this.#vaultAgent(turn), { url, bearer: sdkAuthorization, body })).token;
+  }
+
+  async #pay(session: Session, turn: number): Promise<void> {
+    const token = await this.#tokenize(session, turn, turn % 3 === 0 ? failingOverCard : approvedCard);
     let checkout = await this.#checkout(session, "SubmitPayment", { vaultToken: token });
     for (let looks = 0; checkout.processing === true && looks < looksMax; looks++) {
       await pause(lookEveryMs);

@@ -66,11 +66,16 @@ export class RollingSite {
     return site;
   }
 
-  /** Asks the old process to stop, which has to end by itself and in order, and starts a new one in its place. */
-  async replace(role: CopiedRole, copy: number): Promise<void> {
+  /** Asks a process to stop, which has to end by itself and in order. */
+  async stop(role: CopiedRole, copy: number): Promise<void> {
     const old = this.#running.get(`${role}-${copy}`)!;
     await old.close();
     if (old.exitCode() !== 0) throw new Error(`${role}-${copy} ended with ${old.exitCode()}`);
+  }
+
+  /** Stops a process and starts a new one in its place. */
+  async replace(role: CopiedRole, copy: number): Promise<void> {
+    await this.stop(role, copy);
     await this.#startCopy(role, copy);
     if (role !== "worker") await this.balancers[role].untilReady(copies.length);
   }

@@ -71,3 +71,22 @@ describe("a rolling upgrade of an installation with two processes of each role",
     console.info(`${paid.length} payments and ${arrived.length} webhooks while six processes were replaced`);
   });
 });
+
+describe("an edge that is stopped in mid-payment", { timeout: 60_000 }, () => {
+  it("answers the customer early, brings the payment to its end, and then ends in order", async () => {
+    const customer = new Customers(site, shops);
+    await site.sandbox.hold("a.authorize");
+    const { sessionId, answer } = await customer.submitOne();
+    await site.sandbox.paused({ operation: "a.authorize" });
+    // One of them has it; the other is gone soon.
+    const stopped = Promise.all([0, 1].map((copy) => site.stop("edge", copy)));
+    expect(await answer).toMatchObject({ sessionId, processing: true });
+    await site.sandbox.release();
+    await stopped;
+    customer.close();
+    const { sessions, attempts } = await readRecords(site.databaseUrl, site.sandbox);
+    const isOurs = (record: { sessionId: string }) => record.sessionId === sessionId;
+    expect(sessions.filter(isOurs)).toMatchObject([{ status: "SUCCEEDED", phase: "DONE" }]);
+    expect(attempts.filter(isOurs)).toMatchObject([{ gateway: "SANDBOX_A", status: "CAPTURED" }]);
+  });
+});
