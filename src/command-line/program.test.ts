@@ -77,6 +77,7 @@ const known = [
   "restore end-sign-ins",
   "restore release",
   "restore status",
+  "retention",
   "routing restore",
   "routing set",
   "routing show",
