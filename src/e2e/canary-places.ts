@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Client, escapeIdentifier } from "pg";
+import { addressesFrom } from "../demo/ports.ts";
 import type { TestDemo } from "./demo-fixture.ts";
 
 /** What was read, by where it lies. */
@@ -48,10 +49,13 @@ export async function dumpDatabases(demo: TestDemo): Promise<Place[]> {
   return places;
 }
 
-/** What the worker's metrics and the answers without a key say. */
+/** What the metrics of the roles and the answers without a key say. */
 export async function readOpenAddresses(demo: TestDemo): Promise<Place[]> {
   const { metricsUrl, connectOrigin, vaultOrigin } = demo.file;
-  const addresses = [metricsUrl, `${connectOrigin}/readyz`, `${connectOrigin}/openapi.json`, `${vaultOrigin}/healthz`];
+  const { edgeMetrics, vaultMetrics } = addressesFrom(Number(new URL(connectOrigin).port)).ports;
+  const metrics = [edgeMetrics, vaultMetrics].map((port) => `http://127.0.0.1:${port}/metrics`);
+  const open = [`${connectOrigin}/readyz`, `${connectOrigin}/openapi.json`, `${vaultOrigin}/healthz`];
+  const addresses = [metricsUrl, ...metrics, ...open];
   return Promise.all(addresses.map(async (where) => ({ where, text: await (await fetch(where)).text() })));
 }
 

@@ -206,6 +206,9 @@ describe("after payments by a canary card, there is nothing of it or of its sess
   it("metrics and open addresses", async () => {
     const answers = await readOpenAddresses(demo);
     expect(isIn(answers, "switchyard_webhook")).toBe(true);
+    // The payments were counted, by edge and vault.
+    expect(isIn(answers, 'switchyard_requests_total{surface="public",route="SubmitPayment",end="2xx"}')).toBe(true);
+    expect(isIn(answers, 'switchyard_cards_tokenized_total{environment="test"} 0')).toBe(false);
     expectNothingIn(answers);
   });
 
