@@ -30,7 +30,7 @@ export class VaultClient implements CardForwarder {
   }
 
   forward(request: ForwardRequest): Promise<ForwardReply> {
-    const facts = { gateway: request.connector, operation: request.operation };
+    const facts = () => ({ gateway: request.connector, operation: request.operation });
     const of = { traceparent: this.#tracing.outgoing() };
     return this.#tracing.span("vault.call", { of, facts, kind: "client" }, () => this.#forward(request));
   }

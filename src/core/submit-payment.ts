@@ -109,10 +109,9 @@ type Begun = Reached & { readonly shopper?: Shopper | undefined };
 /** Works on a session in the background, as `processSession`. An error leaves it to recovery, once the lease has lapsed. */
 export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
   const { sessionId } = lease;
+  const traced = { of: { session: sessionId }, facts: () => ({ sessionId: encodeId("ps", sessionId) }) };
   const run = core.tracing
-    .span("payment.process", { of: { session: sessionId }, facts: { sessionId: encodeId("ps", sessionId) } }, () =>
-      processSession(core, lease, from),
-    )
+    .span("payment.process", traced, () => processSession(core, lease, from))
     .catch((error: unknown) => {
       if (error instanceof LeaseLost) return undefined;
       core.log.error({ err: error, sessionId }, "processing stopped; recovery will take it up");

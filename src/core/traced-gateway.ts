@@ -21,11 +21,11 @@ export function traceGateway(
   const options: SpanOptions = {
     of: { session: attempt.sessionId },
     kind: "client",
-    facts: {
+    facts: () => ({
       sessionId: encodeId("ps", attempt.sessionId),
       attemptId: encodeId("att", attempt.id),
       gateway: attempt.gateway,
-    },
+    }),
   };
   const traced = <Given>(name: SpanName, call: () => Promise<Given>, answerOf: (given: Given) => Answer) =>
     tracing.span(name, options, async (span) => {

@@ -18,7 +18,7 @@ export function traceCreation(
     ...(replayed ? {} : { id: sessionId }),
     kind: "server",
     link: context.requestHeader.get("traceparent"),
-    facts: { ...factsOf(environment, context, sessionId), replayed: replayed ? "true" : undefined },
+    facts: () => ({ ...factsOf(environment, context, sessionId), replayed: replayed ? "true" : undefined }),
   });
 }
 
@@ -32,7 +32,7 @@ export function traceSubmission<Session extends { readonly id: string; readonly 
     of: { session: sessionId },
     kind: "server" as const,
     link: context.requestHeader.get("traceparent"),
-    facts: factsOf(environment, context, sessionId),
+    facts: () => factsOf(environment, context, sessionId),
   };
   return environment.core.tracing.span("payment.submit", options, async (span) => {
     const submitted = await submit();

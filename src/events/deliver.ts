@@ -97,12 +97,12 @@ export async function deliver(
 }
 
 function spanOf(claimed: ClaimedDelivery): SpanOptions {
-  const facts = {
+  const facts = () => ({
     sessionId: encodeId("ps", claimed.session_id),
     eventId: encodeId("evt", claimed.event_id),
     endpointId: encodeId("we", claimed.endpoint_id),
     tries: claimed.tries + 1,
-  };
+  });
   return { of: { session: claimed.session_id, event: claimed.event_id }, facts, kind: "client" };
 }
 

@@ -92,7 +92,7 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   tx.afterCommit(() => {
     context.hintRelay();
     // Its id is the event's, so that whoever carries the event hangs the next span below it.
-    recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: factsOf(eventId, event) });
+    recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: () => factsOf(eventId, event) });
   });
   return { eventId };
 }

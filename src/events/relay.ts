@@ -101,7 +101,11 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
 }
 
 function spanOf(row: ClaimedEvent): SpanOptions {
-  const facts = { sessionId: encodeId("ps", row.session_id), eventId: encodeId("evt", row.id), eventType: row.type };
+  const facts = () => ({
+    sessionId: encodeId("ps", row.session_id),
+    eventId: encodeId("evt", row.id),
+    eventType: row.type,
+  });
   return { of: { session: row.session_id, event: row.id }, facts, kind: "client" };
 }
 

@@ -131,7 +131,7 @@ class OtlpTracing implements Tracing {
       name,
       {
         kind: options.kind === undefined ? SpanKind.INTERNAL : kinds[options.kind],
-        attributes: attributesOf(options.facts ?? {}),
+        attributes: attributesOf(options.facts?.() ?? {}),
         links: link === undefined ? [] : [{ context: { ...link, traceFlags: TraceFlags.NONE, isRemote: true } }],
         ...(past && { startTime: past.startTime }),
       },

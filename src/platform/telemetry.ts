@@ -70,7 +70,8 @@ export type SpanPlace =
 export type SpanOptions = {
   /** Inside a span of the same session the new one is below that; else it hangs where this says. */
   readonly of: SpanPlace;
-  readonly facts?: SpanFacts;
+  /** Asked for only where there are traces. */
+  readonly facts?: () => SpanFacts;
   /** Whether it takes a request, sends one, or neither. */
   readonly kind?: "server" | "client";
   /** A caller's traceparent header: linked to, never obeyed, for an outsider decides neither our traces nor which are kept. */

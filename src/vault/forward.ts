@@ -85,7 +85,8 @@ function traceSend(
   send: () => Promise<GatewayReply>,
 ): Promise<GatewayReply> {
   const of = { traceparent: tracing.outgoing() };
-  return tracing.span("vault.send", { of, facts: { gateway: connector, operation }, kind: "client" }, async (span) => {
+  const facts = () => ({ gateway: connector, operation });
+  return tracing.span("vault.send", { of, facts, kind: "client" }, async (span) => {
     const reply = await send();
     span.tell({ outcome: reply.type, httpStatus: reply.type === "answer" ? reply.status : undefined });
     return reply;

@@ -73,7 +73,7 @@ function traceForward(
   work: () => Promise<ForwardResult>,
 ): Promise<ForwardResult> {
   const of = { traceparent: requestHeader.get("traceparent") ?? undefined };
-  return tracing.span("vault.forward", { of, facts: { gateway: connector, operation }, kind: "server" }, work);
+  return tracing.span("vault.forward", { of, facts: () => ({ gateway: connector, operation }), kind: "server" }, work);
 }
 
 async function watched(
