@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { describeMachine } from "../machine.ts";
 import { stepTeller } from "../options.ts";
 import { writeTable } from "../table.ts";
@@ -25,8 +25,12 @@ const allRows = parts.flatMap(({ rows }) => rows);
 /** Makes the command play every row when no part is named. */
 export function playsEverything(command: Command): Command {
   return command
+    // The parts have options of the same names.
+    .enablePositionalOptions()
     .option("--rows <numbers>", "only these rows of the design, as 4,5,10", parseRows)
-    .option("--quick", "see that everything runs, with counts too small for figures")
+    .addOption(
+      new Option("--quick", "see that everything runs, with counts too small for figures").conflicts(["full", "write"]),
+    )
     .option("--full", "row 10 up to 10 million sessions, which needs 40 GB of disk and most of an hour")
     .option("--write", "write docs/benchmarks.md; rows that are not measured now stay there with their date")
     .option("--json <file>", "also write every line to a file")
