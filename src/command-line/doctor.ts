@@ -51,7 +51,8 @@ export function doctorCommand(): Command {
           ? `Everything is in order (${findings.length} checks).`
           : `${problems} problem(s), ${warnings} warning(s) in ${findings.length} checks.`,
       ]);
-      process.exitCode = problems > 0 ? 2 : warnings > 0 ? 1 : 0;
+      // At once: a server that takes a connection and says nothing would hold the process.
+      process.exit(problems > 0 ? 2 : warnings > 0 ? 1 : 0);
     });
 }
 

@@ -1,6 +1,7 @@
 /** The whole examination: what is looked at, all at once, and told in the order in which one thing stands on the other. */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Config, type EnvironmentConfig, inspectConfig, type Role } from "../config.ts";
-import { progressAfterMs } from "../limits/doctor.ts";
+import { areaTimeoutMs, progressAfterMs } from "../limits/doctor.ts";
 import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -58,10 +59,17 @@ export async function examine({ roles, variables, stateFolder, onSlow }: Subject
 }
 
 async function runOne({ area, run }: Examination): Promise<readonly Finding[]> {
+  const tooLong = new AbortController();
   try {
-    return await run();
+    const late = pause(areaTimeoutMs, undefined, { signal: tooLong.signal }).then(() => {
+      throw new Error("it takes too long");
+    });
+    late.catch(() => {});
+    return await Promise.race([run(), late]);
   } catch (error) {
     return [problem(area, `could not be checked: ${wordsOf(error)}`, "mend what is named above it, and ask again")];
+  } finally {
+    tooLong.abort();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type DetailedPeerCertificate, type PeerCertificate } from "node:tls";
 import type { Config } from "../config.ts";
 import { certificateDaysLeast, examinationTimeoutMs } from "../limits/doctor.ts";
@@ -87,8 +87,11 @@ function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undef
 /** What a server shows of itself, whether or not it is to be believed. */
 async function examineServed(area: string, variable: string, origin: string): Promise<Finding[]> {
   const { hostname, port } = new URL(origin);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  // A server name is no address (RFC 6066, section 3).
+  const name = isIP(host) === 0 ? { servername: host } : {};
   return new Promise((resolve) => {
-    const options = { host: hostname, port: Number(port) || 443, servername: hostname, timeout: examinationTimeoutMs };
+    const options = { host, port: Number(port) || 443, ...name, timeout: examinationTimeoutMs };
     const socket = connectTls({ ...options, rejectUnauthorized: false }, () => {
       const certificate: PeerCertificate | DetailedPeerCertificate = socket.getPeerCertificate();
       const because = socket.authorized ? undefined : wordsOf(socket.authorizationError);

@@ -5,6 +5,8 @@ const mebibyte = 1024 ** 2;
 
 /** A server on the same network answers in milliseconds; one that takes this long is as good as gone. */
 export const examinationTimeoutMs = 5 * second;
+/** Several questions to one server that each just answers in time; after that the others are not kept waiting. */
+export const areaTimeoutMs = 30 * second;
 /** Who waits longer than this is told what for. */
 export const progressAfterMs = 2 * second;
 /** Times are compared across machines where tokens end and leases lapse: all of these last many seconds. */
