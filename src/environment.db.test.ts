@@ -39,6 +39,13 @@ describe("openDatabase() through a pooler in transaction mode", () => {
       await tx.query(named, [1]);
     });
     expect((await database.pool.query("SELECT name FROM pg_prepared_statements")).rows).toEqual([]);
+    // Named once, a plan for any values is the cheaper one; made for every call, it looks at every partition.
+    const planning = { name: "planning", text: "SELECT current_setting('plan_cache_mode') AS mode" };
+    const custom = [{ mode: "force_custom_plan" }];
+    expect(await database.query(planning, [])).toEqual(custom);
+    expect(await database.transaction((tx) => tx.query(planning, []))).toEqual(custom);
+    expect(await opened.database.query({ ...planning, name: "" }, [])).toEqual(custom);
+    expect(await opened.database.query(planning, [])).not.toEqual(custom);
     // The role of a test has none of its own, so that what is here has come with the connection.
     const log = { warn: vi.fn() };
     await tellMissingLimits(database, log);

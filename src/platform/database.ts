@@ -20,7 +20,10 @@ function parseSafeInteger(text: string): number {
   return value;
 }
 
-/** A statement prepared once per connection under its name; without it, each time anew, where a pooler stands between. */
+/**
+ * A statement prepared once per connection under its name. An empty name, and every name where a pooler stands between,
+ * means that it is planned each time anew, for its values.
+ */
 export type Statement = { readonly name: string; readonly text: string };
 
 function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNames: boolean) {
@@ -31,6 +34,9 @@ function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNam
 export type Queryable = {
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 };
+
+// Databases plan for any values (migration 018), once for each name. Done for every call it would look at every partition.
+const beginPlanning = "BEGIN; SET LOCAL plan_cache_mode = force_custom_plan";
 
 /** What lists and analytics are read by: the database itself, or its replica. Nothing is changed through it. */
 export type Reads = Queryable & Pick<Database, "transaction">;
@@ -51,7 +57,7 @@ export class Tx implements Queryable {
   constructor(client: PoolClient, keepsNames: boolean) {
     this.#client = client;
     this.#keepsNames = keepsNames;
-    this.#begun = client.query("BEGIN");
+    this.#begun = client.query(keepsNames ? "BEGIN" : beginPlanning);
     this.#begun.catch(() => {});
   }
 
@@ -95,7 +101,7 @@ export class Tx implements Queryable {
 // What every statement is answered that comes behind one that failed.
 const inFailedTransaction = "25P02";
 // A primary that has become a standby refuses every change for as long as a connection to it lasts.
-const readOnly = "25006";
+const isReadOnly = (error: unknown) => (error as { code?: unknown } | undefined)?.code === "25006";
 // Both mean that nothing of the transaction happened and that the same work may succeed now.
 const repeatable = new Set(["40P01", "40001"]);
 // A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
@@ -119,7 +125,21 @@ export class Database implements Queryable {
 
   /** Runs one statement in a transaction of its own: durable when it returns. */
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.pool.query<Row>(queryOf(statement, values, this.#keepsNames))).rows;
+    if (!this.#keepsNames || statement.name === "") return this.#queryPlanned<Row>(statement, values);
+    return (await this.pool.query<Row>(queryOf(statement, values, true))).rows;
+  }
+
+  /** The same for a statement without a name, in one round trip all the same. */
+  async #queryPlanned<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const client = await this.pool.connect();
+    const tx = new Tx(client, false);
+    const [rows, ended] = await Promise.allSettled([tx.query<Row>(statement, values), tx.commit()]);
+    const failure = rows.status === "rejected" ? rows.reason : undefined;
+    // Behind a statement that failed, a commit has rolled back.
+    client.release(ended.status === "rejected" || isReadOnly(failure));
+    if (rows.status === "rejected") throw failure;
+    if (ended.status === "rejected") throw ended.reason;
+    return rows.value;
   }
 
   /**
@@ -147,7 +167,7 @@ export class Database implements Queryable {
       return result;
     } catch (error) {
       const cause = tx.causeOf(error);
-      if ((cause as { code?: unknown } | undefined)?.code === readOnly) broken = cause as Error;
+      if (isReadOnly(cause)) broken = cause as Error;
       await client.query("ROLLBACK").catch((failure: Error) => {
         broken = failure;
       });
