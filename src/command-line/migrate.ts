@@ -26,7 +26,7 @@ export function migrateCommand(): Command {
       const { runtimeRole, kind } = options;
       const ownerUrl = ownerUrlOf(options);
       const { migrate } = await import("../migrations/migrate.ts");
-      const applied = await migrate({ ownerUrl, runtimeRole, kind });
+      const applied = await migrate({ ownerUrl, runtimeRole, kind, tell: (line) => console.error(line) });
       print(options, { applied }, () => [
         applied.length === 0 ? "Nothing to do: the schema is up to date." : `Applied ${applied.join(", ")}.`,
       ]);

@@ -12,24 +12,28 @@ const lock = [18_261, 1] as const;
  * holds up nobody. It is asked for again and again instead of waited for: a statement that waits is a transaction, and
  * CREATE INDEX CONCURRENTLY of the one whose turn it is would wait for that.
  */
-export async function inTurn<Result>(ownerUrl: string, work: () => Promise<Result>): Promise<Result> {
+export async function inTurn<Result>(
+  { ownerUrl, tell }: { ownerUrl: string; tell?: (line: string) => void },
+  work: () => Promise<Result>,
+): Promise<Result> {
   const client = new Client({ connectionString: ownerUrl, keepAlive: true });
   // One that breaks is known when it is used next.
   client.on("error", () => {});
   await client.connect();
   try {
-    await takeTurn(client);
+    await takeTurn(client, tell);
     return await work();
   } finally {
     await client.end();
   }
 }
 
-async function takeTurn(client: Client): Promise<void> {
+async function takeTurn(client: Client, tell?: (line: string) => void): Promise<void> {
   const until = performance.now() + migrateTurnWaitMs;
-  while (performance.now() < until) {
+  for (let asked = 0; performance.now() < until; asked++) {
     const { rows } = await client.query("SELECT pg_try_advisory_lock($1, $2) AS taken", [...lock]);
     if (rows[0].taken) return;
+    if (asked === 0) tell?.("Another process is migrating this database. It is waited for.");
     await pause(migrateTurnMs);
   }
   throw new SchemaError(

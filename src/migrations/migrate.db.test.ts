@@ -40,6 +40,7 @@ afterAll(async () => {
   await server.end();
 });
 beforeEach(async () => {
+  told.length = 0;
   const name = `${runtimeRole}_${++databases}`;
   await server.query(`CREATE DATABASE ${name}`);
   ownerUrl = Object.assign(new URL(await testPostgresUrl()), { pathname: name }).href;
@@ -47,7 +48,9 @@ beforeEach(async () => {
   reader = await connectTo(ownerUrl);
 });
 
-const migrateTo = (...files: SqlFile[]) => migrate({ ownerUrl, kind: "environment", runtimeRole, files });
+const told: string[] = [];
+const tell = (line: string) => void told.push(line);
+const migrateTo = (...files: SqlFile[]) => migrate({ ownerUrl, kind: "environment", runtimeRole, tell, files });
 /** Whether somebody waits for a table, or for a transaction to end. */
 const isSomebodyWaiting = async () => {
   const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -62,6 +65,7 @@ describe("migrate()", () => {
       [],
       [],
     ]);
+    expect(told).toContain("Another process is migrating this database. It is waited for.");
   });
 
   it("lets readers by while it waits for a long transaction, and goes on when that ends", async () => {

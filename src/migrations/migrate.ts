@@ -31,17 +31,22 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
  * and so cannot drop a guard. Concurrent runs wait for each other. No migration waits for a table for longer than a moment,
  * so that no traffic queues up behind it: it is tried again, and SchemaError is thrown when that was of no use.
  */
-export async function migrate(options: {
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  return inTurn(options, () => bringUp(options));
+}
+
+/** Which database, and for whom. */
+export type MigrateOptions = {
   ownerUrl: string;
   kind: DatabaseKind;
   runtimeRole: string;
+  /** Told, in a sentence, what it waits for. */
+  tell?: (line: string) => void;
   /** Other files than the product's own: for tests. */
   files?: readonly SqlFile[];
-}): Promise<string[]> {
-  return inTurn(options.ownerUrl, () => bringUp(options));
-}
+};
 
-async function bringUp(options: Parameters<typeof migrate>[0]): Promise<string[]> {
+async function bringUp(options: MigrateOptions): Promise<string[]> {
   const { kind, files = schemaHistory[kind] } = options;
   const orm = await openMigrator(options.ownerUrl, files);
   const connection = orm.em.getConnection();
@@ -50,7 +55,7 @@ async function bringUp(options: Parameters<typeof migrate>[0]): Promise<string[]
     await connection.execute(
       `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO ${role}`,
     );
-    const applied = await applyMissing(orm);
+    const applied = await applyMissing(orm, options.tell);
     if (files === schemaHistory[kind]) {
       for (const table of deletable[kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
     }
@@ -87,7 +92,7 @@ function openMigrator(ownerUrl: string, files: readonly SqlFile[]): Promise<Mikr
 // PostgreSQL's "lock_not_available" (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const lockNotAvailable = "55P03";
 
-async function applyMissing(orm: MikroORM): Promise<string[]> {
+async function applyMissing(orm: MikroORM, tell: MigrateOptions["tell"]): Promise<string[]> {
   const missing = (await orm.migrator.getPending()).map(({ name }) => name);
   for (let tries = 1; ; tries++) {
     try {
@@ -96,6 +101,7 @@ async function applyMissing(orm: MikroORM): Promise<string[]> {
     } catch (error) {
       if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
       if (tries === migrationLockTries) throw new SchemaError(heldUp(error as Error));
+      if (tries === 1) tell?.("A transaction holds a table that is to be changed. It is tried again for a minute.");
       await pause(migrationPauseMs);
     }
   }
@@ -108,7 +114,9 @@ const heldUp = ({ message }: Error) =>
 
 /** Lets the runtime role read what was applied, as each process does when it starts, and write nothing there. */
 async function tellApplied(connection: ReturnType<MikroORM["em"]["getConnection"]>, role: string): Promise<void> {
-  await connection.execute("CREATE OR REPLACE VIEW applied_migration AS SELECT name FROM migration");
+  const [found] = await connection.execute("SELECT to_regclass('applied_migration') AS view");
+  // Not made again: that would wait for whoever reads it, as a backup does for hours.
+  if (found.view === null) await connection.execute("CREATE VIEW applied_migration AS SELECT name FROM migration");
   await connection.execute(`REVOKE ALL ON applied_migration FROM ${role}`);
   await connection.execute(`GRANT SELECT ON applied_migration TO ${role}`);
 }
