@@ -112,7 +112,7 @@ describe("payments through a pooler in transaction mode", () => {
     const unsent = () =>
       ask(
         ownerUrl,
-        "SELECT FROM delivery WHERE status <> 'SUCCEEDED' UNION ALL SELECT FROM outbox_event WHERE published_at IS NULL",
+        "SELECT FROM delivery WHERE status <> 'SUCCEEDED' UNION ALL SELECT FROM outbox_event WHERE published_at IS NULL OR fanned_out_at IS NULL",
       );
     await expect.poll(async () => (await unsent()).length, { timeout: 120_000 }).toBe(0);
     expect(new Set(receiver.requests.map(({ headers }) => headers["webhook-id"])).size).toBeGreaterThanOrEqual(
