@@ -69,6 +69,17 @@ describe("switchyard migrate", () => {
     expect((await run(migrate)).out).toBe("Nothing to do: the schema is up to date.\n");
     await database.drop();
   });
+
+  it("takes the owner's address from a file, and one address alone", async () => {
+    const urlFile = join(folder, "owner-url");
+    writeFileSync(urlFile, "postgres://owner:password@127.0.0.1:1/nowhere\n", { mode: 0o600 });
+    const migrate = ["migrate", "--kind", "accounts", "--runtime-role", "accounts_runtime", "--url-file", urlFile];
+    const { code, err } = await run(migrate);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("127.0.0.1:1") });
+    const refused = { code: 1, out: "", err: "Give --url or --url-file, one of them.\n" };
+    expect(await run([...migrate, "--url", "postgres://owner@127.0.0.1:1/nowhere"])).toEqual(refused);
+    expect(await run(migrate.slice(0, -2))).toEqual(refused);
+  });
 });
 
 describe("switchyard operator", () => {
