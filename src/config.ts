@@ -16,6 +16,7 @@ import { type DashboardSettings, readDashboardSettings } from "./dashboard-setti
 import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
 import { ownVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
+import type { NatsLogin } from "./platform/nats.ts";
 import type { Secret } from "./platform/secrets.ts";
 import { type Setting, variableOf } from "./platform/setting.ts";
 import { SettingReader } from "./platform/setting-reader.ts";
@@ -24,15 +25,6 @@ import { parseVaultKeys, type ServerKeys, type VaultKeys } from "./server-keys.t
 
 /** The two environments of an installation; nothing of one is reachable from the other. */
 export type EnvironmentName = "test" | "live";
-
-/** How one environment enters its NATS account. */
-export type NatsLogin = {
-  readonly servers: string;
-  readonly user: string;
-  readonly pass: string;
-  /** With it nothing is said without TLS; a certificate of our own where NATS wants one. */
-  readonly tls?: { readonly caFile: string; readonly certFile?: string; readonly keyFile?: string };
-};
 
 /** What one environment's Environment object is built from. */
 export type EnvironmentConfig = {

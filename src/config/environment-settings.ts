@@ -1,6 +1,7 @@
 /** The settings that each environment has of its own, and how they become one environment's configuration. */
-import type { EnvironmentConfig, EnvironmentName, NatsLogin } from "../config.ts";
+import type { EnvironmentConfig, EnvironmentName } from "../config.ts";
 import { readVaultSettings } from "../gateways/vault-settings.ts";
+import type { NatsLogin } from "../platform/nats.ts";
 import { databaseUrl, file, optional, required, secretText, text } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import { parseKeyFile } from "../server-keys.ts";

@@ -1,8 +1,9 @@
 /** What is wrong with the secrets of live and with the ways to its servers: weak, shared with test, or said in the clear. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Config, EnvironmentConfig, NatsLogin } from "../config.ts";
+import type { Config, EnvironmentConfig } from "../config.ts";
 import { type DatabaseAddress, isLoopback, parseDatabaseAddress } from "../platform/database-address.ts";
+import type { NatsLogin } from "../platform/nats.ts";
 import { weaknessOf } from "../platform/secret-strength.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { ServerKeys } from "../server-keys.ts";

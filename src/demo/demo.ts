@@ -2,10 +2,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openInstallation } from "../app.ts";
-import { type NatsLogin, type Role, readConfig } from "../config.ts";
+import { type Role, readConfig } from "../config.ts";
 import { endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
+import type { NatsLogin } from "../platform/nats.ts";
 import { startShop } from "../shop/shop.ts";
 import { prepareDatabases } from "./databases.ts";
 import { type DemoFile, writeDemoFile, writeSettingsFile } from "./demo-file.ts";

@@ -1,7 +1,6 @@
 /** Servers that the person at the keyboard names instead of private ones: asked once, so that a wrong address is said by name. */
-import { connect } from "nats";
 import { Client } from "pg";
-import type { NatsLogin } from "../config.ts";
+import { enter, type NatsLogin } from "../platform/nats.ts";
 import { CannotStart } from "./detached-server.ts";
 
 // Both answer within milliseconds on one's own network; a mistyped host name takes this long to be found out.
@@ -47,7 +46,7 @@ async function requirePostgres(url: string): Promise<void> {
 
 async function requireNats(login: NatsLogin): Promise<void> {
   try {
-    const connection = await connect({ ...login, reconnect: false, timeout: answerWithinMs });
+    const connection = await enter(login, { reconnect: false, timeout: answerWithinMs });
     try {
       await connection.jetstreamManager();
     } finally {
