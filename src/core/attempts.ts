@@ -6,7 +6,7 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { NextStep } from "./failover.ts";
-import { LeaseLost, nameWinner } from "./lease.ts";
+import { nameWinner, required } from "./lease.ts";
 
 const insertAttempt: Statement = {
   name: "insert_attempt",
@@ -24,7 +24,7 @@ const insertAttempt: Statement = {
  * is refused for ever. The horizon lies beyond twice our own timeout and that limit. A short timeout brings it no nearer
  * than the usual one: it does not shorten the wait for the vault, after which the request leaves.
  */
-export async function openAttempt(
+export function openAttempt(
   tx: Tx,
   attempt: {
     id: string;
@@ -35,11 +35,11 @@ export async function openAttempt(
     executionLimitMs: number;
     attemptTimeoutMs: number;
   },
-): Promise<void> {
+): void {
   const { session, to } = attempt;
   const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.usual);
   const horizonMs = attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
-  await tx.query(insertAttempt, [
+  tx.send(insertAttempt, [
     session.id,
     attempt.id,
     to.gateway,
@@ -59,24 +59,26 @@ type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "holds" | "captured">>
 type Stamps = readonly ("captureStartedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
 
 /**
- * Moves an attempt from exactly this status, or throws LeaseLost: then the rows are not what the caller saw.
+ * Moves an attempt from exactly this status, or the transaction is `isLeaseLost`: then the rows are not what the caller saw.
  * The guards of the migration refuse what is no legal transition.
  */
-async function move(
+function move(
   tx: Tx,
   attempt: Pick<Attempt, "sessionId" | "id">,
   from: AttemptStatus,
   change: { set: Changes; stamp?: Stamps },
-): Promise<void> {
+): void {
   const names = Object.keys(change.set);
   const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
   const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
-  const text = `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`;
+  const text = required(
+    `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    "the attempt has moved on",
+  );
   // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
   const name = `move_attempt_${sha256(text).toString("hex").slice(0, 16)}`;
-  const rows = await tx.query({ name, text }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
-  if (rows.length === 0) throw new LeaseLost("the attempt has moved on");
+  tx.send({ name, text }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
 }
 
 const selectTaken: Statement = {
@@ -93,15 +95,13 @@ export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReferenc
 }
 
 /** The gateway holds the amount: the attempt becomes the session's winner, and every unknown one is given back. */
-export async function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<void> {
-  await Promise.all([
-    move(tx, attempt, attempt.status, {
-      set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
-      ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
-    }),
-    nameWinner(tx, attempt),
-    voidUnknown(tx, attempt.sessionId),
-  ]);
+export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): void {
+  move(tx, attempt, attempt.status, {
+    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
+    ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
+  });
+  nameWinner(tx, attempt);
+  voidUnknown(tx, attempt.sessionId);
 }
 
 const setVoiding: Statement = {
@@ -110,15 +110,15 @@ const setVoiding: Statement = {
 };
 
 /** Every attempt that may hold money goes through the one-way door to being given back. */
-export async function voidUnknown(tx: Tx, sessionId: string): Promise<void> {
-  await tx.query(setVoiding, [sessionId]);
+export function voidUnknown(tx: Tx, sessionId: string): void {
+  tx.send(setVoiding, [sessionId]);
 }
 
 const nextColumns = (next: NextStep): Changes => ({ nextAction: next.action, nextBecause: next.because });
 
 /** The gateway said no. */
-export async function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: NextStep): Promise<void> {
-  await move(tx, attempt, attempt.status, {
+export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: NextStep): void {
+  move(tx, attempt, attempt.status, {
     set: {
       status: "DECLINED",
       failureKind: declined.kind,
@@ -132,22 +132,22 @@ export async function recordDeclined(tx: Tx, attempt: Attempt, declined: Decline
 }
 
 /** Provably nothing happened at the gateway. */
-export async function recordFailed(tx: Tx, attempt: Attempt, next: NextStep): Promise<void> {
-  await move(tx, attempt, "AUTHORIZING", {
+export function recordFailed(tx: Tx, attempt: Attempt, next: NextStep): void {
+  move(tx, attempt, "AUTHORIZING", {
     set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...nextColumns(next) },
     stamp: ["answeredAt", "completedAt"],
   });
 }
 
 /** The gateway may or may not hold the amount; what it calls the payment, if it said so, helps to look it up and to give it back. */
-export async function recordUnknown(
+export function recordUnknown(
   tx: Tx,
   attempt: Attempt,
   kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
   known: { next: NextStep; gatewayReference?: string | undefined },
-): Promise<void> {
+): void {
   const { next, gatewayReference } = known;
-  await move(tx, attempt, "AUTHORIZING", {
+  move(tx, attempt, "AUTHORIZING", {
     set: {
       status: "UNKNOWN",
       failureKind: kind,
@@ -159,18 +159,18 @@ export async function recordUnknown(
 }
 
 /** The look-up at the plan's end told nothing that could be adopted. */
-export async function recordLookedUp(tx: Tx, attempt: Attempt): Promise<void> {
-  await move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
+export function recordLookedUp(tx: Tx, attempt: Attempt): void {
+  move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
 }
 
 /** From here on the capture may reach the gateway, so it is never given up before the gateway has answered it. */
-export async function recordCaptureOrdered(tx: Tx, attempt: Attempt): Promise<void> {
-  await move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureStartedAt"] });
+export function recordCaptureOrdered(tx: Tx, attempt: Attempt): void {
+  move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureStartedAt"] });
 }
 
 /** The gateway acknowledged the capture. */
-export async function recordCaptured(tx: Tx, attempt: Attempt): Promise<void> {
-  await move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
+export function recordCaptured(tx: Tx, attempt: Attempt): void {
+  move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
 }
 
 const clearWinner: Statement = {
@@ -179,32 +179,27 @@ const clearWinner: Statement = {
 };
 
 /** The gateway refused the capture for good: the winner is cleared and its hold given back. */
-export async function recordCaptureRefused(
-  tx: Tx,
-  attempt: Attempt,
-  gatewayCode: string,
-  next: NextStep,
-): Promise<void> {
-  await tx.query(clearWinner, [attempt.sessionId]);
-  await move(tx, attempt, "AUTHORIZED", {
+export function recordCaptureRefused(tx: Tx, attempt: Attempt, gatewayCode: string, next: NextStep): void {
+  tx.send(clearWinner, [attempt.sessionId]);
+  move(tx, attempt, "AUTHORIZED", {
     set: { status: "VOIDING", captureRefused: gatewayCode, tries: 0, nextTryAt: null, ...nextColumns(next) },
   });
 }
 
 /** The hold is gone, or provably never was. */
-export async function recordVoided(
+export function recordVoided(
   tx: Tx,
   attempt: Attempt,
   options: { voidKind: "VOIDED" | "NEVER_EXISTED"; askedAt: Date },
-): Promise<void> {
-  await move(tx, attempt, "VOIDING", {
+): void {
+  move(tx, attempt, "VOIDING", {
     set: { status: "VOIDED", voidKind: options.voidKind, voidAskedAt: options.askedAt },
     stamp: ["completedAt"],
   });
 }
 
 /** The same request has to be repeated at a later moment; `voidAskedAt` when a void was taken on after the horizon. */
-export async function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date, voidAskedAt?: Date): Promise<void> {
+export function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date, voidAskedAt?: Date): void {
   const set = { tries: attempt.tries + 1, nextTryAt, ...(voidAskedAt && { voidAskedAt }) };
-  await move(tx, attempt, attempt.status, { set });
+  move(tx, attempt, attempt.status, { set });
 }

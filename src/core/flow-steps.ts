@@ -1,4 +1,6 @@
 /** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
+
+import type { CardShown } from "../gateways/card-forwarder.ts";
 import type {
   CaptureAnswer,
   GatewayOutcome,
@@ -29,11 +31,11 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { Failure, NextStep, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
-import { findCaptureReports, tellCaptureFailed } from "./late-captures.ts";
-import { type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
+import { captureReportsOf, sendForCaptureReports, tellCaptureFailed } from "./late-captures.ts";
+import { holdSession, type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
-import { loadSession, type SessionWithTrail } from "./session-trail.ts";
+import { type SessionWithTrail, sendTrail, trailOf } from "./session-trail.ts";
 import { settleSession, tellMerchant } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
@@ -55,14 +57,22 @@ const setCard: Statement = {
   text: "UPDATE payment_session SET card_brand = $2, card_last4 = $3 WHERE id = $1",
 };
 
-/** Reads a locked session in one round trip with the last change to it, `opening` an attempt or not. */
+/**
+ * Runs a change of a session in a transaction whose last words read what it has come to, in one round trip with the
+ * commit. The change returns the attempt that it has opened, if it has.
+ */
 export async function reach(
-  tx: Tx,
-  { id }: Pick<PaymentSession, "id">,
-  opening?: Promise<string | undefined>,
+  core: Core,
+  { sessionId }: Pick<Lease, "sessionId">,
+  change: (tx: Tx) => string | undefined | Promise<string | undefined>,
 ): Promise<Reached> {
-  const [opened, trail] = await Promise.all([opening, loadSession(tx, id)]);
-  return { trail, opened };
+  const { opened, reading } = await core.database.transaction(async (tx) => {
+    const opened = await change(tx);
+    return { opened, reading: sendTrail(tx, sessionId) };
+  });
+  const [row] = await reading.rows;
+  if (row === undefined) throw new Error("a session that was there is gone");
+  return { trail: trailOf(row), opened };
 }
 
 /**
@@ -72,21 +82,25 @@ export async function reach(
 export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached> {
   const { core, lease, trail, shopper } = work;
   const { outcome, card } = await gateway.authorize(core, { session: trail.session, shopper }, attempt);
-  return core.database.transaction(async (tx) => {
-    const { session, now } = await lockSession(tx, lease);
-    if (card !== undefined) tx.send(setCard, [session.id, card.brand, card.last4]);
+  return reach(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      return reach(tx, session, orderCapture(tx, attempt, outcome.gatewayReference));
+      holdSession(tx, lease);
+      showCard(tx, lease, card);
+      recordHeld(tx, attempt, outcome.gatewayReference);
+      recordCaptureOrdered(tx, attempt);
+      return undefined;
     }
-    const next = await decide(tx, { session, attempts: trail.attempts, readAt: now }, attempt, failureOf(outcome));
+    const next = await decide(tx, work, attempt, failureOf(outcome));
+    showCard(tx, lease, card);
     await recordFailure(tx, attempt, outcome, next);
-    if (next.action === "failover") tx.afterCommit(() => core.watch?.failedOver(attempt.gateway));
-    return reach(tx, session, next.action === "failover" ? openNext(tx, core, session, next) : undefined);
+    if (next.action !== "failover") return undefined;
+    tx.afterCommit(() => core.watch?.failedOver(attempt.gateway));
+    return openNext(tx, core, trail.session, next);
   });
 }
 
-async function orderCapture(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<undefined> {
-  await Promise.all([recordHeld(tx, attempt, gatewayReference), recordCaptureOrdered(tx, attempt)]);
+function showCard(tx: Tx, { sessionId }: Lease, card: CardShown | undefined): void {
+  if (card !== undefined) tx.send(setCard, [sessionId, card.brand, card.last4]);
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" }>;
@@ -111,7 +125,7 @@ function noCardOf({ cause }: NotProcessed): NoCard | undefined {
 async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: NextStep): Promise<void> {
   switch (outcome.type) {
     case "declined":
-      await recordDeclined(tx, attempt, outcome, next);
+      recordDeclined(tx, attempt, outcome, next);
       return countUnclassified(tx, attempt, outcome);
     case "notProcessed":
       return recordFailed(tx, attempt, next);
@@ -128,24 +142,28 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Ne
   }
 }
 
+/** Locks the session and says what comes after a failure of this attempt, by the session as it is now. */
 async function decide(
   tx: Tx,
-  trail: SessionWithTrail,
+  { lease, trail: { session: seen, attempts } }: Work,
   attempt: Attempt,
   failure: Omit<Failure, "gateway">,
 ): Promise<NextStep> {
-  const { merchantId, ruleVersion } = trail.session;
-  const rule = await loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 });
-  return nextAfter(trail, { gateway: attempt.gateway, ...failure }, rule);
+  const { merchantId, ruleVersion } = seen;
+  const [{ session, now }, rule] = await Promise.all([
+    lockSession(tx, lease),
+    loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
+  ]);
+  return nextAfter({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);
 }
 
 /** Opens an attempt at the next connection and returns its id. */
-export async function openNext(
+export function openNext(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "amountMinor" | "currency">,
   next: { to: PlannedConnection; because: string },
-): Promise<string> {
+): string {
   // One that was taken away since the plan was made is sent nothing, which the attempt then says.
   const connector = core.connectorOf(next.to.gateway);
   const { refusesVoidedReference, executionLimitMs } = connector ?? {
@@ -155,16 +173,15 @@ export async function openNext(
   const id = attemptIdOf({ sessionId: session.id, connectionId: next.to.connectionId });
   const { attemptTimeoutMs } = core.timing;
   const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
-  await openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs });
+  openAttempt(tx, { id, session, ...next, refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs });
   return id;
 }
 
 /** An attempt that a worker left behind in mid-call: nobody will ever tell us what it was answered. */
-export async function giveUpWaiting({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
-  await core.database.transaction(async (tx) => {
-    const { session, now } = await lockSession(tx, lease);
-    const next = await decide(tx, { ...trail, session, readAt: now }, attempt, { kind: "TIMEOUT" });
-    await recordUnknown(tx, attempt, "TIMEOUT", { next });
+export async function giveUpWaiting(work: Work, attempt: Attempt): Promise<void> {
+  await work.core.database.transaction(async (tx) => {
+    const next = await decide(tx, work, attempt, { kind: "TIMEOUT" });
+    recordUnknown(tx, attempt, "TIMEOUT", { next });
   });
 }
 
@@ -195,7 +212,7 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     case "held":
       return recordHeld(tx, attempt, answer.gatewayReference);
     case "declined":
-      await recordDeclined(tx, attempt, answer);
+      recordDeclined(tx, attempt, answer);
       return countUnclassified(tx, attempt, answer);
     case "heldOther":
     case "captured":
@@ -209,36 +226,44 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
 }
 
 /** Sends the ordered capture and settles on its acknowledgement; without one it is repeated, for as long as it takes. */
-export async function captureWinner({ core, lease, trail }: Work, attempt: Attempt): Promise<Reached> {
+export async function captureWinner(work: Work, attempt: Attempt): Promise<Reached> {
+  const { core, lease, trail } = work;
   const answer = await gateway.capture(core, trail.session, attempt);
-  return core.database.transaction(async (tx) => {
-    const { session, now } = await lockSession(tx, lease);
-    await recordCapture(tx, { core, lease, trail: { ...trail, session, readAt: now } }, attempt, answer);
-    return reach(tx, session);
+  return reach(core, lease, async (tx) => {
+    await recordCapture(tx, work, attempt, answer);
+    return undefined;
   });
 }
 
-async function recordCapture(tx: Tx, { core, trail }: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
+async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
+  const { core, lease, trail } = work;
   switch (answer.type) {
     case "done":
     case "accepted": {
+      holdSession(tx, lease);
       // The notice may be faster than the answer.
-      const [reports] = await Promise.all([findCaptureReports(tx, attempt), recordCaptured(tx, attempt)]);
-      const captureConfirmed = answer.type === "done" || reports.captured;
+      const reports = sendForCaptureReports(tx, attempt);
+      recordCaptured(tx, attempt);
+      const captureConfirmed = answer.type === "done" || (await captureReportsOf(reports)).captured;
       await settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
-      if (reports.failed) await tellCaptureFailed(tx, core, trail.session, attempt.id);
+      if ((await captureReportsOf(reports)).failed) await tellCaptureFailed(tx, core, trail.session, attempt.id);
       return;
     }
     case "refused": {
-      if (!answer.definitive) return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
-      const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
+      if (!answer.definitive) return repeatCapture(tx, work, attempt);
+      const next = await decide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
       return recordCaptureRefused(tx, attempt, answer.gatewayCode, next);
     }
     case "unknown":
-      return recordRepeat(tx, attempt, repeatAt(trail.readAt, attempt.tries));
+      return repeatCapture(tx, work, attempt);
     default:
       return unreachable(answer);
   }
+}
+
+async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<void> {
+  const { now } = await lockSession(tx, lease);
+  recordRepeat(tx, attempt, repeatAt(now, attempt.tries));
 }
 
 /** Asks for the hold back; an attempt leaves VOIDING only by the gateway's word. */
@@ -266,20 +291,20 @@ async function recordGivenBack(
   const mayBeCaptured = attempt.captureStartedAt && !attempt.captureRefused;
   if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
-    await recordVoided(tx, attempt, { voidKind, askedAt });
+    recordVoided(tx, attempt, { voidKind, askedAt });
     const hasEnded = trail.session.status !== "CREATED";
     if (hasEnded) await tellMerchant(tx, core, trail.session, "payment_attempt.voided", attempt.id);
     return;
   }
   if (answer.type === "alreadyCaptured" && attempt.captureStartedAt && trail.session.status === "CREATED") {
-    await recordCaptured(tx, attempt);
-    await nameWinner(tx, attempt);
+    recordCaptured(tx, attempt);
+    nameWinner(tx, attempt);
     return settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
   }
   if (answer.type === "alreadyCaptured") await tellNeverOrdered(tx, core, attempt);
   // Of voids that the gateway reports on later, the first one that no late authorize can outrun is remembered.
   const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
-  await recordRepeat(tx, attempt, repeatAt(now, attempt.tries), voidAskedAt);
+  recordRepeat(tx, attempt, repeatAt(now, attempt.tries), voidAskedAt);
 }
 
 /** When a capture or void is sent again: after 1 s, 2 s, 4 s … at most 5 minutes. */

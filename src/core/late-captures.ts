@@ -1,5 +1,5 @@
 /** What a gateway reports about a capture that it had only accepted: before the session's end, or long after it. */
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Sent, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { tellMerchant } from "./settle.ts";
@@ -21,11 +21,17 @@ const selectReports: Statement = {
 /** What was reported of a capture. Both may be: a gateway can take back that it has captured. */
 export type CaptureReports = { readonly captured: boolean; readonly failed: boolean };
 
-/** What the stored notices say of an attempt's capture, for exactly its amount. */
-export async function findCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Promise<CaptureReports> {
-  const rows = await tx.query<{ kind: string }>(selectReports, [sessionId, id, encodeId("att", id)]);
-  const has = (wanted: string) => rows.some(({ kind }) => kind === wanted);
-  return { captured: has("captured"), failed: has("capture_failed") };
+type ReportRow = { readonly kind: string };
+
+/** Asks what the stored notices say of an attempt's capture, for exactly its amount; `captureReportsOf` reads the answer. */
+export function sendForCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Sent<ReportRow> {
+  return tx.send(selectReports, [sessionId, id, encodeId("att", id)]);
+}
+
+/** What was reported, once the rows are there. */
+export async function captureReportsOf({ rows }: Sent<ReportRow>): Promise<CaptureReports> {
+  const kinds = (await rows).map(({ kind }) => kind);
+  return { captured: kinds.includes("captured"), failed: kinds.includes("capture_failed") };
 }
 
 // Locked by its id alone: a condition on more would be judged by the row as it was before the lock was waited for, and
@@ -56,7 +62,7 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
   await core.database.transaction(async (tx) => {
     const [session] = await tx.query<Ended>(lockEnded, [attempt.sessionId]);
     if (session?.capturedAttemptId !== attempt.id) return;
-    const { captured, failed } = await findCaptureReports(tx, attempt);
+    const { captured, failed } = await captureReportsOf(sendForCaptureReports(tx, attempt));
     if (captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
     if (failed && (await tx.query(selectTold, [session.id])).length === 0) {
       await tellCaptureFailed(tx, core, session, attempt.id);

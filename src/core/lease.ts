@@ -14,21 +14,39 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
+// Raised by app.require_one (migration 019).
+const leaseLostCode = "LL001";
+
+/** Whether an error says that somebody else works on the session now, whoever found it out: our code or the database. */
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof LeaseLost || (error as { code?: unknown } | undefined)?.code === leaseLostCode;
+}
+
+/**
+ * SQL of a change, with RETURNING, that has to meet exactly one row: otherwise its transaction fails, and the error is
+ * `isLeaseLost`. Whoever sends it need not wait for the answer.
+ */
+export function required(change: string, otherwise: string): string {
+  return `WITH changed AS (${change}) SELECT app.require_one((SELECT count(*) FROM changed), '${otherwise}')`;
+}
+
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
 
 const claim: Statement = {
   name: "claim_session",
-  text: `
-    UPDATE payment_session s
+  text: required(
+    `UPDATE payment_session s
     SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms',
         submit_deadline = app.clock() + $3 * interval '1 ms', submitted_at = app.clock(),
         vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
-    RETURNING s.lease_epoch AS epoch`,
+    RETURNING s.id`,
+    "the session is not to be claimed",
+  ),
 };
 
-/** Claims a session for its one submission; undefined when it was submitted, expired or ended before. */
-export async function claimSession(
+/** Claims a session for its one submission; the transaction is `isLeaseLost` when it was submitted, expired or ended before. */
+export function claimSession(
   tx: Tx,
   submission: {
     sessionId: string;
@@ -38,9 +56,9 @@ export async function claimSession(
     submissionBudgetMs: number;
     requestId?: string | undefined;
   },
-): Promise<Lease | undefined> {
+): void {
   const { sessionId, vaultToken, ruleVersion, plan, submissionBudgetMs } = submission;
-  const [row] = await tx.query<{ epoch: number }>(claim, [
+  tx.send(claim, [
     sessionId,
     leaseMs,
     submissionBudgetMs,
@@ -51,16 +69,19 @@ export async function claimSession(
     JSON.stringify(plan.skipped),
     submission.requestId ?? null,
   ]);
-  return row && { sessionId, epoch: row.epoch };
 }
 
-const lock: Statement = {
-  name: "lock_session",
-  text: `
+const renew = (returned: string) => `
     UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
-    RETURNING ${sessionColumns}, app.clock() AS now`,
-};
+    RETURNING ${returned}`;
+const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
+const hold: Statement = { name: "hold_session", text: required(renew("s.id"), "the lease was taken over") };
+
+/** As `lockSession`, for a transaction that needs nothing of the row: it is `isLeaseLost` when the lease was taken over. */
+export function holdSession(tx: Tx, { sessionId, epoch }: Lease): void {
+  tx.send(hold, [sessionId, epoch, leaseMs]);
+}
 
 /**
  * Locks the session row and renews the lease: the first statement of every transaction that changes a session or its
@@ -110,13 +131,15 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
 
 const setWinner: Statement = {
   name: "name_winner",
-  text: `UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id`,
+  text: required(
+    "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id",
+    "the session has a winner",
+  ),
 };
 
 /** Makes an attempt the session's winner, by compare-and-set from none: the wall against a second capture. */
-export async function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): Promise<void> {
-  const rows = await tx.query(setWinner, [attempt.sessionId, attempt.id]);
-  if (rows.length === 0) throw new LeaseLost("the session has a winner");
+export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {
+  tx.send(setWinner, [attempt.sessionId, attempt.id]);
 }
 
 const wake: Statement = {

@@ -121,14 +121,13 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, told: readonly
   for (const { attempt, answer } of told) {
     if (answer.type !== "held" && answer.type !== "heldOther") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    if (known.status === "AUTHORIZING")
-      await recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because } });
+    if (known.status === "AUTHORIZING") recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because } });
   }
   for (const { attempt, answer } of told) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    await recordHeld(tx, known, answer.gatewayReference);
-    await recordCaptureOrdered(tx, known);
+    recordHeld(tx, known, answer.gatewayReference);
+    recordCaptureOrdered(tx, known);
   }
 }
 
@@ -139,7 +138,7 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const { attemptTimeoutMs } = core.timing;
   const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
   const to = { ...attempt, priority: attempts.length + 1 };
-  await openAttempt(tx, {
+  openAttempt(tx, {
     ...{ id: attempt.id, session, to, because, refusesVoidedReference, attemptTimeoutMs },
     executionLimitMs: executionLimitMs + core.vault.forwarding.lateMs,
   });

@@ -1,6 +1,6 @@
 /** A session together with its attempts, read as one. */
 import { columnsOf } from "../platform/columns.ts";
-import type { Queryable, Statement } from "../platform/database.ts";
+import type { Queryable, Sent, Statement, Tx } from "../platform/database.ts";
 import { type Attempt, AttemptEntity, type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 
 /** A session and its attempts, oldest first, as they stood at one moment of the database's clock. */
@@ -29,6 +29,11 @@ export async function loadSession(queryable: Queryable, sessionId: string): Prom
   const [row] = await queryable.query<TrailRow>(selectTrail, [sessionId, null]);
   if (row === undefined) throw new Error("a session that was there is gone");
   return trailOf(row);
+}
+
+/** Reads a session as the last thing of a transaction: its row comes with the commit. */
+export function sendTrail(tx: Tx, sessionId: string): Sent<TrailRow> {
+  return tx.send(selectTrail, [sessionId, null]);
 }
 
 /** A row of `selectTrail` in the domain's form. */

@@ -6,7 +6,7 @@ import type { Core } from "./core.ts";
 import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
 import { signPageToken, verifyPageToken } from "./page-token.ts";
-import { type SessionWithTrail, selectTrail, type TrailRow, trailOf } from "./session-trail.ts";
+import { loadSession, type SessionWithTrail, selectTrail, type TrailRow, trailOf } from "./session-trail.ts";
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
 
@@ -19,12 +19,35 @@ export async function findSession(
   options: { sessionId: string; merchantId?: string },
 ): Promise<SessionWithTrail | undefined> {
   const values = [options.sessionId, options.merchantId ?? null];
-  let [row] = await core.database.query<TrailRow>(selectTrail, values);
-  if (row?.overdue) {
-    await expireSession(core, row.id);
-    [row] = await core.database.query<TrailRow>(selectTrail, values);
-  }
-  return row && trailOf(row);
+  const [row] = await core.database.query<TrailRow>(selectTrail, values);
+  return row && inTime(core, row);
+}
+
+async function inTime(core: Core, row: TrailRow): Promise<SessionWithTrail> {
+  if (!row.overdue) return trailOf(row);
+  await expireSession(core, row.id);
+  return loadSession(core.database, row.id);
+}
+
+const selectOrigins: Statement = {
+  name: "select_checkout_origins_of_session",
+  text: `
+    SELECT m.checkout_origins AS "checkoutOrigins" FROM payment_session s
+    JOIN merchant_settings m ON m.merchant_id = s.merchant_id WHERE s.id = $1`,
+};
+
+/** A session for its customer, as `findSession`, and the pages of its merchant that may show it; undefined when there is none. */
+export async function findCheckout(
+  core: Core,
+  sessionId: string,
+): Promise<(SessionWithTrail & { readonly checkoutOrigins: readonly string[] }) | undefined> {
+  const [[row], [settings]] = await core.database.together(({ query }) =>
+    Promise.all([
+      query<TrailRow>(selectTrail, [sessionId, null]),
+      query<{ checkoutOrigins: string[] }>(selectOrigins, [sessionId]),
+    ]),
+  );
+  return row && settings && { ...(await inTime(core, row)), ...settings };
 }
 
 const selectMerchantOf: Statement = {

@@ -19,7 +19,7 @@ import {
   tryGateway,
   type Work,
 } from "./flow-steps.ts";
-import { claimSession, type Lease, LeaseLost, lockSession, parkSession } from "./lease.ts";
+import { claimSession, holdSession, isLeaseLost, type Lease, lockSession, parkSession } from "./lease.ts";
 import { loadRoute } from "./load-route.ts";
 import { findLost } from "./lost-attempts.ts";
 import { becauseFirst, nextStep } from "./next-step.ts";
@@ -59,21 +59,20 @@ async function claim(
 ): Promise<{ lease: Lease; reached: Reached } | undefined> {
   const route = await loadRoute(core, session);
   const plan = planRoute(route);
-  return core.database.transaction(async (tx) => {
-    const { submissionBudgetMs } = core.timing;
-    const lease = await claimSession(tx, {
-      sessionId: session.id,
-      vaultToken,
-      ruleVersion: route.version,
-      plan,
-      submissionBudgetMs,
-      requestId,
+  const sessionId = session.id;
+  const { submissionBudgetMs } = core.timing;
+  try {
+    const reached = await reach(core, { sessionId }, (tx) => {
+      claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
+      const [to] = plan.plan;
+      const because = becauseFirst({ ruleVersion: route.version });
+      return to && openNext(tx, core, session, { to, because });
     });
-    if (lease === undefined) return undefined;
-    const [to] = plan.plan;
-    const because = becauseFirst({ ruleVersion: route.version });
-    return { lease, reached: await reach(tx, session, to && openNext(tx, core, session, { to, because })) };
-  });
+    return { lease: { sessionId, epoch: reached.trail.session.leaseEpoch }, reached };
+  } catch (error) {
+    if (isLeaseLost(error)) return undefined;
+    throw error;
+  }
 }
 
 function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
@@ -113,7 +112,7 @@ export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise
   const run = core.tracing
     .span("payment.process", traced, () => processSession(core, lease, from))
     .catch((error: unknown) => {
-      if (error instanceof LeaseLost) return undefined;
+      if (isLeaseLost(error)) return undefined;
       core.log.error({ err: error, sessionId }, "processing stopped; recovery will take it up");
       return undefined;
     })
@@ -144,9 +143,9 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
     reached = undefined;
     switch (step.type) {
       case "open":
-        reached = await core.database.transaction(async (tx) => {
-          const { session } = await lockSession(tx, lease);
-          return reach(tx, session, openNext(tx, core, session, step));
+        reached = await reach(core, lease, (tx) => {
+          holdSession(tx, lease);
+          return openNext(tx, core, trail.session, step);
         });
         break;
       case "authorize":
@@ -162,7 +161,7 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
         await adoptIfHeld(work, step.attempt);
         break;
       case "orderCapture":
-        await inTransaction(work, (tx) => recordCaptureOrdered(tx, step.attempt));
+        await inTransaction(work, async (tx) => recordCaptureOrdered(tx, step.attempt));
         break;
       case "capture":
         reached = await captureWinner(work, step.attempt);
@@ -175,7 +174,7 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
         break;
       case "end":
         await inTransaction(work, async (tx, session) => {
-          await voidUnknown(tx, session.id);
+          voidUnknown(tx, session.id);
           await settleSession(tx, core, session, step);
         });
         break;

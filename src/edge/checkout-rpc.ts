@@ -10,11 +10,10 @@ import {
   SubmitPaymentResponseSchema,
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
-import { loadSettings } from "../accounts/merchant-settings.ts";
-import { findMerchant } from "../accounts/merchants.ts";
+import { findMerchant, type Merchant } from "../accounts/merchants.ts";
 import { loadCardBrands } from "../core/card-brands.ts";
 import type { PaymentSession } from "../core/entities.ts";
-import { findSession } from "../core/sessions.ts";
+import { findCheckout } from "../core/sessions.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import { clientSecretReadMs } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
@@ -33,7 +32,8 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
   return {
     async getCheckout(request, context) {
       const { environment, session } = await open(context, request.sessionId);
-      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(parts, environment, session) });
+      const merchant = await findMerchant(parts.accounts, session.merchantId);
+      return create(GetCheckoutResponseSchema, { checkout: await toCheckout(merchant, environment, session) });
     },
 
     async submitPayment(request, context) {
@@ -46,8 +46,11 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         shopper: context.values.get(shopperKey),
       };
       const submit = () => submitPayment(environment.core, submission);
-      const ended = await traceSubmission({ environment, context }, session.id, submit);
-      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(parts, environment, ended) });
+      const [ended, merchant] = await Promise.all([
+        traceSubmission({ environment, context }, session.id, submit),
+        findMerchant(parts.accounts, session.merchantId),
+      ]);
+      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended) });
     },
   };
 }
@@ -58,23 +61,24 @@ async function open(
   sessionId: string,
 ): Promise<{ environment: EdgeEnvironment; session: PaymentSession }> {
   const caller = context.values.get(callerKey);
-  const found =
-    caller.type === "customer" && (await findSession(caller.environment.core, { sessionId: caller.sessionId }));
+  const found = caller.type === "customer" && (await findCheckout(caller.environment.core, caller.sessionId));
   if (caller.type !== "customer" || !found || encodeId("ps", caller.sessionId) !== sessionId) {
     throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
   }
-  const { session } = found;
+  const { session, checkoutOrigins } = found;
   const endedAt = session.settledAt?.getTime();
   if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.entropy.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
-  const settings = await loadSettings(caller.environment.database, session.merchantId);
-  requireAllowedOrigin(caller.environment, settings.checkoutOrigins, context.requestHeader.get("origin"));
+  requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
   return { environment: caller.environment, session };
 }
 
-async function toCheckout(parts: CheckoutParts, { core }: EdgeEnvironment, session: PaymentSession): Promise<Checkout> {
-  const merchant = await findMerchant(parts.accounts, session.merchantId);
+async function toCheckout(
+  merchant: Merchant | undefined,
+  { core }: EdgeEnvironment,
+  session: PaymentSession,
+): Promise<Checkout> {
   const outcome = outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
   const leftMs = session.expiresAt.getTime() - core.entropy.now().getTime();

@@ -84,6 +84,7 @@ describe("migrate()", () => {
       "016-analytics",
       "017-notice-credential",
       "018-partitions",
+      "019-required-changes",
       "020-restore-and-erasure",
     ]);
     expect(await migrate(options)).toEqual([]);

@@ -21,6 +21,7 @@ import * as ruleAuthors from "./environment/migration-015-rule-authors.ts";
 import * as analytics from "./environment/migration-016-analytics.ts";
 import * as noticeCredential from "./environment/migration-017-notice-credential.ts";
 import * as partitions from "./environment/migration-018-partitions.ts";
+import * as requiredChanges from "./environment/migration-019-required-changes.ts";
 import * as restoreAndErasure from "./environment/migration-020-restore-and-erasure.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
@@ -57,6 +58,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     analytics,
     noticeCredential,
     partitions,
+    requiredChanges,
     restoreAndErasure,
   ],
   accounts: [accounts, members, signInProofs, accountsRetention],

@@ -3,6 +3,7 @@
  * connections pipeline. Statements that are sent before one of them is awaited share a round trip; they run in the
  * order in which they were sent, and in a transaction none runs behind one that failed.
  */
+import type { Duplex } from "node:stream";
 import { type CustomTypesConfig, type Pool, type PoolClient, types } from "pg";
 
 // bigint: our amounts and counters stay far below 2^53 (limits.ts), and a number is what the domain counts with.
@@ -41,6 +42,9 @@ const beginPlanning = "BEGIN; SET LOCAL plan_cache_mode = force_custom_plan";
 /** What lists and analytics are read by: the database itself, or its replica. Nothing is changed through it. */
 export type Reads = Queryable & Pick<Database, "transaction">;
 
+/** A statement that was sent and not waited for: its rows are there when the transaction is durable, at the latest. */
+export type Sent<Row extends object> = { readonly rows: Promise<Row[]> };
+
 /**
  * An open transaction. Only `Database.transaction` makes one, so a function that takes a `Tx` cannot run outside it.
  * No network call may happen while one is open.
@@ -57,12 +61,14 @@ export class Tx implements Queryable {
   constructor(client: PoolClient, keepsNames: boolean) {
     this.#client = client;
     this.#keepsNames = keepsNames;
+    writeTogether(client);
     this.#begun = client.query(keepsNames ? "BEGIN" : beginPlanning);
     this.#begun.catch(() => {});
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     try {
+      writeTogether(this.#client);
       const running = this.#client.query<Row>(queryOf(statement, values, this.#keepsNames));
       // Should BEGIN fail, which it does with its connection, nothing is sent behind what went out with it.
       const [, { rows }] = await Promise.all([this.#begun, running]);
@@ -73,11 +79,12 @@ export class Tx implements Queryable {
     }
   }
 
-  /** Sends a change whose result nobody needs, in one round trip with what comes next; where it fails, so does the transaction. */
-  send(statement: Statement, values: readonly unknown[]): void {
-    const sent = this.query(statement, values);
-    sent.catch(() => {});
-    this.#sent.push(sent);
+  /** Sends a statement in one round trip with what comes next, the commit too; where it fails, so does the transaction. */
+  send<Row extends object>(statement: Statement, values: readonly unknown[]): Sent<Row> {
+    const rows = this.query<Row>(statement, values);
+    rows.catch(() => {});
+    this.#sent.push(rows);
+    return { rows };
   }
 
   /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
@@ -87,6 +94,7 @@ export class Tx implements Queryable {
 
   /** For `Database`: commits, in one round trip with what was sent last, and runs the hints. */
   async commit(): Promise<void> {
+    writeTogether(this.#client);
     // Behind a statement that failed, a commit rolls back.
     await Promise.all([this.#begun, ...this.#sent, this.#client.query("COMMIT")]);
     for (const hint of this.#hints) hint();
@@ -96,6 +104,13 @@ export class Tx implements Queryable {
   causeOf(error: unknown): unknown {
     return (error as { code?: unknown } | undefined)?.code === inFailedTransaction ? (this.#failure ?? error) : error;
   }
+}
+
+/** What is sent until the running code waits for something goes out as one write. */
+function writeTogether(client: PoolClient): void {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 // What every statement is answered that comes behind one that failed.
@@ -140,6 +155,24 @@ export class Database implements Queryable {
     if (rows.status === "rejected") throw failure;
     if (ended.status === "rejected") throw ended.reason;
     return rows.value;
+  }
+
+  /**
+   * Runs what `ask` sends before it waits in one round trip. Each statement is its own, and sees what is committed when its
+   * turn comes. `ask` may take no other connection, for it holds one.
+   */
+  async together<Result>(ask: (queryable: Queryable) => Promise<Result>): Promise<Result> {
+    if (!this.#keepsNames) return this.transaction(ask);
+    const client = await this.pool.connect();
+    try {
+      writeTogether(client);
+      return await ask({
+        query: async <Row extends object>(statement: Statement, values: readonly unknown[]) =>
+          (await client.query<Row>(queryOf(statement, values, true))).rows,
+      });
+    } finally {
+      client.release();
+    }
   }
 
   /**

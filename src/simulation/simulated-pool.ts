@@ -21,7 +21,7 @@ export class SimulatedPool {
     this.#parts = parts;
   }
 
-  /** The two methods of a pool that `Database` calls. */
+  /** The methods of a pool that `Database` calls. */
   asPool(): Pool {
     return this as unknown as Pool;
   }
@@ -57,6 +57,8 @@ export class SimulatedPool {
 }
 
 class SimulatedClient extends EventEmitter {
+  /** How many writes carry what is sent: nothing that a run could tell. */
+  readonly connection = { stream: { cork: () => {}, uncork: () => {} } };
   readonly #parts: Parts;
   readonly #onRelease: () => void;
   #backend: Backend | undefined;

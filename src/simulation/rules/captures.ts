@@ -25,8 +25,8 @@ export const captureRules: readonly Rule[] = [
     code: [
       {
         file: files.attempts,
-        find: "    nameWinner(tx, attempt),\n    voidUnknown(tx, attempt.sessionId),",
-        replace: "    nameWinner(tx, attempt),",
+        find: "  nameWinner(tx, attempt);\n  voidUnknown(tx, attempt.sessionId);",
+        replace: "  nameWinner(tx, attempt);",
       },
     ],
     database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
@@ -36,7 +36,7 @@ export const captureRules: readonly Rule[] = [
     number: 2,
     says: "The order to capture is committed before the capture is sent.",
     code: [
-      { file: files.flowSteps, find: ", recordCaptureOrdered(tx, attempt)]);", replace: "]);" },
+      { file: files.flowSteps, find: "      recordCaptureOrdered(tx, attempt);\n", replace: "" },
       {
         file: files.nextStep,
         find: 'if (winner && !winner.captureStartedAt) return { type: "orderCapture", attempt: winner };',
@@ -53,7 +53,7 @@ export const captureRules: readonly Rule[] = [
       {
         ...captureUnanswered,
         replace: `    case "unknown": {
-      const next = await decide(tx, trail, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
+      const next = await decide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
       return recordCaptureRefused(tx, attempt, "no answer", next);
     }`,
       },

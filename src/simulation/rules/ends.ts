@@ -11,6 +11,7 @@ export const endRules: readonly Rule[] = [
       {
         ...captureUnanswered,
         replace: `    case "unknown":
+      holdSession(tx, lease);
       return settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: false });`,
       },
     ],

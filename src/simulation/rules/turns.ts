@@ -28,7 +28,7 @@ export const turnRules: readonly Rule[] = [
     id: "end-voids-unknown",
     number: 5,
     says: "The transaction that ends a session gives every unknown attempt back.",
-    code: [{ file: files.submitPayment, find: "          await voidUnknown(tx, session.id);\n", replace: "" }],
+    code: [{ file: files.submitPayment, find: "          voidUnknown(tx, session.id);\n", replace: "" }],
     database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
   },
   {
@@ -54,8 +54,8 @@ export const turnRules: readonly Rule[] = [
     code: [
       {
         file: files.lease,
-        find: `WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'\n    RETURNING \${sessionColumns}`,
-        replace: `WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'\n    RETURNING \${sessionColumns}`,
+        find: `WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'\n    RETURNING \${returned}`,
+        replace: `WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'\n    RETURNING \${returned}`,
       },
       {
         file: files.submitPayment,
@@ -95,14 +95,14 @@ export const turnRules: readonly Rule[] = [
         file: files.lease,
         find: `    UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
-    RETURNING \${sessionColumns}, app.clock() AS now`,
-        replace: `    SELECT \${sessionColumns}, app.clock() AS now FROM payment_session s
+    RETURNING \${returned}`,
+        replace: `    SELECT \${returned} FROM payment_session s
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND $3::int IS NOT NULL`,
       },
     ],
     database: [
       {
-        file: files.schema,
+        file: files.restore,
         find: "FOR UPDATE;\n  IF session.status <> 'CREATED' OR",
         replace: ";\n  IF session.status <> 'CREATED' OR",
       },
