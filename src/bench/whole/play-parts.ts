@@ -12,8 +12,8 @@ import { lineOf } from "./table-line.ts";
 /** What was played, and how long it took. `problem` says why there are no figures. */
 export type PlayedPart = PartResult & { readonly name: string; readonly seconds: number; readonly problem?: string };
 
-// What a part takes on a quiet machine is a third of this; one that hangs must not hold up the others for ever.
-const deadlineMinutes: Readonly<Record<Effort, number>> = { quick: 5, figures: 15, full: 90 };
+// What a part takes on a quiet machine is half of this; one that hangs must not hold up the others for ever.
+const deadlineMinutes: Readonly<Record<Effort, number>> = { quick: 5, figures: 10, full: 90 };
 
 const partProcess = join(import.meta.dirname, "part-process.ts");
 
