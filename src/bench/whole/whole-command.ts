@@ -24,17 +24,22 @@ const allRows = parts.flatMap(({ rows }) => rows);
 
 /** Makes the command play every row when no part is named. */
 export function playsEverything(command: Command): Command {
-  return command
-    // The parts have options of the same names.
-    .enablePositionalOptions()
-    .option("--rows <numbers>", "only these rows of the design, as 4,5,10", parseRows)
-    .addOption(
-      new Option("--quick", "see that everything runs, with counts too small for figures").conflicts(["full", "write"]),
-    )
-    .option("--full", "row 10 up to 10 million sessions, which needs 40 GB of disk and most of an hour")
-    .option("--write", "write docs/benchmarks.md; rows that are not measured now stay there with their date")
-    .option("--json <file>", "also write every line to a file")
-    .action(play);
+  return (
+    command
+      // The parts have options of the same names.
+      .enablePositionalOptions()
+      .option("--rows <numbers>", "only these rows of the design, as 4,5,10", parseRows)
+      .addOption(
+        new Option("--quick", "see that everything runs, with counts too small for figures").conflicts([
+          "full",
+          "write",
+        ]),
+      )
+      .option("--full", "row 10 up to 10 million sessions, which needs 40 GB of disk and most of an hour")
+      .option("--write", "write docs/benchmarks.md; rows that are not measured now stay there with their date")
+      .option("--json <file>", "also write every line to a file")
+      .action(play)
+  );
 }
 
 async function play(options: Options): Promise<void> {
