@@ -28,6 +28,8 @@ export class Customers {
   /** Public ids of the sessions that were paid. */
   readonly paid: string[] = [];
   readonly failures: string[] = [];
+  /** How often an answer asked to come over another connection next time. */
+  sentAway = 0;
   readonly #site: RollingSite;
   readonly #number: number;
   readonly #grpc: GrpcClient<typeof PaymentSessionService>;
@@ -137,6 +139,7 @@ export class Customers {
       const sent = request(
         { host: "127.0.0.1", port, path, method: "POST", agent, headers, timeout: answerWithinMs },
         async (answer) => {
+          if (answer.headers.connection === "close") this.sentAway++;
           let text = "";
           try {
             for await (const chunk of answer.setEncoding("utf8")) text += chunk;

@@ -44,6 +44,7 @@ describe("a rolling upgrade of an installation with two processes of each role",
     await paying;
     for (const shop of customers) shop.close();
     expect(failures()).toEqual([]);
+    expect(customers.map(({ sentAway }) => sentAway)).not.toEqual(customers.map(() => 0));
     expect(site.balancers.edge.refused + site.balancers.vault.refused).toBe(0);
 
     const paid = customers.flatMap((shop) => shop.paid);
