@@ -1,14 +1,7 @@
 /** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
 
 import type { CardShown } from "../gateways/card-forwarder.ts";
-import type {
-  CaptureAnswer,
-  GatewayOutcome,
-  LookUpAnswer,
-  NotProcessed,
-  Shopper,
-  VoidAnswer,
-} from "../gateways/connector.ts";
+import type { GatewayOutcome, LookUpAnswer, NotProcessed, Shopper, VoidAnswer } from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -18,7 +11,6 @@ import {
   openAttempt,
   recordCaptured,
   recordCaptureOrdered,
-  recordCaptureRefused,
   recordDeclined,
   recordFailed,
   recordHeld,
@@ -31,7 +23,6 @@ import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
 import type { Failure, NextStep, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-steps.ts";
-import { captureReportsOf, sendForCaptureReports, tellCaptureFailed } from "./late-captures.ts";
 import { holdSession, type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
 import { nextAfter } from "./next-step.ts";
@@ -143,7 +134,7 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Ne
 }
 
 /** Locks the session and says what comes after a failure of this attempt, by the session as it is now. */
-async function decide(
+export async function decide(
   tx: Tx,
   { lease, trail: { session: seen, attempts } }: Work,
   attempt: Attempt,
@@ -223,47 +214,6 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     default:
       return unreachable(answer);
   }
-}
-
-/** Sends the ordered capture and settles on its acknowledgement; without one it is repeated, for as long as it takes. */
-export async function captureWinner(work: Work, attempt: Attempt): Promise<Reached> {
-  const { core, lease, trail } = work;
-  const answer = await gateway.capture(core, trail.session, attempt);
-  return reach(core, lease, async (tx) => {
-    await recordCapture(tx, work, attempt, answer);
-    return undefined;
-  });
-}
-
-async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
-  const { core, lease, trail } = work;
-  switch (answer.type) {
-    case "done":
-    case "accepted": {
-      holdSession(tx, lease);
-      // The notice may be faster than the answer.
-      const reports = sendForCaptureReports(tx, attempt);
-      recordCaptured(tx, attempt);
-      const captureConfirmed = answer.type === "done" || (await captureReportsOf(reports)).captured;
-      await settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
-      if ((await captureReportsOf(reports)).failed) await tellCaptureFailed(tx, core, trail.session, attempt.id);
-      return;
-    }
-    case "refused": {
-      if (!answer.definitive) return repeatCapture(tx, work, attempt);
-      const next = await decide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
-      return recordCaptureRefused(tx, attempt, answer.gatewayCode, next);
-    }
-    case "unknown":
-      return repeatCapture(tx, work, attempt);
-    default:
-      return unreachable(answer);
-  }
-}
-
-async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<void> {
-  const { now } = await lockSession(tx, lease);
-  recordRepeat(tx, attempt, repeatAt(now, attempt.tries));
 }
 
 /** Asks for the hold back; an attempt leaves VOIDING only by the gateway's word. */

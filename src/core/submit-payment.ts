@@ -6,11 +6,11 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
+import { captureWinner } from "./capture-steps.ts";
 import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
 import {
   adoptIfHeld,
-  captureWinner,
   giveBack,
   giveUpWaiting,
   openNext,

@@ -17,6 +17,12 @@ export type RoleProcess = {
   close(): Promise<void>;
 };
 
+/**
+ * How Node runs a role, as deploy/Dockerfile has it too. New objects get 8 MiB and its copies: with Node's own 32 MiB an
+ * edge under load takes 200 MiB more, which only garbage ever fills.
+ */
+export const nodeFlags: readonly string[] = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"];
+
 const entry = join(import.meta.dirname, "..", "main.ts");
 // Past the 20 s after which a role stops by itself (command-line/serve.ts).
 const killAfterMs = 25_000;
@@ -37,7 +43,7 @@ export async function startRole(
     stdio: ["ignore", log, log, "ipc"],
     // A group of its own: Ctrl-C reaches us alone, and we stop the roles in order.
     detached: true,
-    execArgv: ["--disable-warning=ExperimentalWarning", ...(options.nodeOptions ?? [])],
+    execArgv: [...nodeFlags, ...(options.nodeOptions ?? [])],
   });
   closeSync(log);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));

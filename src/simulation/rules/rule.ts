@@ -24,6 +24,7 @@ export type Rule = {
 /** The files that most rules are kept in. */
 export const files = {
   attempts: "src/core/attempts.ts",
+  captureSteps: "src/core/capture-steps.ts",
   flowSteps: "src/core/flow-steps.ts",
   gatewaySteps: "src/core/gateway-steps.ts",
   lease: "src/core/lease.ts",
@@ -65,7 +66,7 @@ export const withoutUnique = (index: string): Removal => ({
 
 /** What happens to a capture that nobody answered. */
 export const captureUnanswered: Pick<Removal, "file" | "find"> = {
-  file: files.flowSteps,
+  file: files.captureSteps,
   find: `    case "unknown":
       return repeatCapture(tx, work, attempt);`,
 };
