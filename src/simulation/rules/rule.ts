@@ -32,20 +32,11 @@ export const files = {
   submitPayment: "src/core/submit-payment.ts",
   schema: "src/migrations/environment/migration-001-payment.ts",
   recovery: "src/migrations/environment/migration-004-recovery.ts",
-  restore: "src/migrations/environment/migration-020-restore-and-erasure.ts",
 } as const;
-
-// What app.guard_new_attempt refuses, which migration 020 has written anew.
-const ofNewAttempts = [
-  "no attempt after the deadline",
-  "no attempt beside a winner",
-  "a fraud-class decline is never retried",
-  "no attempt follows a stop",
-];
 
 /** A guard of the schema that no longer refuses. */
 export const withoutGuard = (reason: string): Removal => ({
-  file: ofNewAttempts.includes(reason) ? files.restore : files.schema,
+  file: files.schema,
   find: `PERFORM app.refuse('${reason}')`,
   replace: "NULL",
 });

@@ -102,7 +102,7 @@ export const turnRules: readonly Rule[] = [
     ],
     database: [
       {
-        file: files.restore,
+        file: files.schema,
         find: "FOR UPDATE;\n  IF session.status <> 'CREATED' OR",
         replace: ";\n  IF session.status <> 'CREATED' OR",
       },
