@@ -63,7 +63,6 @@ export async function serve(roles: readonly Role[]): Promise<Serving> {
   };
 }
 
-/** Our own test cards, and those of the gateways that can be connected with test credentials. */
 /** The tracer is loaded where there is a collector, and nowhere else. */
 async function openTracing(roles: readonly Role[], config: Config, log: Logger): Promise<Tracing> {
   const { tracesEndpoint: endpoint, tracesRatio: ratio } = config;
@@ -72,6 +71,7 @@ async function openTracing(roles: readonly Role[], config: Config, log: Logger):
   return openOtlpTracing({ endpoint, ratio, log, service: { name: config.brand, role: roles.join("+"), version } });
 }
 
+/** Our own test cards, and those of the gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
   ...testCards.map((card) => card.number),
   ...stripeTestNumbers,
