@@ -27,7 +27,11 @@ export type ComposeService = {
   readonly restart?: string;
   readonly stop_grace_period?: string;
   readonly logging?: { readonly options: { readonly "max-size": string } };
-  readonly deploy?: { readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string } } };
+  readonly deploy?: {
+    readonly resources: {
+      readonly limits: { readonly cpus: string; readonly memory: string; readonly pids?: number };
+    };
+  };
 };
 
 /** The whole file. */

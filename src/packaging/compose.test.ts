@@ -20,8 +20,10 @@ describe("deploy/compose.yaml", () => {
     const withoutIds = (key: string, value: unknown) =>
       /^(id|\$schema)$/.test(key) && typeof value === "string" ? undefined : value;
     const schema = JSON.parse(JSON.stringify(composeSchema), withoutIds);
+    // The schema is older than this bound, as compose's own has it.
+    schema.definitions.deployment.properties.resources.properties.limits.properties.pids = { type: "integer" };
     const isRight = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
-    // The schema is older than the name at the top of a file.
+    // And older than the name at the top of a file.
     const { name, ...file } = composeFile;
     expect(name).toBe("switchyard");
     isRight(file);
@@ -45,10 +47,13 @@ describe("deploy/compose.yaml", () => {
         read_only: true,
         cap_drop: ["ALL"],
         security_opt: ["no-new-privileges:true"],
-        pids_limit: expect.any(Number),
         logging: { options: { "max-size": "50m" } },
-        deploy: { resources: { limits: { cpus: expect.any(String), memory: expect.any(String) } } },
+        deploy: {
+          resources: { limits: { cpus: expect.any(String), memory: expect.any(String), pids: expect.any(Number) } },
+        },
       });
+      // Beside limits of another place, compose takes it for a contradiction and refuses the file.
+      expect({ name, pids_limit: service.pids_limit }).toEqual({ name, pids_limit: undefined });
     }
     // Root without a single right, but for the balancer's to ports below 1024: their images know no other user.
     const asRoot = services.filter(({ user }) => user === undefined).map(({ name }) => name);
@@ -56,6 +61,15 @@ describe("deploy/compose.yaml", () => {
     expect(services.filter(({ cap_add }) => cap_add).map(({ name, cap_add }) => [name, cap_add])).toEqual([
       ["balancer", ["NET_BIND_SERVICE"]],
     ]);
+  });
+
+  it("lets PostgreSQL have a process for each connection", () => {
+    const servers = services.filter(({ image }) => image.startsWith("postgres:"));
+    expect(servers.map(({ name }) => name)).toEqual(["postgres", "vault-postgres"]);
+    for (const { command = [], deploy } of servers) {
+      const connections = Number(command.find((word) => word.startsWith("max_connections="))?.split("=")[1]);
+      expect(deploy!.resources.limits.pids).toBeGreaterThan(connections + 50);
+    }
   });
 
   it("asks everything that serves whether it is well, and starts in order", () => {
