@@ -13,6 +13,7 @@ const read = (name: string) => readFileSync(join(deployFolder, name), "utf8");
 const roleOf = ({ command }: { command?: readonly string[] }) => (command?.[0] === "serve" ? command[2] : undefined);
 const isCommand = ({ command }: { command?: readonly string[] }) => command?.[0] === "migrate";
 const on = (network: string) => services.filter((one) => networksOf(one).includes(network)).map(({ name }) => name);
+const postgresServers = services.filter(({ image }) => image.startsWith("postgres:"));
 
 describe("deploy/compose.yaml", () => {
   it("is right by the schema of compose files", () => {
@@ -64,9 +65,8 @@ describe("deploy/compose.yaml", () => {
   });
 
   it("lets PostgreSQL have a process for each connection", () => {
-    const servers = services.filter(({ image }) => image.startsWith("postgres:"));
-    expect(servers.map(({ name }) => name)).toEqual(["postgres", "vault-postgres"]);
-    for (const { command = [], deploy } of servers) {
+    expect(postgresServers.map(({ name }) => name)).toEqual(["postgres", "vault-postgres"]);
+    for (const { command = [], deploy } of postgresServers) {
       const connections = Number(command.find((word) => word.startsWith("max_connections="))?.split("=")[1]);
       expect(deploy!.resources.limits.pids).toBeGreaterThan(connections + 50);
     }
@@ -82,6 +82,10 @@ describe("deploy/compose.yaml", () => {
         expect({ name, condition }).toEqual({ name, condition: due });
       }
     }
+    // By its socket a PostgreSQL would be well while its image still makes databases and roles.
+    expect(postgresServers.map(({ healthcheck }) => healthcheck!.test!.join(" "))).toEqual(
+      postgresServers.map(() => "CMD pg_isready --host 127.0.0.1 --username postgres --quiet"),
+    );
     const graces = services.filter(roleOf).map(({ stop_grace_period }) => stop_grace_period);
     expect(new Set(graces)).toEqual(new Set(["30s"]));
   });
