@@ -87,6 +87,14 @@ export function callersOf(policy: Manifest, port: number): string[] {
     });
 }
 
+/** The ports outside the cluster that a component may call, by its policy. */
+export function portsOutside(policy: Manifest): number[] {
+  const { egress = [] } = policy.spec as NetworkPolicySpec;
+  return egress
+    .filter(({ to = [] }) => to.some(({ ipBlock }) => ipBlock !== undefined))
+    .flatMap(({ ports = [] }) => ports.map(({ port }) => Number(port)));
+}
+
 function lines(where: string, broken: Readonly<Record<string, boolean | undefined | object>>): string[] {
   return Object.entries(broken).flatMap(([what, isSo]) => (isSo ? [`${where}: ${what}`] : []));
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
 import { containers, givenTo, type Manifest, manifests, type PodContainer } from "./kubernetes-manifests.ts";
 import * as rules from "./kubernetes-rules.ts";
@@ -90,6 +91,27 @@ describe("deploy/kubernetes", () => {
     expect(containers.flatMap((one) => rules.findPortMistakes(one, givenTo(one).variables))).toEqual([]);
     expect(rules.findPortMistakes(roleOf("edge"), { SWITCHYARD_PUBLIC_PORT: "80" })).toHaveLength(1);
     expect(ofKind("Service").flatMap((service) => rules.findDeadServicePorts(service, containers))).toEqual([]);
+  });
+
+  it("lets each out to what it calls, webhooks and mail too where they may be sent from", () => {
+    const sends = [5432, 4222, 443, 8443, 465, 587];
+    const policies = ofKind("NetworkPolicy").filter(({ metadata }) => metadata.name !== "nothing");
+    const out = policies.map((each) => [each.metadata.name, rules.portsOutside(each)]);
+    expect(out).toEqual([
+      ...["edge", "worker", "dashboard"].map((name) => [name, sends]),
+      ...[
+        ["migrate", [5432]],
+        ["vault", [5432, 443]],
+        ["migrate", [5432]],
+      ],
+    ]);
+  });
+
+  it("has a rule for traces that only needs its comment signs taken away, for every role", () => {
+    const text = readFileSync(join(root, "deploy", "kubernetes", "network-policies.yaml"), "utf8");
+    const open = parseAllDocuments(text.replaceAll(/^( {4})# (?=- to:| )/gm, "$1")).map((each) => each.toJS());
+    const traced = open.filter(({ spec }) => JSON.stringify(spec.egress?.at(-1) ?? {}).includes('"port":4318'));
+    expect(traced.map(({ metadata }) => metadata.name)).toEqual(["edge", "worker", "dashboard", "vault"]);
   });
 
   it("lets edge and worker alone into the vault, and nobody into the worker", () => {
