@@ -71,6 +71,8 @@ NATS_TEST_PASSWORD_HASH=$(<test-nats-password)
 NATS_LIVE_PASSWORD_HASH=$(<live-nats-password)
 NATS_SYS_PASSWORD_HASH=$(<sys-nats-password)
 END
+# The one file that compose itself reads, as whoever runs it; all others it has the engine mount.
+chown "${SUDO_UID:-0}" nats.env
 
 for environment in test live; do
   switchyard server-keys generate --environment $environment --out "$inside/keys-$environment.json"

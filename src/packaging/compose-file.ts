@@ -13,6 +13,7 @@ export type ComposeService = {
   readonly user?: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly env_file?: readonly string[];
   readonly secrets?: readonly Named[];
   readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
   readonly ports?: readonly string[];

@@ -116,6 +116,15 @@ describe("deploy/compose.yaml", () => {
     expect(kept.toSorted()).toEqual(Object.keys(composeFile.volumes).toSorted());
   });
 
+  it("is started by who ran prepare.sh by sudo, with hosts that are there before they are needed", () => {
+    const own = new Set(services.flatMap(({ env_file = [] }) => env_file));
+    expect([...own]).toEqual(["secrets/nats.env"]);
+    expect(read("compose/prepare.sh")).toMatch(/^chown "\$\{SUDO_UID:-0\}" nats\.env$/m);
+    const commands = read("../docs/deploying.md").match(/```sh\n(export API_HOST[\s\S]*?)```/)![1]!;
+    const asked = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
+    for (const name of asked) expect(commands.split("\n")[0]).toContain(`${name}=`);
+  });
+
   it("balances over every copy, at the ports that the settings have", () => {
     const upstreams = [...read("compose/Caddyfile").matchAll(/reverse_proxy (.+) \{/g)].map(([, list]) =>
       list!.split(" "),
