@@ -36,7 +36,7 @@ import { connectionWaitMs, databaseConnectionsMax, databaseSilenceMs } from "./l
 import type { EnvironmentWatch, PaymentState } from "./metrics/payment-metrics.ts";
 import { takeNotification } from "./notifications/intake.ts";
 import { Database } from "./platform/database.ts";
-import { databaseTls, parseDatabaseAddress } from "./platform/database-address.ts";
+import { databaseLogin, databaseTls } from "./platform/database-address.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import { unreachable } from "./platform/errors.ts";
 import type { Logger } from "./platform/log.ts";
@@ -162,9 +162,10 @@ function openVault(
 ): CardVault {
   switch (vault.mode) {
     case "self_hosted": {
-      const { origin, grpcAddress: address } = vault;
+      const { origin, grpcAddress: address, grpcTls: tls } = vault;
       const { log, tracing } = ways;
-      return openSelfHostedVault({ origin, address, signing: { ...keys.signing, environment: name }, log, tracing });
+      const signing = { ...keys.signing, environment: name };
+      return openSelfHostedVault({ origin, address, tls, signing, log, tracing });
     }
     case "saas":
       return new SaasVault({ ...ways, settings: vault, environment: name, nowMs: () => systemEntropy.now().getTime() });
@@ -277,10 +278,10 @@ function openReplica(url: Secret, { pooler, connectionsMax }: DatabaseWay): Data
 
 function openPool(url: Secret, options: PoolConfig): Pool {
   // In parts: the driver's own reading of `sslmode` in an address differs from ours.
-  const { host, port, database, user, password } = parseDatabaseAddress(url.expose())!;
-  const where = { host, port, database, user, password, ...databaseTls(url.expose()) };
-  const pool = new Pool({ ...where, ...lasting, ...options });
-  // Whoever holds a connection is told by itself; one that nobody holds is replaced.
+  const pool = new Pool({ ...databaseLogin(url.expose()), ...lasting, ...options });
+  // One that nobody holds is replaced. Whoever holds one is told by its next statement: without a listener of its own, the
+  // error of a connection that breaks meanwhile would end the process.
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }

@@ -20,14 +20,16 @@ const eraseSlice: Statement = {
   text: `
     WITH slice AS (
       SELECT id, customer_email, order_ref FROM payment_session
-      WHERE merchant_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $4),
+      WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session s SET customer_email = NULL FROM slice
-      WHERE s.id = slice.id AND lower(slice.customer_email) = lower($3) RETURNING 1)
+      UPDATE payment_session SET customer_email = NULL
+      WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
       (SELECT count(*) FROM slice WHERE strpos(lower(order_ref), lower($3)) > 0) AS "orderReferences"`,
 };
+
+const beforeAll = "00000000-0000-0000-0000-000000000000";
 
 type Slice = { lookedAt: number; last: string | null; sessions: number; orderReferences: number };
 
@@ -39,7 +41,12 @@ export async function eraseCustomer(
   let last = after;
   let [sessions, orderReferences] = [0, 0];
   for (let taken = 0; taken < erasureSlicesMax; taken++) {
-    const [slice] = await database.query<Slice>(eraseSlice, [merchantId, last ?? null, email, erasureSliceSessions]);
+    const [slice] = await database.query<Slice>(eraseSlice, [
+      merchantId,
+      last ?? beforeAll,
+      email,
+      erasureSliceSessions,
+    ]);
     sessions += slice!.sessions;
     orderReferences += slice!.orderReferences;
     last = slice!.last ?? last;

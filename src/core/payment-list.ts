@@ -1,7 +1,7 @@
 /** A merchant's payments for people: filtered, newest first, at a cost that grows with neither the table nor the filter. */
 import { paymentsWalked, prefixMatchesMax } from "../limits/dashboard.ts";
 import { columnsOf } from "../platform/columns.ts";
-import type { Queryable } from "../platform/database.ts";
+import { type Queryable, unnamed } from "../platform/database.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 import { askedOfEach, highestId, lowestId, Parameters, type PaymentFilter, walkedBy } from "./payment-filter.ts";
 
@@ -61,9 +61,6 @@ export async function listPayments(queryable: Queryable, wanted: Wanted): Promis
 }
 
 type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
-
-// Without a name, so that each is planned for its values: which index is best depends on them.
-const unnamed = "";
 
 function selectPage(walk: Walk) {
   const parameters = new Parameters();

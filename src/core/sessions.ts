@@ -1,7 +1,7 @@
 /** Reads payment sessions for their merchant: one with its trail, or a page of many. */
 import { pageSizeDefault } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
-import type { Queryable, Statement } from "../platform/database.ts";
+import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import type { Core } from "./core.ts";
 import { type PaymentSession, PaymentSessionEntity, type SessionStatus } from "./entities.ts";
 import { expireSession } from "./expire-sessions.ts";
@@ -41,10 +41,10 @@ export async function findCheckout(
   core: Core,
   sessionId: string,
 ): Promise<(SessionWithTrail & { readonly checkoutOrigins: readonly string[] }) | undefined> {
-  const [[row], [settings]] = await core.database.together(({ query }) =>
+  const [[row], [settings]] = await core.database.together((together) =>
     Promise.all([
-      query<TrailRow>(selectTrail, [sessionId, null]),
-      query<{ checkoutOrigins: string[] }>(selectOrigins, [sessionId]),
+      together.query<TrailRow>(selectTrail, [sessionId, null]),
+      together.query<{ checkoutOrigins: string[] }>(selectOrigins, [sessionId]),
     ]),
   );
   return row && settings && { ...(await inTime(core, row)), ...settings };
@@ -73,7 +73,7 @@ export type SessionFilters = {
 };
 
 const selectPage: Statement = {
-  name: "select_page_of_sessions",
+  name: unnamed,
   text: `
     SELECT ${sessionColumns}
     FROM payment_session s

@@ -17,7 +17,7 @@ const kept: readonly Kept[] = [
   { table: "gateway_notice", since: "received_at", forMs: noticeRetentionMs, only: "processed_at IS NOT NULL" },
   { table: "stray_hold", since: "ended_at", forMs: strayHoldRetentionMs },
   { table: "comparison_run", since: "started_at", forMs: comparisonRetentionMs, only: "finished_at IS NOT NULL" },
-  { table: "endpoint_notice", since: "created_at", forMs: endpointNoticeRetentionMs, only: "mail_at IS NULL" },
+  { table: "endpoint_notice", since: "created_at", forMs: endpointNoticeRetentionMs },
   { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
   { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },

@@ -1,5 +1,5 @@
 /** What became of deliveries: lists of them, and one with each of its tries. Reads only. */
-import type { Queryable, Statement } from "../platform/database.ts";
+import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EndpointKey } from "./endpoints.ts";
 
@@ -71,7 +71,7 @@ const newestFirst = "ORDER BY d.event_id DESC, d.endpoint_id DESC LIMIT $6";
 
 // $1 merchant, $2 endpoint, $3 statuses, $4 and $5 the place after which it begins, $6 how many, $7 session or event.
 const ofSessionOrEvent = (column: "session_id" | "event_id"): Statement => ({
-  name: `select_deliveries_by_${column}`,
+  name: unnamed,
   text: `SELECT ${deliveryColumns} FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
          WHERE e.merchant_id = $1 AND d.${column} = $7 AND ($2::uuid IS NULL OR d.endpoint_id = $2)
            AND d.status = ANY ($3::text[]) AND ($4::uuid IS NULL OR (d.event_id, d.endpoint_id) < ($4, $5::uuid))
@@ -82,7 +82,7 @@ const selectByEvent = ofSessionOrEvent("event_id");
 
 // A few rows of each endpoint and status by index, whatever share of the deliveries has that status.
 const selectByEndpoint: Statement = {
-  name: "select_deliveries_by_endpoint",
+  name: unnamed,
   text: `SELECT ${deliveryColumns}
          FROM endpoint e CROSS JOIN unnest($3::text[]) AS wanted (status) CROSS JOIN LATERAL (
            SELECT d.* FROM delivery d WHERE d.endpoint_id = e.id AND d.status = wanted.status

@@ -24,6 +24,8 @@ export async function listenForOutbox(options: {
 }): Promise<boolean> {
   const client = await options.sessions.connect();
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  // Whoever leaves before waiting for it leaves by the same error.
+  ended.catch(() => {});
   try {
     client.on("notification", options.onNotice);
     client.on("error", reject);

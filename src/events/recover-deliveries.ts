@@ -20,8 +20,9 @@ const recoverBatch: Statement = {
   name: "recover_deliveries",
   text: `WITH page AS MATERIALIZED (
            SELECT o.session_id, o.id, o.sequence, o.type, o.created_at, o.fanned_out_at FROM outbox_event o
-           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND ($4::uuid IS NULL OR (o.created_at, o.id) > (
-             SELECT p.created_at, p.id FROM outbox_event p WHERE p.merchant_id = $1 AND p.created_at >= $3 AND p.id = $4))
+           WHERE o.merchant_id = $1 AND o.created_at >= $3 AND (o.created_at, o.id) > (
+               coalesce((SELECT p.created_at FROM outbox_event p WHERE p.merchant_id = $1 AND p.created_at >= $3 AND p.id = $4),
+                 '-infinity'), coalesce($4, '00000000-0000-0000-0000-000000000000'))
            ORDER BY o.created_at, o.id LIMIT ${batchEvents}
          ), wanted AS MATERIALIZED (
            SELECT page.id, e.id AS endpoint_id, page.session_id, page.sequence, page.created_at

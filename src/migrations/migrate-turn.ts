@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
 import { migrateTurnMs, migrateTurnWaitMs } from "../limits/migrations.ts";
+import { databaseLogin } from "../platform/database-address.ts";
 import { SchemaError } from "./schema-error.ts";
 
 // Any two numbers that nothing else locks; they must never change, or an old and a new program would not see each other.
@@ -16,7 +17,7 @@ export async function inTurn<Result>(
   { ownerUrl, tell }: { ownerUrl: string; tell?: (line: string) => void },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const client = new Client({ connectionString: ownerUrl, keepAlive: true });
+  const client = new Client({ ...databaseLogin(ownerUrl), keepAlive: true });
   // One that breaks is known when it is used next.
   client.on("error", () => {});
   await client.connect();

@@ -62,6 +62,7 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
     await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
     await tellApplied(connection, role);
     await limitSessions(connection, role);
+    if (kind === "environment") await connection.execute(planOnce);
     return applied;
   } finally {
     await orm.close();
@@ -120,6 +121,11 @@ async function tellApplied(connection: ReturnType<MikroORM["em"]["getConnection"
   await connection.execute(`REVOKE ALL ON applied_migration FROM ${role}`);
   await connection.execute(`GRANT SELECT ON applied_migration TO ${role}`);
 }
+
+// A plan made once for all values picks the partition when it runs, in 0.1 ms; planning anew each time costs 0.4 ms. Set
+// each time, for it is no part of what pg_dump writes.
+const planOnce = `DO $$ BEGIN
+  EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
 // PostgreSQL's "insufficient_privilege" (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const insufficientPrivilege = "42501";

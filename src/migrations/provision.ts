@@ -1,5 +1,6 @@
 /** Creates the databases and roles of an installation, so that no role reaches another's database. */
 import { Client, escapeIdentifier, escapeLiteral } from "pg";
+import { databaseLogin } from "../platform/database-address.ts";
 
 /** One database and the runtime role that may connect to it. */
 export type ProvisionedDatabase = { readonly database: string; readonly role: string; readonly password: string };
@@ -10,7 +11,7 @@ export type ProvisionedDatabase = { readonly database: string; readonly role: st
  * Afterwards only the owner and the database's own role may connect to it.
  */
 export async function provision(ownerUrl: string, wanted: readonly ProvisionedDatabase[]): Promise<void> {
-  const client = new Client({ connectionString: ownerUrl });
+  const client = new Client(databaseLogin(ownerUrl));
   await client.connect();
   try {
     for (const { database, role, password } of wanted) {

@@ -1,5 +1,6 @@
 /** How long an environment's database keeps payments and the log of deliveries: set by its owner, obeyed by the worker. */
 import { Client } from "pg";
+import { databaseLogin } from "../platform/database-address.ts";
 import { SchemaError } from "./schema-error.ts";
 
 /** What rows are kept for at least, in whole units; null: for ever. A part that is left out stays as it is. */
@@ -12,7 +13,7 @@ export type Retention = {
 
 /** Sets what is given and returns what holds now. Durable on return; the worker drops what is past it within minutes. */
 export async function setRetention(ownerUrl: string, wanted: Retention): Promise<Required<Retention>> {
-  const client = new Client({ connectionString: ownerUrl });
+  const client = new Client(databaseLogin(ownerUrl));
   await client.connect();
   try {
     const { paymentsMonths, deliveryLogDays } = wanted;

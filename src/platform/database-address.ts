@@ -1,6 +1,7 @@
 /** What the address of a PostgreSQL database says: where it is, who enters it, and how the connection is kept private. */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
+import type { ClientConfig } from "pg";
 
 /** The parts of postgres://role:password@host:port/database?sslmode=…. */
 export type DatabaseAddress = {
@@ -65,4 +66,12 @@ export function databaseTls(address: string): { readonly ssl?: ConnectionOptions
       ...(isNameIgnored && { checkServerIdentity: () => undefined }),
     },
   };
+}
+
+/** What a `pg` client is given, so that every connection reads an address as the service does; the driver reads `sslmode` otherwise. */
+export function databaseLogin(address: string): ClientConfig {
+  const parsed = parseDatabaseAddress(address);
+  if (parsed === undefined) throw new Error("an address of a database is postgres://role:password@host/database");
+  const { host, port, database, user, password } = parsed;
+  return { host, port, database, user, password, ...databaseTls(address) };
 }

@@ -101,3 +101,22 @@ describe("Database.transaction()", () => {
     expect(await notes()).toEqual(["once"]);
   });
 });
+
+describe("Database.together()", () => {
+  it.each([
+    ["keeps names", () => new Database(pool)],
+    ["goes through a pooler", () => new Database(pool, { sessions: undefined })],
+  ])("answers each of several statements, and fails with what one failed with, where it %s", async (_way, open) => {
+    const asked = open();
+    await asked.query(insert, ["a"]);
+    const rows = await asked.together((together) =>
+      Promise.all([together.query(select, []), together.query({ name: "one", text: "SELECT 1 AS one" }, [])]),
+    );
+    expect(rows).toEqual([[{ text: "a" }], [{ one: 1 }]]);
+    const failing = asked.together((together) =>
+      Promise.all([together.query(insert, ["a"]), together.query(select, [])]),
+    );
+    await expect(failing).rejects.toThrow("duplicate key");
+    expect(await asked.query(select, [])).toEqual([{ text: "a" }]);
+  });
+});

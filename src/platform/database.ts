@@ -31,6 +31,9 @@ function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNam
   return { ...(keepsNames && { name }), text, values: [...values], types: readings };
 }
 
+/** The name of a statement that is planned for its values each time, because which index serves it depends on them. */
+export const unnamed = "";
+
 /** Anything that runs statements: the pool itself (each on its own), or a transaction. */
 export type Queryable = {
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
@@ -140,7 +143,7 @@ export class Database implements Queryable {
 
   /** Runs one statement in a transaction of its own: durable when it returns. */
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    if (!this.#keepsNames || statement.name === "") return this.#queryPlanned<Row>(statement, values);
+    if (!this.#keepsNames || statement.name === unnamed) return this.#queryPlanned<Row>(statement, values);
     return (await this.pool.query<Row>(queryOf(statement, values, true))).rows;
   }
 
@@ -162,7 +165,8 @@ export class Database implements Queryable {
    * turn comes. `ask` may take no other connection, for it holds one.
    */
   async together<Result>(ask: (queryable: Queryable) => Promise<Result>): Promise<Result> {
-    if (!this.#keepsNames) return this.transaction(ask);
+    if (!this.#keepsNames)
+      return this.transaction((tx) => ask({ query: (statement, values) => tx.query(statement, values) }));
     const client = await this.pool.connect();
     try {
       writeTogether(client);
