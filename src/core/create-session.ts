@@ -196,7 +196,8 @@ function fingerprintOf(order: NewSession): Buffer {
   return sha256(JSON.stringify([order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null]));
 }
 
-function answerPlace(sessionId: string): string {
+/** Where the first answer of a session is sealed for. */
+export function answerPlace(sessionId: string): string {
   return `idempotency/${sessionId}`;
 }
 
