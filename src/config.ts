@@ -10,7 +10,7 @@ import {
   serviceSettings,
 } from "./config/service-settings.ts";
 import { findUnknownVariables } from "./config/unknown-variables.ts";
-import { nodeOptionsSetting, vaultRoleSettings } from "./config/vault-role-settings.ts";
+import { nodeOptionsSetting, readVaultGrpcTls, vaultRoleSettings } from "./config/vault-role-settings.ts";
 import type { Timing } from "./core/core.ts";
 import { type DashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
 import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
@@ -77,6 +77,8 @@ export type VaultRoleConfig = {
   readonly host: string;
   readonly publicPort: number;
   readonly grpcPort: number;
+  /** Certificates of the gRPC port; without them it is in the clear. */
+  readonly grpcTls: TlsPaths | undefined;
   readonly publicOrigin: string;
   /** Hosts, with port, that stand for real gateways in test. */
   readonly standInHosts: readonly string[];
@@ -252,6 +254,7 @@ function readVault(reader: SettingReader): VaultRoleConfig {
     host: reader.read(everyRoleSettings.host),
     publicPort: reader.read(vaultRoleSettings.publicPort),
     grpcPort: reader.read(vaultRoleSettings.grpcPort),
+    grpcTls: readVaultGrpcTls(reader),
     publicOrigin: reader.read(ownVaultSettings.origin),
     drainNoticeMs: reader.read(serviceSettings.drainNoticeMs),
     standInHosts: standInHosts(readStandInOrigins(reader)),

@@ -15,6 +15,7 @@ import { createLogger, type Logger } from "./platform/log.ts";
 import { logLastWords, scrubOutput } from "./platform/process-output.ts";
 import { tellMissingLimits } from "./platform/session-limits.ts";
 import { type Tracing, untraced } from "./platform/telemetry.ts";
+import { TlsFiles } from "./platform/tls-files.ts";
 import { startDashboard } from "./start-dashboard.ts";
 import { countCards } from "./vault/card-store.ts";
 import { startVault } from "./vault/main.ts";
@@ -95,10 +96,12 @@ async function startVaultRole(
   const keys = vault.environments.flatMap(({ name, verification }) =>
     verification.map((key) => ({ environment: name, ...key })),
   );
+  const onBroken = (error: unknown) => logger.error({ err: error }, "changed certificate files are not used");
   const running = await startVault({
     publicListen: { host: vault.host, port: vault.publicPort },
     publicOrigin: vault.publicOrigin,
     grpcListen: { host: vault.host, port: vault.grpcPort },
+    grpcTls: vault.grpcTls && new TlsFiles(vault.grpcTls, { onBroken }),
     database,
     logger,
     environments: vault.environments.map(({ name, ring }) => ({

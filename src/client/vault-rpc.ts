@@ -1,8 +1,11 @@
 /** The core's client of our own vault: Forward for connectors, Forget when a session has ended. */
-import { type ServiceError, status } from "@grpc/grpc-js";
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { type ForwardResponse, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../gateways/card-forwarder.ts";
 import type { GatewayReply } from "../gateways/gateway-http.ts";
+import type { VaultTlsPaths } from "../gateways/vault-settings.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { type SigningKey, signServiceToken } from "../platform/service-token-signing.ts";
@@ -22,9 +25,16 @@ export class VaultClient implements CardForwarder {
   readonly #log: Logger;
   readonly #tracing: Tracing;
 
-  constructor(options: { address: string; signing: SigningKey; log: Logger; tracing?: Tracing | undefined }) {
+  /** Throws when files of `tls` cannot be used; without it everything is said in the clear. */
+  constructor(options: {
+    address: string;
+    signing: SigningKey;
+    log: Logger;
+    tls?: VaultTlsPaths | undefined;
+    tracing?: Tracing | undefined;
+  }) {
     this.#tracing = options.tracing ?? untraced;
-    this.#client = createGrpcClient(VaultService, options.address);
+    this.#client = createGrpcClient(VaultService, options.address, channelOf(options.tls));
     this.#signing = options.signing;
     this.#log = options.log;
   }
@@ -71,6 +81,15 @@ export class VaultClient implements CardForwarder {
     const authorization = `Bearer ${signServiceToken(this.#signing)}`;
     return { authorization, ...(traceparent !== undefined && { traceparent }) };
   }
+}
+
+function channelOf(tls: VaultTlsPaths | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const authorities = readFileSync(tls.caFile);
+  // A file that holds no certificate would be taken for nobody's authority, and every payment would fail.
+  new X509Certificate(authorities);
+  const [key, cert] = [tls.keyFile, tls.certFile].map((path) => (path === undefined ? null : readFileSync(path)));
+  return credentials.createSsl(authorities, key, cert);
 }
 
 function replyOf(answer: ForwardResponse): GatewayReply {

@@ -16,8 +16,9 @@ import {
   wholeNumber,
 } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
-import { checkTlsFiles, type TlsPaths } from "../platform/tls-files.ts";
+import type { TlsPaths } from "../platform/tls-files.ts";
 import { databaseRoles, everyRoleSettings, serviceRoles as roles } from "./every-role-settings.ts";
+import { readServerTls } from "./server-tls.ts";
 
 const perSecond: SettingKind<number | "off"> = orOff(wholeNumber("requests", requestLimitBounds.perSecond));
 
@@ -163,20 +164,8 @@ export function readLoopbackWebhooks(reader: SettingReader, gatewaysArePretend: 
 
 /** The files of the gRPC port; undefined where it is in the clear. */
 export function readGrpcTls(reader: SettingReader): TlsPaths | undefined {
-  const { grpcTlsCert, grpcTlsKey, grpcTlsClientCa } = serviceSettings;
-  if (![grpcTlsCert, grpcTlsKey, grpcTlsClientCa].some((setting) => reader.isSet(setting))) return undefined;
-  const paths = {
-    certFile: reader.readNeeded(grpcTlsCert),
-    keyFile: reader.readNeeded(grpcTlsKey),
-    clientCaFile: reader.read(grpcTlsClientCa),
-  };
-  reader.keepPrivate(grpcTlsKey);
-  try {
-    if (paths.certFile !== undefined && paths.keyFile !== undefined) checkTlsFiles(paths);
-  } catch (error) {
-    reader.problem("SWITCHYARD_GRPC_TLS_…:", error instanceof Error ? error.message : "the files cannot be used");
-  }
-  return paths;
+  const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = serviceSettings;
+  return readServerTls(reader, { cert, key, clientCa });
 }
 
 function orOff(kind: SettingKind<number>): SettingKind<number | "off"> {

@@ -1,5 +1,8 @@
 /** The settings of the vault's own role. */
 import { databaseUrl, file, optional, port, required, text } from "../platform/setting.ts";
+import type { SettingReader } from "../platform/setting-reader.ts";
+import type { TlsPaths } from "../platform/tls-files.ts";
+import { readServerTls } from "./server-tls.ts";
 
 /** Read by the vault alone. */
 export const vaultRoleSettings = {
@@ -21,6 +24,24 @@ export const vaultRoleSettings = {
     about: "its port for edge and worker; keep it private",
     example: "8083",
   }),
+  grpcTlsCert: optional("SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE", {
+    roles: ["vault"],
+    kind: file("the file of the certificate chain in PEM"),
+    about: "that port's certificate with its chain, in PEM; without it the port is in the clear",
+    example: "/etc/switchyard/vault.crt",
+  }),
+  grpcTlsKey: optional("SWITCHYARD_VAULT_GRPC_TLS_KEY_FILE", {
+    roles: ["vault"],
+    kind: file("the file of the certificate's key in PEM"),
+    about: "its key; needed with the certificate",
+    example: "/etc/switchyard/vault.key",
+  }),
+  grpcTlsClientCa: optional("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CA_FILE", {
+    roles: ["vault"],
+    kind: file("the file of the authority's certificate in PEM"),
+    about: "only edges and workers with a certificate of this authority get a connection",
+    example: "/etc/switchyard/vault-clients-ca.crt",
+  }),
   keysFile: required("SWITCHYARD_{ENV}_VAULT_KEYS_FILE", {
     roles: ["vault"],
     kind: file("the key file that `switchyard server-keys generate` wrote"),
@@ -28,6 +49,12 @@ export const vaultRoleSettings = {
     example: "/etc/switchyard/vault-keys-live.json",
   }),
 } as const;
+
+/** The files of the port for edge and worker; undefined where it is in the clear. */
+export function readVaultGrpcTls(reader: SettingReader): TlsPaths | undefined {
+  const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = vaultRoleSettings;
+  return readServerTls(reader, { cert, key, clientCa });
+}
 
 /** Node's own: the vault looks at it for what would write its memory to a disk. It is no setting of ours, and on no page. */
 export const nodeOptionsSetting = optional("NODE_OPTIONS", {

@@ -1,6 +1,7 @@
 /** Which card vault an environment uses and how it is reached, as an operator configures it. */
 import { Secret } from "../platform/secrets.ts";
 import {
+  file,
   oneOf,
   optional,
   origin,
@@ -25,9 +26,23 @@ export type SaasVaultSettings = {
   readonly customerId: string | undefined;
 };
 
+/** Paths of PEM files that our own vault is called with over TLS; certificate and key are there together or not at all. */
+export type VaultTlsPaths = {
+  /** Only a vault with a certificate of this authority, for the host that is called, is told anything. */
+  readonly caFile: string;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+};
+
 /** The vault of one environment. */
 export type VaultSettings =
-  | { readonly mode: "self_hosted"; readonly origin: string; readonly grpcAddress: string }
+  | {
+      readonly mode: "self_hosted";
+      readonly origin: string;
+      readonly grpcAddress: string;
+      /** Without it everything goes to the vault in the clear. */
+      readonly grpcTls?: VaultTlsPaths | undefined;
+    }
   | ({ readonly mode: "saas" } & SaasVaultSettings);
 
 type EnvironmentName = "test" | "live";
@@ -49,6 +64,25 @@ export const ownVaultSettings = {
     kind: text(/^[\w.[\]:-]+:\d+$/, "host:port of the vault's gRPC"),
     about: "host:port of the vault's gRPC. Not asked for with `saas`",
     example: "vault:8083",
+  }),
+  grpcTlsCa: optional("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE", {
+    roles,
+    kind: file("the file of the authority's certificate in PEM"),
+    about:
+      "the authority that the vault's gRPC has its certificate of, in PEM; with it nothing is said without TLS. Live asks for it where the vault is on another machine",
+    example: "/etc/switchyard/vault-ca.crt",
+  }),
+  grpcTlsClientCert: optional("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE", {
+    roles,
+    kind: file("the file of our certificate for the vault in PEM"),
+    about: "our certificate, where the vault wants one of its clients; needs the authority",
+    example: "/etc/switchyard/vault-client.crt",
+  }),
+  grpcTlsClientKey: optional("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE", {
+    roles,
+    kind: file("the file of that certificate's key in PEM"),
+    about: "its key; needed with the certificate",
+    example: "/etc/switchyard/vault-client.key",
   }),
 } as const;
 
@@ -130,6 +164,21 @@ export function readVaultSettings(reader: SettingReader, scope: VaultScope): Vau
     mode: "self_hosted",
     origin: reader.read(ownVaultSettings.origin),
     grpcAddress: reader.read(ownVaultSettings.grpcAddress),
+    grpcTls: readVaultTls(reader),
+  };
+}
+
+function readVaultTls(reader: SettingReader): VaultTlsPaths | undefined {
+  const { grpcTlsCa, grpcTlsClientCert, grpcTlsClientKey } = ownVaultSettings;
+  const own = [grpcTlsClientCert, grpcTlsClientKey];
+  if (![grpcTlsCa, ...own].some((setting) => reader.isSet(setting))) return undefined;
+  reader.keepPrivate(grpcTlsClientKey);
+  return {
+    caFile: reader.readNeeded(grpcTlsCa),
+    ...(own.some((setting) => reader.isSet(setting)) && {
+      certFile: reader.readNeeded(grpcTlsClientCert),
+      keyFile: reader.readNeeded(grpcTlsClientKey),
+    }),
   };
 }
 

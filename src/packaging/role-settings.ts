@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { inspectConfig, type Role } from "../config.ts";
 import { generateAccountsKeyFile } from "../dashboard-settings.ts";
 import { generateKeyFile, generateVaultKeyFile } from "../server-keys.ts";
+import { type IssuedCertificate, TestAuthority } from "../testing/certificates.ts";
 
 /** What a container is given: variables, and the folders or files that are mounted into it. */
 export type GivenToRole = {
@@ -45,9 +46,25 @@ function secretFor(variable: string): string {
   if (variable.endsWith("_VAULT_KEYS_FILE")) return generateVaultKeyFile(keyFiles[side]);
   if (variable.endsWith("_ACCOUNTS_KEYS_FILE")) return generateAccountsKeyFile();
   if (variable.endsWith("_KEYS_FILE")) return keyFiles[side];
+  if (/_GRPC_TLS_(CERT|KEY|CLIENT_CA)_FILE$/.test(variable)) {
+    portCertificate ??= issueOne();
+    return portCertificate[variable.endsWith("_KEY_FILE") ? "key" : "cert"];
+  }
   const password = randomBytes(24).toString("base64url");
   const database = variable.replace(/^SWITCHYARD_|_DATABASE_URL_FILE$/g, "").toLowerCase();
   return variable.endsWith("_DATABASE_URL_FILE")
     ? `postgres://${database}:${password}@db.internal/${database}?sslmode=verify-full`
     : password;
+}
+
+// Roles read the files of the ports that they serve.
+let portCertificate: IssuedCertificate | undefined;
+
+function issueOne(): IssuedCertificate {
+  const authority = new TestAuthority("manifests");
+  try {
+    return authority.issue("port");
+  } finally {
+    authority.close();
+  }
 }

@@ -1,9 +1,10 @@
 /** Starts and stops the vault's two servers, with the bounds and guards every listener has. */
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo, Server as NetServer } from "node:net";
+import { createServer as createHttp2Server, createSecureServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import { HttpDrain } from "../platform/http-drain.ts";
 import { isHost } from "../platform/http-head.ts";
 import { createHttpServer, type HttpServerParts } from "../platform/http-server.ts";
+import type { TlsFiles } from "../platform/tls-files.ts";
 import type { ListenAddress } from "./vault-config.ts";
 import { forwardEndsWithinMs, headerBytesMax, requestTimeoutMs, tokenizeEndsWithinMs } from "./vault-limits.ts";
 
@@ -28,40 +29,59 @@ export async function listenHttp(
   return { origin, drain: () => ending.begin(), close: () => ending.close(tokenizeEndsWithinMs) };
 }
 
-/** Serves HTTP/2 without TLS, as gRPC speaks it on a private network. */
+/** Serves HTTP/2 for the core: with TLS where there are certificates, and otherwise as gRPC speaks it on one machine. */
 export async function listenHttp2(
   address: ListenAddress,
-  handle: Parameters<typeof createHttp2Server>[1] & object,
+  { handle, tls }: { handle: Parameters<typeof createHttp2Server>[1] & object; tls: TlsFiles | undefined },
 ): Promise<Listener> {
-  const server = createHttp2Server({ settings: { maxHeaderListSize: headerBytesMax } }, (request, response) => {
+  const options = { settings: { maxHeaderListSize: headerBytesMax } };
+  const answer: typeof handle = (request, response) => {
     if (isHost(request.authority) && request.url.startsWith("/")) return handle(request, response);
     response.writeHead(400).end();
-  });
-  const sessions = new Set<ServerHttp2Session>();
-  server.on("session", (session) => {
-    sessions.add(session);
+  };
+  const server = tls
+    ? createSecureServer({ ...options, ...tls.serverOptions() }, answer)
+    : createHttp2Server(options, answer);
+  const open: Open = { sessions: new Set(), sockets: new Set() };
+  server.on("session", (session: ServerHttp2Session) => {
+    open.sessions.add(session);
     session.on("error", () => session.destroy());
-    session.on("close", () => sessions.delete(session));
+    session.on("close", () => open.sessions.delete(session));
+    // A handshake may have ended after the server began to close.
+    if (!server.listening) session.close();
   });
-  const origin = await listen(server, address);
+  server.on("connection", (socket: Socket) => {
+    open.sockets.add(socket);
+    socket.on("close", () => open.sockets.delete(socket));
+  });
+  const stopRenewing = "setSecureContext" in server ? tls?.renew(server) : undefined;
+  const origin = await listen(server, address, tls ? "https" : "http");
   // A GOAWAY while calls are still taken would send the core to a balancer that has not looked yet.
-  return { origin, drain: () => {}, close: () => closeHttp2(server, sessions) };
+  const close = () => {
+    stopRenewing?.();
+    return closeHttp2(server, open);
+  };
+  return { origin, drain: () => {}, close };
 }
 
-function listen(server: NetServer, { host, port }: ListenAddress): Promise<string> {
+/** Connections, and what they run on: one that never ends its handshake becomes no session. */
+type Open = { readonly sessions: Set<ServerHttp2Session>; readonly sockets: Set<Socket> };
+
+function listen(server: NetServer, { host, port }: ListenAddress, scheme = "http"): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
       const address = server.address() as AddressInfo;
-      resolve(`http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`);
+      resolve(`${scheme}://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`);
     });
   });
 }
 
-function closeHttp2(server: Http2Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
+function closeHttp2(server: NetServer, { sessions, sockets }: Open): Promise<void> {
   const timer = setTimeout(() => {
     for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
   }, forwardEndsWithinMs);
   return new Promise((resolve) => {
     server.close(() => {

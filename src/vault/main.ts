@@ -20,7 +20,7 @@ export type Vault = {
   readonly origins: {
     /** Where browsers find it. */
     readonly public: string;
-    /** Where the core finds it: gRPC over HTTP/2 without TLS. */
+    /** Where the core finds it: gRPC over HTTP/2, with TLS where it has certificates. */
     readonly grpc: string;
   };
   /** Is not ready first, then stops listening and sweeping; the database stays open, as it was given. */
@@ -40,7 +40,10 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
     config.database.query({ name: "ready", text: "SELECT 1" }, []).then(() => true),
   );
   const isReady = () => readiness.isReady();
-  const grpc = await listenHttp2(config.grpcListen, vaultRpcHandler({ ...config, destinations, gatewayCaller }));
+  const grpc = await listenHttp2(config.grpcListen, {
+    handle: vaultRpcHandler({ ...config, destinations, gatewayCaller }),
+    tls: config.grpcTls,
+  });
   const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf, isReady }));
   const sweeper = runLoop({
     name: "vault-sweeper",

@@ -6,6 +6,7 @@ import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
 import type { Tracing } from "../platform/telemetry.ts";
+import type { TlsFiles } from "../platform/tls-files.ts";
 
 /** Where a server listens. Port 0 takes a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
@@ -32,6 +33,8 @@ export type VaultConfig = {
   readonly publicOrigin?: string | undefined;
   /** For the core only: keep it on a private network. */
   readonly grpcListen: ListenAddress;
+  /** Certificates of the port for the core; without them it is in the clear. */
+  readonly grpcTls?: TlsFiles | undefined;
   /** Connected as a role that owns nothing. */
   readonly database: Database;
   readonly logger: Logger;

@@ -1,0 +1,92 @@
+/** The vault's port for edge and worker over TLS: their own client reaches it, and tells nothing to anybody else. */
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Pool } from "pg";
+import { afterAll, expect, it, onTestFinished } from "vitest";
+import { VaultClient } from "../client/vault-rpc.ts";
+import { probe } from "../gateways/card-forwarder.ts";
+import type { VaultTlsPaths } from "../gateways/vault-settings.ts";
+import { Database } from "../platform/database.ts";
+import { createLogger } from "../platform/log.ts";
+import { TlsFiles } from "../platform/tls-files.ts";
+import { TestAuthority } from "../testing/certificates.ts";
+import { startVault } from "./main.ts";
+import { keyPair } from "./vault-fixture.ts";
+
+const ours = new TestAuthority("ours");
+const strangers = new TestAuthority("strangers");
+const server = ours.issue("vault");
+const edge = ours.issue("edge");
+const { signing, verification } = keyPair("test");
+const logger = createLogger({ name: "vault", level: "silent" });
+const gateway = createServer((_, response) => response.end("{}")).listen(0, "127.0.0.1");
+afterAll(() => {
+  ours.close();
+  strangers.close();
+  gateway.close();
+});
+
+/** The port of a vault with TLS. Its database is never asked: the card is the one of connectors' test calls. */
+async function startTlsVault(clientCaFile?: string): Promise<number> {
+  const { certFile, keyFile } = server;
+  const vault = await startVault({
+    publicListen: { host: "127.0.0.1", port: 0 },
+    grpcListen: { host: "127.0.0.1", port: 0 },
+    grpcTls: new TlsFiles({ certFile, keyFile, clientCaFile }, { onBroken: () => {} }),
+    database: new Database(new Pool({ host: "127.0.0.1", port: 1 })),
+    logger,
+    environments: [{ environment: "test", ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards: new Set() }],
+    grantKeys: [],
+    serviceTokenKeys: [verification],
+    trustedProxies: [],
+    sandboxHosts: [],
+    errorsUrl: "https://docs.example/errors",
+  });
+  onTestFinished(() => vault.close());
+  return Number(new URL(vault.origins.grpc).port);
+}
+
+/** What becomes of a card that is sent by this way to the vault. */
+async function forward(port: number, tls: VaultTlsPaths | undefined) {
+  const client = new VaultClient({ address: `localhost:${port}`, tls, signing, log: logger });
+  try {
+    const { reply } = await client.forward({
+      connector: "SANDBOX_A",
+      operation: "authorize",
+      token: probe.vaultToken,
+      sessionId: probe.sessionId,
+      origin: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
+      pathVariables: {},
+      headers: { authorization: "Bearer key_a" },
+      body: "card[number]={{card.number}}",
+      timeoutMs: 5_000,
+    });
+    return reply;
+  } finally {
+    client.close();
+  }
+}
+
+const answered = { type: "answer", status: 200 };
+const unreached = { type: "neverSent", cause: "vault_unavailable" };
+
+it("serves a client that trusts its authority; who trusts another one, or speaks in the clear, says nothing", async () => {
+  const port = await startTlsVault();
+  const ways = [{ caFile: ours.certFile }, { caFile: strangers.certFile }, undefined];
+  const replies = await Promise.all(ways.map((tls) => forward(port, tls)));
+  expect(replies).toMatchObject([answered, unreached, unreached]);
+});
+
+it("with a client authority serves clients with a certificate of it, and nobody else", async () => {
+  const port = await startTlsVault(ours.certFile);
+  const caFile = ours.certFile;
+  const ways = [{ ...edge, caFile }, { caFile }, { ...strangers.issue("edge"), caFile }];
+  const replies = await Promise.all(ways.map((tls) => forward(port, tls)));
+  expect(replies).toMatchObject([answered, unreached, unreached]);
+});
+
+it("refuses a file that holds no certificate as an authority's", () => {
+  const tls = { caFile: server.keyFile };
+  expect(() => new VaultClient({ address: "localhost:1", tls, signing, log: logger })).toThrow();
+});
