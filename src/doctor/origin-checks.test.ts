@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { createServer as createPlainServer } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { ServiceConfig } from "../config.ts";
+import type { Config, ServiceConfig } from "../config.ts";
 import { TestAuthority } from "../testing/certificates.ts";
 import { examineOrigins } from "./origin-checks.ts";
 
@@ -25,5 +26,32 @@ it("examineOrigins() says when a certificate ends, and that its authority is unk
     { state: "PROBLEM", says: expect.stringMatching(/^SWITCHYARD_API_ORIGIN does not answer: .*certificate/) },
     { state: "WARNING", says: "the certificate of SWITCHYARD_API_ORIGIN is valid for 0 more days" },
     { state: "PROBLEM", says: expect.stringContaining("the certificate at SWITCHYARD_API_ORIGIN is not trusted here") },
+  ]);
+});
+
+it("examineOrigins() takes a balancer with nobody behind it for a problem, at each origin", async () => {
+  const status = { edge: 502, vault: 204, dashboard: 503 };
+  const servers = Object.values(status).map((ready) =>
+    createPlainServer(({ url }, response) => response.writeHead(url === "/readyz" ? ready : 200).end()),
+  );
+  const origins = await Promise.all(
+    servers.map(async (one) => {
+      one.listen(0, "127.0.0.1");
+      await once(one, "listening");
+      return `http://127.0.0.1:${(one.address() as AddressInfo).port}`;
+    }),
+  );
+  const [apiOrigin, publicOrigin, origin] = origins;
+  const subject = { service: { apiOrigin, environments: [] }, vault: { publicOrigin }, dashboard: { origin } };
+  const findings = await examineOrigins(subject as unknown as Pick<Config, "service" | "vault" | "dashboard">);
+  for (const one of servers) one.close();
+  expect(findings.slice(0, 3)).toMatchObject([
+    { state: "PROBLEM", says: "SWITCHYARD_API_ORIGIN answers and is not ready (502 at /readyz)" },
+    { state: "OK", says: "SWITCHYARD_VAULT_ORIGIN answers" },
+    {
+      state: "PROBLEM",
+      says: "SWITCHYARD_DASHBOARD_ORIGIN answers and is not ready (503 at /readyz)",
+      remedy: expect.stringContaining("the role dashboard"),
+    },
   ]);
 });

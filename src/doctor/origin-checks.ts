@@ -20,33 +20,32 @@ export async function examineOrigins({
   const own = service?.environments.find((environment) => environment.vault?.mode === "self_hosted")?.vault;
   const vaultOrigin = own?.mode === "self_hosted" ? own.origin : vault?.publicOrigin;
   const origins = [
-    ["SWITCHYARD_API_ORIGIN", service?.apiOrigin, "edge", "/readyz"],
-    ["SWITCHYARD_VAULT_ORIGIN", vaultOrigin, "vault", "/"],
-    ["SWITCHYARD_DASHBOARD_ORIGIN", dashboard?.origin, "dashboard", "/"],
+    ["SWITCHYARD_API_ORIGIN", service?.apiOrigin, "edge"],
+    ["SWITCHYARD_VAULT_ORIGIN", vaultOrigin, "vault"],
+    ["SWITCHYARD_DASHBOARD_ORIGIN", dashboard?.origin, "dashboard"],
   ] as const;
   const found = await Promise.all(
-    origins.map(([variable, origin, role, path]) =>
-      origin === undefined ? [] : examineOrigin({ variable, origin, role, path }),
-    ),
+    origins.map(([variable, origin, role]) => (origin === undefined ? [] : examineOrigin({ variable, origin, role }))),
   );
   const grpc = own?.mode === "self_hosted" && own.grpcAddress ? [await examineVaultPort(own.grpcAddress)] : [];
   return [...found.flat(), ...grpc, ...examineHosts(service?.apiOrigin, vaultOrigin)];
 }
 
-type Origin = { readonly variable: string; readonly origin: string; readonly role: string; readonly path: string };
+type Origin = { readonly variable: string; readonly origin: string; readonly role: string };
 
-async function examineOrigin({ variable, origin, role, path }: Origin): Promise<Finding[]> {
+async function examineOrigin({ variable, origin, role }: Origin): Promise<Finding[]> {
   const area = "origins";
   const remedy = `start the role ${role}, or mend ${variable}, the name's address or the balancer before it`;
   const certificates = origin.startsWith("https:") ? await examineServed(area, variable, origin) : [];
   try {
     const signal = AbortSignal.timeout(examinationTimeoutMs);
-    const { status } = await fetch(origin + path, { signal, redirect: "manual" });
-    const isReady = path !== "/readyz" || status === 200;
+    // Any other path is answered by a balancer too, with nobody behind it.
+    const { ok: isReady, status } = await fetch(`${origin}/readyz`, { signal, redirect: "manual" });
+    const next = `start the role ${role}, or mend what ${variable} leads to; see \`database\` above, and the role's log`;
     return [
       isReady
         ? ok(area, `${variable} answers`)
-        : problem(area, `${variable} answers and is not ready (${status})`, "see `database` above, and the edge's log"),
+        : problem(area, `${variable} answers and is not ready (${status} at /readyz)`, next),
       ...certificates,
     ];
   } catch (error) {
