@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes what compose.yaml mounts as secrets, in deploy/secrets: an authority with certificates for the databases and NATS,
+# Makes what compose.yaml mounts as secrets, in deploy/secrets: an authority with certificates for databases, NATS and vault,
 # passwords, the addresses that hold them, and the service's keys. Run it once, as root, because each file belongs to the one
 # user that reads it. It never writes over what is there. Keep a copy of the folder: without its keys the data is lost.
 #
@@ -37,6 +37,7 @@ certificate() { # name, owner
 }
 for server in postgres vault-postgres; do certificate $server $database; done
 for server in nats-1 nats-2 nats-3; do certificate $server $root; done
+certificate vault $service
 
 # Begins with a letter, so that no configuration takes it for a number.
 password() { printf 'p%s' "$(openssl rand -hex 24)"; }

@@ -104,6 +104,19 @@ describe("deploy/compose.yaml", () => {
     expect(knowsRing.map(({ name }) => name)).toEqual(["vault-1", "vault-2"]);
   });
 
+  it("speaks TLS to the vault, whose certificate has the name that it is called by", () => {
+    const called = services.filter((one) => roleOf(one) !== undefined && roleOf(one) !== "vault");
+    for (const { name, environment } of called) {
+      expect({ name, ...environment }).toMatchObject({
+        SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
+        SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/run/secrets/ca.crt",
+      });
+    }
+    const { environment } = composeFile.services["vault-1"]!;
+    expect(environment!.SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE).toBe("/run/secrets/vault.crt");
+    expect(read("compose/prepare.sh")).toMatch(/^certificate vault \$service$/m);
+  });
+
   it("mounts secrets and files that are there or that prepare.sh makes, and has none for nobody", () => {
     const declared = Object.entries(composeFile.secrets);
     expect(declared.every(([name, { file }]) => file === `secrets/${name}`)).toBe(true);

@@ -66,6 +66,13 @@ describe("deploy/kubernetes", () => {
     );
   });
 
+  it("speaks TLS to the vault", () => {
+    expect(givenTo(roleOf("vault")).variables).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE");
+    for (const role of ["edge", "worker"]) {
+      expect(givenTo(roleOf(role)).variables).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE");
+    }
+  });
+
   it("gives the vault's keys to the vault alone, and the others' never to it", () => {
     const names = (role: string) => Object.keys(givenTo(roleOf(role)).variables).join(" ");
     expect(names("vault")).not.toMatch(/_(TEST|LIVE)_(KEYS|DATABASE|NATS)|ACCOUNTS/);
