@@ -1,5 +1,6 @@
 /** The flow's calls to gateways: each bound to its attempt's connection, credentials, deadline and idempotency key. */
 import type {
+  AttemptAtGateway,
   AuthorizeAnswer,
   CaptureAnswer,
   Connector,
@@ -19,6 +20,9 @@ import type { Attempt, PaymentSession } from "./entities.ts";
 import { loadSession } from "./session-trail.ts";
 import { findEndInNotices, lookUpInNotices } from "./stored-notices.ts";
 import { traceGateway } from "./traced-gateway.ts";
+
+/** An attempt to ask about, also one whose row is lost. */
+export type Asked = Attempt & Pick<AttemptAtGateway, "isLost">;
 
 /**
  * Asks the gateway for the hold, and lets the circuit breaker know how that went. Captures, voids and look-ups do not
@@ -95,7 +99,7 @@ export async function capture(core: Core, session: PaymentSession, attempt: Atte
 export async function giveBack(
   core: Core,
   { orderRef }: Pick<PaymentSession, "orderRef">,
-  attempt: Attempt,
+  attempt: Asked,
 ): Promise<VoidAnswer> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
@@ -151,7 +155,7 @@ export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer
 }
 
 /** The gateway's record of an attempt, and whether it was read or put together from its notices. */
-export async function readRecord(core: Core, attempt: Attempt): Promise<TheirRecord> {
+export async function readRecord(core: Core, attempt: Asked): Promise<TheirRecord> {
   const binding = await bind(core, attempt);
   if (binding === undefined) return { answer: { type: "cannotTell", reason: unbound }, source: "read" };
   const { connector, credentials } = binding;
@@ -184,11 +188,13 @@ async function bind(core: Core, attempt: Attempt) {
   return bound && { credentials: bound.credentials, connector: traceGateway(core.tracing, bound.connector, attempt) };
 }
 
-function atGateway(attempt: Attempt) {
+function atGateway(attempt: Asked) {
   return {
     attemptReference: encodeId("att", attempt.id),
     gatewayReference: attempt.gatewayReference ?? undefined,
     amountMinor: attempt.amountMinor,
     currency: attempt.currency,
+    startedAt: attempt.startedAt,
+    ...(attempt.isLost && { isLost: attempt.isLost }),
   };
 }

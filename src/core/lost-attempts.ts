@@ -17,7 +17,7 @@ import { loadSession } from "./session-trail.ts";
 import { openWorkItem } from "./work-items.ts";
 
 /** What a gateway said about an attempt; `awaited` when it has been asked in a way that a notice answers. */
-type Told = { readonly attempt: Attempt; readonly answer: LookUpAnswer; readonly awaited?: true };
+type Told = { readonly attempt: gateway.Asked; readonly answer: LookUpAnswer; readonly awaited?: true };
 
 /**
  * Asks every gateway of the merchant. When all have told, money that was taken is the session's, as is a hold, each under
@@ -55,7 +55,10 @@ const selectConnections: Statement = {
 type Place = Pick<Attempt, "connectionId" | "gateway" | "credentialVersion">;
 
 /** The unanswered attempts that we know of, and one at each other connection; where one is over, there was no second. */
-async function attemptsToAsk(queryable: Queryable, { session, attempts }: Work["trail"]): Promise<readonly Attempt[]> {
+async function attemptsToAsk(
+  queryable: Queryable,
+  { session, attempts }: Work["trail"],
+): Promise<readonly gateway.Asked[]> {
   const places = await queryable.query<Place>(selectConnections, [session.merchantId]);
   const unasked = places.filter(({ connectionId }) => attempts.every((one) => one.connectionId !== connectionId));
   // What a void reported counts when it was sent after the horizon; those of unknown attempts all were sent from here.
@@ -66,16 +69,18 @@ async function attemptsToAsk(queryable: Queryable, { session, attempts }: Work["
   ];
 }
 
-function lostAttempt({ id: sessionId, amountMinor, currency }: PaymentSession, place: Place): Attempt {
+/** The one that may have been made: a session can be paid at once, so its creation is the earliest that it was. */
+function lostAttempt(session: PaymentSession, place: Place): gateway.Asked {
+  const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
   const never = new Date(0);
   const id = attemptIdOf({ sessionId, connectionId: place.connectionId });
   const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
   const undecided = { nextAction: null, nextBecause: null, captureStartedAt: null, captureRefused: null };
   const open = { voidKind: null, lookedUpAt: null, nextTryAt: null, answeredAt: null, completedAt: null };
-  const began = { startedAt: never, horizonAt: never, voidAskedAt: never, tries: 0, holds: false, captured: false };
+  const began = { startedAt, horizonAt: never, voidAskedAt: never, tries: 0, holds: false, captured: false };
   const plan = { sequence: 0, priority: 0, because: "" };
   return {
-    ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const },
+    ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isLost: true },
     ...{ ...place, ...nothing, ...undecided, ...open, ...began, ...plan },
   };
 }
@@ -85,7 +90,7 @@ function lostAttempt({ id: sessionId, amountMinor, currency }: PaymentSession, p
  * none, or of a capture, and is there when it is asked the next time. That there is a hold is not believed of notices:
  * the one that it was captured may be among what is lost.
  */
-async function ask(core: Core, session: PaymentSession, attempt: Attempt): Promise<Told> {
+async function ask(core: Core, session: PaymentSession, attempt: gateway.Asked): Promise<Told> {
   const { answer, source } = await gateway.readRecord(core, attempt);
   const isStale = answer.type === "cannotTell" || answer.type === "held" || answer.type === "heldOther";
   if (source === "read" || !isStale) return { attempt, answer };

@@ -47,6 +47,8 @@ describe("an attempt whose answer was lost after the gateway had named the payme
     expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual(["named-1", "named-1"]);
     const { attempts } = await fixture.trail(session);
     expect(attempts).toMatchObject([{ status: "VOIDED", gatewayReference: "named-1" }]);
+    // Not the time in its id, which is its session's.
+    expect(asked.map(({ startedAt }) => startedAt)).toEqual(Array(2).fill(attempts[0]!.startedAt));
   });
 
   it("is given back by our own reference where the name is another attempt's, or none that could be kept", async () => {

@@ -55,6 +55,10 @@ export type Shopper = Pick<AuthorizeRequest, "shopperIp" | "shopperUserAgent">;
 export type AttemptAtGateway = Amount & {
   readonly attemptReference: string;
   readonly gatewayReference?: string | undefined;
+  /** When it was made, by which a gateway's memory of its keys is judged; of a lost one the earliest that it can be. */
+  readonly startedAt?: Date | undefined;
+  /** After a restore: whether it was ever made, and when since `startedAt`, nobody knows. */
+  readonly isLost?: true | undefined;
   /** Given with a void: what the payment was called, for a gateway that has to be asked for it again word for word. */
   readonly orderRef?: string | undefined;
 };

@@ -133,7 +133,7 @@ export class PayPalConnector implements Connector {
 
   /** Creating the order again under the same key gives the name that any authorization must have used. */
   async #voidUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
-    if (mayBeForgotten(attempt.attemptReference, this.#api.nowMs())) return unnameable;
+    if (mayBeForgotten(attempt, this.#api.nowMs())) return unnameable;
     const reply = await this.#create(left(), attempt);
     const order = readNewOrder(reply, attempt);
     if (order.type === "ready") return this.#voidOrder(left, attempt, order.id);

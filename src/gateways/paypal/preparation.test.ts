@@ -21,7 +21,7 @@ const subject = {
 
 const hourMs = 60 * 60 * 1_000;
 
-/** The reference of an attempt that was made at this time. */
+/** The reference of an attempt whose session was made at this time. */
 function referenceOf(madeAtMs: number): string {
   const time = madeAtMs.toString(16).padStart(12, "0");
   return encodeId("att", `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`);
@@ -100,19 +100,21 @@ describe("PayPalConnector.void()", () => {
   const { attemptReference: _, ...rest } = { attemptReference: "", amountMinor: 4900, currency: "EUR" };
 
   it("asks for the order in the words of its creation, and for none whose key may be forgotten", async () => {
-    const payment = { ...bench.newPayment(), attemptReference: referenceOf(Date.now()) };
+    // Its session is of yesterday, and so is the time in its id.
+    const payment = { ...bench.newPayment(), attemptReference: referenceOf(Date.now() - 20 * hourMs) };
     await bench.connector.authorize(bench.call(payment.attemptReference), payment);
     const { attemptReference, orderRef } = payment;
-    expect(await bench.connector.void(bench.call("v1"), { ...rest, attemptReference, orderRef })).toEqual({
+    const startedAt = new Date();
+    expect(await bench.connector.void(bench.call("v1"), { ...rest, attemptReference, orderRef, startedAt })).toEqual({
       type: "done",
     });
     const creations = bench.middle.requests.filter(
       ({ path, body }) => path === "/v2/checkout/orders" && body.toString().includes(attemptReference),
     );
     expect(creations.map(({ body }) => body.toString())).toEqual(Array(2).fill(creations[0]?.body.toString()));
-    const old = referenceOf(Date.now() - 6 * hourMs);
+    const old = { attemptReference: bench.newPayment().attemptReference, startedAt: new Date(Date.now() - 6 * hourMs) };
     const asked = bench.middle.requests.length;
-    expect(await bench.connector.void(bench.call("v2"), { ...rest, attemptReference: old })).toMatchObject({
+    expect(await bench.connector.void(bench.call("v2"), { ...rest, ...old })).toMatchObject({
       type: "unknown",
       kind: "GATEWAY_ERROR",
     });
@@ -137,12 +139,13 @@ describe("PayPalConnector.void()", () => {
 });
 
 describe("mayBeForgotten()", () => {
-  it("trusts the key of an order for less than six hours, and takes an id without a time for a new one", () => {
+  it("trusts the key of an order for less than six hours, and takes an attempt without a start for a new one", () => {
     const madeAtMs = Date.parse("2026-03-01T12:00:00Z");
-    expect(mayBeForgotten(referenceOf(madeAtMs), madeAtMs)).toBe(false);
-    expect(mayBeForgotten(referenceOf(madeAtMs), madeAtMs + 5 * hourMs)).toBe(false);
-    expect(mayBeForgotten(referenceOf(madeAtMs), madeAtMs + 6 * hourMs)).toBe(true);
-    expect(mayBeForgotten("att_bench1", madeAtMs)).toBe(false);
+    const attempt = { startedAt: new Date(madeAtMs) };
+    expect(mayBeForgotten(attempt, madeAtMs)).toBe(false);
+    expect(mayBeForgotten(attempt, madeAtMs + 5 * hourMs)).toBe(false);
+    expect(mayBeForgotten(attempt, madeAtMs + 6 * hourMs)).toBe(true);
+    expect(mayBeForgotten({}, madeAtMs)).toBe(false);
   });
 });
 

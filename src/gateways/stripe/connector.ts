@@ -117,8 +117,10 @@ export class StripeConnector implements Connector {
     if (found === undefined && !isUnavailable(searched)) return readVoid(searched, attempt);
     if (found === undefined || found.length === 0) {
       // After a day its key may name another payment, but the search has long caught up, where there is one.
-      if (!mayBeForgotten(attempt.attemptReference, this.#api.nowMs())) return this.#cancelUnnamed(left, attempt);
-      return found === undefined ? unnameable : { type: "absent" };
+      if (!mayBeForgotten(attempt, this.#api.nowMs())) return this.#cancelUnnamed(left, attempt);
+      if (found === undefined) return unnameable;
+      // A lost one is either that old, so that the search is right, or younger, so that its key still names it.
+      return attempt.isLost ? this.#cancelUnnamed(left, attempt) : { type: "absent" };
     }
     if (!found.every((intent) => isFor(intent, attempt))) return untrusted(200);
     const answers: VoidAnswer[] = [];

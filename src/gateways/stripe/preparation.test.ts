@@ -14,6 +14,8 @@ const subject = {
   specs: ["stripe"],
 } as const;
 
+const yesterday = () => new Date(Date.now() - 25 * 60 * 60 * 1_000);
+
 describe("StripeConnector's preparations", () => {
   let bench: GatewayBench;
   beforeAll(async () => {
@@ -44,15 +46,31 @@ describe("StripeConnector's preparations", () => {
   });
 
   it("creates nothing again for an attempt of yesterday: what the search does not find is absent, without one unknown", async () => {
-    const yesterday = (Date.now() - 25 * 60 * 60 * 1_000).toString(16).padStart(12, "0");
-    const uuid = `${yesterday.slice(0, 8)}-${yesterday.slice(8)}-7000-8000-000000000000`;
-    const payment = { ...bench.newPayment(), attemptReference: encodeId("att", uuid) };
+    const payment = { ...bench.newPayment(), startedAt: yesterday() };
     const asked = bench.middle.requests.length;
     expect(await bench.connector.void(bench.call("old1"), payment)).toEqual({ type: "absent" });
     bench.replaceWith(() => ({ status: 400, body: '{"error":{"type":"invalid_request_error"}}' }));
     expect(await bench.connector.void(bench.call("old2"), payment)).toMatchObject({ type: "unknown" });
     bench.replaceWith(() => undefined);
     expect(bench.middle.requests.slice(asked).map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
+  it("gives back a hold that the search has yet to find, where the time in the id is that of an old session", async () => {
+    const time = yesterday().getTime().toString(16).padStart(12, "0");
+    const uuid = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+    const payment = { ...bench.newPayment(), attemptReference: encodeId("att", uuid) };
+    await bench.connector.authorize(bench.call(payment.attemptReference), payment);
+    const attempt = { ...payment, startedAt: new Date() };
+    expect(await bench.connector.void(bench.call("old3"), attempt)).toEqual({ type: "done" });
+    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+  });
+
+  it("gives back the hold of a lost attempt that the search has yet to find, however old its session is", async () => {
+    const payment = bench.newPayment();
+    await bench.connector.authorize(bench.call(payment.attemptReference), payment);
+    const lost = { ...payment, startedAt: yesterday(), isLost: true } as const;
+    expect(await bench.connector.void(bench.call("lost1"), lost)).toEqual({ type: "done" });
+    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
   it("voids by its key at an account that has no search", async () => {
