@@ -70,7 +70,8 @@ export async function examineDatabase(
       ok(area, `answers at ${host}:${port} to ${state.role}`),
       ...examineRole(examined, state),
       ...examineDurability(area, state),
-      ...examineConnections(examined, state),
+      // Behind a pooler the server sees the pooler's connections, however many a process opens.
+      ...(examined.isPooled ? [] : examineConnections(examined, state)),
       examineClock(area, { askedAt, answeredAt, now: state.now.getTime() }),
       ...schema,
       ...(isWhole ? [...(await examineGuards(area, examined.kind, database)), ...(await more(database))] : []),
@@ -116,16 +117,36 @@ function examineRole({ area, variable }: ExaminedDatabase, { role, isSuperuser, 
   return [ok(area, `${role} owns nothing`)];
 }
 
-function examineDurability(area: string, { fsync, fullPageWrites, synchronousCommit }: State): Finding[] {
-  const wrong = [
-    ...(fsync === "off" ? ["fsync"] : []),
-    ...(fullPageWrites === "off" ? ["full_page_writes"] : []),
-    ...(synchronousCommit === "off" ? ["synchronous_commit"] : []),
-  ];
-  if (wrong.length === 0)
+/** Whether what is committed outlasts a crash, of PostgreSQL alone or of its machine. */
+export function examineDurability(
+  area: string,
+  { fsync, fullPageWrites, synchronousCommit }: Pick<State, "fsync" | "fullPageWrites" | "synchronousCommit">,
+): Finding[] {
+  const ofStorage = [...(fsync === "off" ? ["fsync"] : []), ...(fullPageWrites === "off" ? ["full_page_writes"] : [])];
+  const isLate = synchronousCommit === "off";
+  if (ofStorage.length === 0 && !isLate) {
     return [ok(area, "keeps what it has committed (fsync, full_page_writes, synchronous_commit)")];
-  const remedy = `ALTER SYSTEM SET ${wrong.map((name) => `${name} = on`).join("; ALTER SYSTEM SET ")}; then reload PostgreSQL`;
-  return [problem(area, `loses payments when it crashes: ${wrong.join(", ")} off`, remedy)];
+  }
+  // Managed services (Neon, Aurora) keep the write-ahead log elsewhere before they confirm, and write no pages themselves.
+  const unless = "unless the storage makes it needless, as that of managed services such as Neon does";
+  return [
+    ...(isLate
+      ? [problem(area, "loses payments when it crashes: synchronous_commit off", switchOn(["synchronous_commit"]))]
+      : []),
+    ...(ofStorage.length > 0
+      ? [
+          warning(
+            area,
+            `loses payments when its machine crashes, ${unless}: ${ofStorage.join(", ")} off`,
+            `on storage of your own: ${switchOn(ofStorage)}`,
+          ),
+        ]
+      : []),
+  ];
+}
+
+function switchOn(names: readonly string[]): string {
+  return `ALTER SYSTEM SET ${names.map((name) => `${name} = on`).join("; ALTER SYSTEM SET ")}; then reload PostgreSQL`;
 }
 
 function examineConnections({ area, connectionsWanted: wanted }: ExaminedDatabase, state: State): Finding[] {
