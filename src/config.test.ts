@@ -33,6 +33,7 @@ const liveVariables = {
   SWITCHYARD_LIVE_NATS_USER: "live",
   SWITCHYARD_LIVE_NATS_PASSWORD: "G4vXo6_RbNz8kQaM1",
   SWITCHYARD_LIVE_NATS_TLS_CA_FILE: "/etc/switchyard/nats-ca.crt",
+  SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/etc/switchyard/vault-ca.crt",
 };
 
 describe("readConfig()", () => {

@@ -35,6 +35,7 @@ const good = {
   SWITCHYARD_API_ORIGIN: "https://pay.example",
   SWITCHYARD_VAULT_ORIGIN: "https://cards.example",
   SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
+  SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/etc/switchyard/vault-ca.crt",
 };
 
 type Change = Readonly<Record<string, string | undefined>>;
@@ -73,6 +74,7 @@ const refused: readonly [string, Change, string][] = [
     "LIVE_DATABASE_URL has the password of SWITCHYARD_TEST_DATABASE_URL",
   ],
   ["NATS in the clear", { SWITCHYARD_LIVE_NATS_TLS_CA_FILE: undefined }, "LIVE_NATS_TLS_CA_FILE must be set"],
+  ["the vault in the clear", { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined }, "VAULT_GRPC_TLS_CA_FILE must be set"],
   ["test's NATS user", { SWITCHYARD_TEST_NATS_USER: "live" }, "LIVE_NATS_USER is the user of test"],
   [
     "test's NATS password",
@@ -99,6 +101,19 @@ const refused: readonly [string, Change, string][] = [
 describe("live with real gateways", () => {
   it("starts on good settings", () => {
     expect(problemsWith({})).toEqual([]);
+  });
+
+  it.each(["127.0.0.1:8083", "localhost:8083", "[::1]:8083"])("reaches a vault at %s without TLS", (address) => {
+    const local = { SWITCHYARD_VAULT_GRPC_ADDRESS: address, SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined };
+    expect(problemsWith(local)).toEqual([]);
+  });
+
+  it("asks for what belongs to a certificate of our own for the vault", () => {
+    const half = { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "", SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: "/client.crt" };
+    expect(problemsWith(half)).toEqual([
+      expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be"),
+      expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE is not set"),
+    ]);
   });
 
   it.each(refused)("refuses %s, and repeats no value", (_what, change, problem) => {
@@ -156,10 +171,12 @@ describe("live with pretend gateways alone", () => {
       ...good,
       SWITCHYARD_SANDBOX_ORIGIN: "http://127.0.0.1:4404",
       SWITCHYARD_LIVE_NATS_PASSWORD: "none",
+      SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined,
     });
     expect(problems).toEqual([]);
     expect(config.warnings).toEqual([
       expect.stringContaining("SWITCHYARD_LIVE_NATS_PASSWORD: the password is shorter"),
+      expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be set"),
     ]);
   });
 });

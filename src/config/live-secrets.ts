@@ -26,6 +26,7 @@ export function findLiveSecretProblems(
   return [
     ...findDatabaseProblems(databasesOf(service, vault)),
     ...(live ? findNatsProblems(live.nats, test?.nats) : []),
+    ...(live ? findVaultProblems(live.vault) : []),
     ...(live ? findKeyProblems(live, test) : []),
     ...(sharedRing ? ["SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test; generate live's own"] : []),
     ...keyFiles.flatMap((file) =>
@@ -110,6 +111,14 @@ function findNatsProblems(live: NatsLogin, test: NatsLogin | undefined): string[
       ? [`${prefix}_USER is the user of test; give each environment an account of its own`]
       : []),
     ...(test?.pass === pass ? [`${prefix}_PASSWORD is the password of test; ${makeOne}`] : []),
+  ];
+}
+
+function findVaultProblems(vault: EnvironmentConfig["vault"] | undefined): string[] {
+  if (vault?.mode !== "self_hosted" || vault.grpcAddress === undefined || vault.grpcTls !== undefined) return [];
+  if (isLoopback(hostOf(vault.grpcAddress))) return [];
+  return [
+    "SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be set: the vault is on another machine, and gateways' keys and tokens of cards must not be said in the clear",
   ];
 }
 

@@ -13,7 +13,7 @@ Live does not start, with a line for everything that is to be changed, where
 
 - a password of a database or of NATS is shorter than 16 characters, made of words that everybody tries, repeats itself, is an example's text or the user's name, or is one of test's;
 - test and live share a database, a NATS user or a key, or a key file lies in a demo's folder;
-- a database on another machine is entered without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS on another machine without TLS;
+- a database on another machine is entered without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS or the vault on another machine without TLS;
 - an origin is http or has the host of an example (\`example.com\`), API and vault have one host name, or the vault shares its process.
 
 Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has pretend gateways alone: then the first three are named in the log.
