@@ -3,7 +3,7 @@ import { Pool } from "pg";
 import { clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
 import { type DatabaseKind, schemaHistory } from "../migrations/schema-history.ts";
 import { Database } from "../platform/database.ts";
-import { databaseTls, parseDatabaseAddress } from "../platform/database-address.ts";
+import { databaseLogin, parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineGuards } from "./guard-checks.ts";
@@ -52,12 +52,8 @@ export async function examineDatabase(
   const { area, url, variable } = examined;
   const address = parseDatabaseAddress(url.expose());
   if (address === undefined) return [problem(area, `${variable} is no address`, "see docs/configuration.md")];
-  const { host, port, user, password, database: name } = address;
-  const entry = { host, port, user, password, database: name };
-  const times = { connectionTimeoutMillis: examinationTimeoutMs, query_timeout: examinationTimeoutMs };
-  const pool = new Pool({ ...entry, ...times, ...databaseTls(url.expose()), max: 2, pipeline: true });
-  // One that breaks is known when it is used next.
-  pool.on("error", () => {});
+  const { host, port, user, database: name } = address;
+  const pool = openExamined(url);
   try {
     const database = new Database(pool, examined.isPooled ? { sessions: undefined } : undefined);
     const askedAt = Date.now();
@@ -81,6 +77,16 @@ export async function examineDatabase(
   } finally {
     await pool.end();
   }
+}
+
+/** A few connections that are given up soon. Throws where the address cannot be read or names files that are not there. */
+export function openExamined(url: Secret): Pool {
+  const times = { connectionTimeoutMillis: examinationTimeoutMs, query_timeout: examinationTimeoutMs };
+  const pool = new Pool({ ...databaseLogin(url.expose()), ...times, max: 2, pipeline: true });
+  // One that breaks is known when it is used next.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
 }
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
