@@ -6,11 +6,12 @@ import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
-import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
+import { type ExaminedDatabase, examineDatabase, openExamined } from "./database-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineAccounts, examineKeys } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
+import { examineNotices } from "./notice-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 import { examineWork } from "./work-checks.ts";
 
@@ -132,6 +133,7 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
           ofService,
         ),
       ),
+    ...environments.flatMap((environment) => listDirect(environment)),
     examinationOf(
       { area: "database accounts", variable: "SWITCHYARD_ACCOUNTS_DATABASE_URL", kind: "accounts", url: accountsUrl },
       ofService,
@@ -141,6 +143,29 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
       { area: "database vault", variable: "SWITCHYARD_VAULT_DATABASE_URL", kind: "vault", url: vaultUrl },
       { pools: [vaultUrl], database: vault?.database },
     ),
+  ];
+}
+
+// One connection of a process listens, and one takes its place while it still closes.
+const listeningConnections = 2;
+
+/** The address past a pooler, where there is one. */
+function listDirect({ name, databaseUrl, databaseDirectUrl: url }: EnvironmentConfig): Examination[] {
+  if (url === undefined) return [];
+  const variable = `SWITCHYARD_${name.toUpperCase()}_DATABASE_DIRECT_URL`;
+  const examined = { area: `direct ${name}`, variable, kind: "environment", url } as const;
+  const way = { pooler: "none", connectionsMax: listeningConnections } as const;
+  return [
+    examinationOf(examined, { pools: [url], database: way }, async ({ pool: direct }) => {
+      // Settings that are wrong have been told.
+      if (databaseUrl === undefined) return [];
+      const usual = openExamined(databaseUrl);
+      try {
+        return [await examineNotices(examined, { direct, usual })];
+      } finally {
+        await usual.end();
+      }
+    }),
   ];
 }
 
