@@ -13,6 +13,7 @@ import { addressesFrom } from "../demo/ports.ts";
 import { roleVariables } from "../demo/role-variables.ts";
 import { type Environment, openDatabase } from "../environment.ts";
 import { replicaLagMaxMs } from "../limits/databases.ts";
+import { Database, type Statement } from "../platform/database.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { createLogger } from "../platform/log.ts";
 import { ReadReplica } from "../platform/read-replica.ts";
@@ -140,6 +141,23 @@ describe("an environment with a read replica", () => {
     await pair.replay();
     await expect.poll(stateOf(watched)).toBe("in_use");
     expect(watched.lagMs).toBe(0);
+  });
+
+  it("does not read from a replica that is ahead of its database and has not what was written there", async () => {
+    // After a restore a database begins again at an earlier position than the replica has that followed it before.
+    class Restored extends Database {
+      override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+        const earlier = { name: "earlier_position", text: "SELECT '0/1' AS position" };
+        return super.query<Row>(statement.name === "select_wal_position" ? earlier : statement, values);
+      }
+    }
+    await pair.pauseReplay();
+    const primary = new Restored(environment.database.pool);
+    const { database } = replica;
+    const watched = new ReadReplica({ primary, replica: database, log: { warn: () => {} }, nowMs: () => 0 });
+    await watched.checkOnce();
+    expect(watched.state).toBe("no_replica");
+    await pair.replay();
   });
 
   it("speaks with the replica over TLS, and with none that its authority has not certified", async () => {

@@ -86,6 +86,7 @@ describe("migrate()", () => {
       "018-partitions",
       "019-required-changes",
       "020-restore-and-erasure",
+      "021-replica-mark",
     ]);
     expect(await migrate(options)).toEqual([]);
     const client = new Client({ connectionString: urlOf(live.database, live) });

@@ -23,6 +23,7 @@ import * as noticeCredential from "./environment/migration-017-notice-credential
 import * as partitions from "./environment/migration-018-partitions.ts";
 import * as requiredChanges from "./environment/migration-019-required-changes.ts";
 import * as restoreAndErasure from "./environment/migration-020-restore-and-erasure.ts";
+import * as replicaMark from "./environment/migration-021-replica-mark.ts";
 import * as cards from "./vault/migration-001-cards.ts";
 import * as sessionCounts from "./vault/migration-002-session-counts.ts";
 
@@ -60,6 +61,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     partitions,
     requiredChanges,
     restoreAndErasure,
+    replicaMark,
   ],
   accounts: [accounts, members, signInProofs, accountsRetention],
   vault: [cards, sessionCounts],

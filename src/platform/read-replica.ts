@@ -10,19 +10,35 @@ import { type Loop, runLoop } from "./loop.ts";
 /** `unchecked`: not known yet to have come as far as we have seen the database itself. Only one `in_use` is asked. */
 export type ReplicaState = "unchecked" | "in_use" | "behind" | "unreachable" | "no_replica";
 
-type Mark = { readonly position: string; readonly atMs: number };
+/** Where the database was at a moment of ours, and what we had written there by then, if anything. */
+type Mark = { readonly position: string; readonly atMs: number; readonly stamp: number | null };
+
+/** What the replica answers: the newest of our marks that lies behind it, what was written by then, and what it has. */
+type Reached = {
+  readonly isReplica: boolean;
+  readonly atMs: number | null;
+  readonly writtenStamp: number | null;
+  readonly stamp: number | null;
+};
 
 // So many looks back it is told how far a replica is behind; longer than that is told as that.
 const marksMax = 720;
 
+// No earlier than what is there already, whatever the clock does.
+const writeStamp: Statement = {
+  name: "write_replica_mark",
+  text: `UPDATE replica_mark SET marked_at = greatest(marked_at, clock_timestamp())
+         RETURNING extract(epoch FROM marked_at)::float8 AS stamp`,
+};
 const selectPosition: Statement = {
   name: "select_wal_position",
   text: "SELECT pg_current_wal_lsn()::text AS position",
 };
 const selectReached: Statement = {
   name: "select_replayed_mark",
-  text: `SELECT pg_is_in_recovery() AS "isReplica", max(m.at_ms) AS "atMs"
-         FROM unnest($1::pg_lsn[], $2::float8[]) AS m(position, at_ms) WHERE m.position <= pg_last_wal_replay_lsn()`,
+  text: `SELECT pg_is_in_recovery() AS "isReplica", max(m.at_ms) AS "atMs", max(m.stamp) AS "writtenStamp",
+           (SELECT extract(epoch FROM marked_at)::float8 FROM replica_mark) AS stamp
+         FROM unnest($1::pg_lsn[], $2::float8[], $3::float8[]) AS m(position, at_ms, stamp) WHERE m.position <= pg_last_wal_replay_lsn()`,
 };
 
 /** A database's replica, and what is known of it. Close it before the database. */
@@ -34,6 +50,8 @@ export class ReadReplica implements Reads {
   readonly #nowMs: () => number;
   readonly #marks: Mark[] = [];
   #state: ReplicaState = "unchecked";
+  /** Whether it has shown what was written on the database since either of them was away. */
+  #isProven = false;
   #lagMs: number | undefined;
   #loop: Loop | undefined;
 
@@ -78,8 +96,14 @@ export class ReadReplica implements Reads {
 
   /** Compares it with the database itself. Throws where that one does not answer. */
   async checkOnce(): Promise<void> {
-    const [row] = await this.#primary.query<{ position: string }>(selectPosition, []);
-    this.#marks.push({ position: row!.position, atMs: this.#nowMs() });
+    try {
+      await this.#mark();
+    } catch (error) {
+      // It may come back as another, or as it was before: what was known of the two is forgotten.
+      this.#marks.length = 0;
+      this.#isProven = false;
+      throw error;
+    }
     this.#marks.splice(0, this.#marks.length - marksMax);
     try {
       this.#judge(await this.#reached(this.database));
@@ -88,22 +112,32 @@ export class ReadReplica implements Reads {
     }
   }
 
-  async #reached(replica: Queryable): Promise<{ isReplica: boolean; atMs: number | null }> {
+  async #mark(): Promise<void> {
+    const written = this.#isProven ? [] : await this.#primary.query<{ stamp: number }>(writeStamp, []);
+    const [row] = await this.#primary.query<{ position: string }>(selectPosition, []);
+    this.#marks.push({ position: row!.position, atMs: this.#nowMs(), stamp: written[0]?.stamp ?? null });
+  }
+
+  async #reached(replica: Queryable): Promise<Reached> {
     const of = (part: keyof Mark) => this.#marks.map((mark) => mark[part]);
-    const [row] = await replica.query<{ isReplica: boolean; atMs: number | null }>(selectReached, [
-      of("position"),
-      of("atMs"),
-    ]);
+    const [row] = await replica.query<Reached>(selectReached, [of("position"), of("atMs"), of("stamp")]);
     return row!;
   }
 
-  #judge({ isReplica, atMs }: { isReplica: boolean; atMs: number | null }): void {
+  #judge({ isReplica, atMs, writtenStamp, stamp }: Reached): void {
+    // Positions are numbers that another server has too: whoever is past a mark of ours must have what was written before it.
+    if (isReplica && writtenStamp !== null) this.#isProven = stamp !== null && stamp >= writtenStamp;
+    if (isReplica && writtenStamp !== null && !this.#isProven) {
+      this.#lagMs = undefined;
+      this.#become("no_replica", "it follows another database, or this one as it was before a restore");
+      return;
+    }
     this.#lagMs = isReplica ? this.#nowMs() - (atMs ?? this.#marks[0]!.atMs) : undefined;
     if (this.#lagMs === undefined)
       this.#become("no_replica", "the read address leads to a server that follows no other");
     else if (this.#lagMs > replicaLagMaxMs) this.#become("behind", `it is ${Math.round(this.#lagMs / 1_000)} s behind`);
     // Otherwise it has not come to where we began to look, and the next look will tell.
-    else if (atMs !== null) this.#become("in_use", "it answers and keeps up");
+    else if (atMs !== null && this.#isProven) this.#become("in_use", "it answers and keeps up");
   }
 
   async #read<Result>(ask: (database: Database) => Promise<Result>): Promise<Result> {
@@ -119,6 +153,7 @@ export class ReadReplica implements Reads {
 
   #leave(error: unknown): void {
     this.#lagMs = undefined;
+    this.#isProven = false;
     this.#become("unreachable", error instanceof Error ? error.message : String(error));
   }
 
