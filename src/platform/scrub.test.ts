@@ -15,6 +15,10 @@ describe("scrub()", () => {
     ["one in a form", "number=4242+4242+4242+4242&x", "4242+"],
     ["one that is percent-encoded", "?q=4242%204242%204242%204242", "4242%20"],
     ["one of nineteen digits", '"6304000000000000000"', "63040000"],
+    ["one before an expiry date", "4242424242424242 12/30", "42424242"],
+    ["one before a security code", "4242424242424242 123", "42424242"],
+    ["one behind a count", "12 4242424242424242", "42424242"],
+    ["one in groups behind a number of four digits", "1234 4242 4242 4242 4242 1", "4242"],
     ["a secret key", `Unknown key switchyard_test_sk_${keyBody}.`, keyBody],
     ["a signing secret", "switchyard_live_whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "AAECAwQF"],
     ["a client secret", `no session ps_01h2xcejqtf2nbrexx3vqjhp41_secret_t1_${random(32)}`, "t1_"],
@@ -61,7 +65,7 @@ describe("scrub()", () => {
   });
 
   it("takes a time in proportion to the text, whatever stands in it", () => {
-    const nasty = ["a", "1 ", "://a:", "a.", "eyJa", "[", "%20", "pass"].map((part) => `@${part.repeat(50_000)}`);
+    const nasty = ["a", "1 ", "1", "://a:", "a.", "eyJa", "[", "%20", "pass"].map((part) => `@${part.repeat(50_000)}`);
     const started = performance.now();
     for (const text of nasty) scrub(text);
     // Far more than it needs; a rule that looks back over all of the text takes minutes.

@@ -47,16 +47,34 @@ const rules: readonly Rule[] = [
   [/[^\s"'\\<>()[\]{},;:=/@*|]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62}/gu, `${mask}@${mask}`],
 ];
 
-/** UUIDs, a few of which read as numbers; and 12 to 19 digits, in groups or not, that are no part of a longer number. */
+/** UUIDs, a few of which read as numbers; and runs of 12 digits or more, in groups or not, that are no part of a longer number. */
 const uuidOrNumber =
-  /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?<number>(?<![0-9]|[0-9]\.)[0-9](?:(?:[ +-]|%20)?[0-9]){11,18}(?![0-9]))/g;
+  /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?<run>(?<![0-9]|[0-9]\.)[0-9](?:(?:[ +-]|%20)?[0-9]){11,})/g;
+
+const [cardDigitsMin, cardDigitsMax] = [12, 19];
 
 /** The same text with `****` for what must not be in a log. A net below the allow-list of fields, for messages and stacks. */
 export function scrub(text: string): string {
   if (!suspicious.test(text)) return text;
   let scrubbed = text;
   for (const [pattern, shown] of rules) scrubbed = scrubbed.replace(pattern, shown as string);
-  return scrubbed.replace(uuidOrNumber, (match, number?: string) =>
-    number !== undefined && passesLuhn(number.replace(/%20|[^0-9]/g, "")) ? mask : match,
-  );
+  return scrubbed.replace(uuidOrNumber, (match, run?: string) => (run === undefined ? match : maskCards(run)));
+}
+
+/** Masks a run that is a card's number, or else the groups of it that are: an expiry date may follow, or a count come before. */
+function maskCards(run: string): string {
+  const isCard = (digits: string) =>
+    digits.length >= cardDigitsMin && digits.length <= cardDigitsMax && passesLuhn(digits);
+  // Groups at even places, what separates them at odd ones.
+  const parts = run.split(/([ +-]|%20)/);
+  if (isCard(parts.filter((_, at) => at % 2 === 0).join(""))) return mask;
+  const masked = new Set<number>();
+  for (let from = 0; from < parts.length; from += 2) {
+    let digits = "";
+    for (let to = from; to < parts.length && digits.length < cardDigitsMax; to += 2) {
+      digits += parts[to];
+      if (isCard(digits)) for (let at = from; at <= to; at++) masked.add(at);
+    }
+  }
+  return parts.map((part, at) => (masked.has(at) ? (masked.has(at - 1) ? "" : mask) : part)).join("");
 }
