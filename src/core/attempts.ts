@@ -37,8 +37,7 @@ export function openAttempt(
   },
 ): void {
   const { session, to } = attempt;
-  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.usual);
-  const horizonMs = attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
+  const horizonMs = horizonMsOf(attempt);
   tx.send(insertAttempt, [
     session.id,
     attempt.id,
@@ -51,6 +50,16 @@ export function openAttempt(
     session.currency,
     horizonMs,
   ]);
+}
+
+/** How long after its start a gateway may still execute an attempt; 0 where a void keeps it from doing so. */
+export function horizonMsOf(attempt: {
+  readonly refusesVoidedReference: boolean;
+  readonly executionLimitMs: number;
+  readonly attemptTimeoutMs: number;
+}): number {
+  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.usual);
+  return attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
 }
 
 type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "holds" | "captured">>;

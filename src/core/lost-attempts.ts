@@ -4,10 +4,10 @@
  */
 import type { LookUpAnswer } from "../gateways/connector.ts";
 import { lostAlarmMs, lostNoticeWaitMs, lostRepeatMs } from "../limits/restore.ts";
-import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { attemptIdOf } from "./attempt-id.ts";
-import { openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "./attempts.ts";
+import { horizonMsOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";
@@ -24,8 +24,8 @@ type Told = { readonly attempt: gateway.Asked; readonly answer: LookUpAnswer; re
  * a row of its own; then the session goes on as any other. Before that it is asked again later.
  */
 export async function findLost({ core, lease, trail }: Work): Promise<void> {
-  const asked = await attemptsToAsk(core.database, trail);
-  const told = await Promise.all(asked.map((attempt) => ask(core, trail.session, attempt)));
+  const asked = await attemptsToAsk(core, trail);
+  const told = await Promise.all(asked.map((attempt) => ask(core, trail, attempt)));
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
     const silent = told.filter(({ answer }) => answer.type === "cannotTell");
@@ -55,29 +55,28 @@ const selectConnections: Statement = {
 type Place = Pick<Attempt, "connectionId" | "gateway" | "credentialVersion">;
 
 /** The unanswered attempts that we know of, and one at each other connection; where one is over, there was no second. */
-async function attemptsToAsk(
-  queryable: Queryable,
-  { session, attempts }: Work["trail"],
-): Promise<readonly gateway.Asked[]> {
-  const places = await queryable.query<Place>(selectConnections, [session.merchantId]);
+async function attemptsToAsk(core: Core, { session, attempts }: Work["trail"]): Promise<readonly gateway.Asked[]> {
+  const places = await core.database.query<Place>(selectConnections, [session.merchantId]);
   const unasked = places.filter(({ connectionId }) => attempts.every((one) => one.connectionId !== connectionId));
   // What a void reported counts when it was sent after the horizon; those of unknown attempts all were sent from here.
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
   return [
     ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: attempt.horizonAt })),
-    ...unasked.map((place) => lostAttempt(session, place)),
+    ...unasked.map((place) => lostAttempt(core, session, place)),
   ];
 }
 
-/** The one that may have been made: a session can be paid at once, so its creation is the earliest that it was. */
-function lostAttempt(session: PaymentSession, place: Place): gateway.Asked {
+/** The one that may have been made, at any time from the session's creation to the deadline. */
+function lostAttempt(core: Core, session: PaymentSession, place: Place): gateway.Asked {
   const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
   const never = new Date(0);
+  const latest = session.submitDeadline ?? never;
+  const horizonAt = new Date(latest.getTime() + horizonMsOf(limitsAt(core, place)));
   const id = attemptIdOf({ sessionId, connectionId: place.connectionId });
   const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
   const undecided = { nextAction: null, nextBecause: null, captureStartedAt: null, captureRefused: null };
   const open = { voidKind: null, lookedUpAt: null, nextTryAt: null, answeredAt: null, completedAt: null };
-  const began = { startedAt, horizonAt: never, voidAskedAt: never, tries: 0, holds: false, captured: false };
+  const began = { startedAt, horizonAt, voidAskedAt: never, tries: 0, holds: false, captured: false };
   const plan = { sequence: 0, priority: 0, because: "" };
   return {
     ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isLost: true },
@@ -86,19 +85,22 @@ function lostAttempt(session: PaymentSession, place: Place): gateway.Asked {
 }
 
 /**
- * A gateway that cannot be read is sent a void, which takes nothing: its notice tells of the hold that is given back, of
- * none, or of a capture, and is there when it is asked the next time. That there is a hold is not believed of notices:
- * the one that it was captured may be among what is lost.
+ * A gateway that cannot be read, or finds nothing by our reference, is sent a void, which takes nothing: its answer or its
+ * notice tells of the hold that is given back, of none, or of a capture, which is looked up again later. That there is a
+ * hold is not believed of notices: the one that it was captured may be among what is lost. Nothing is authorized under the
+ * key of this void any more: the session's deadline has passed, and nobody can submit it again.
  */
-async function ask(core: Core, session: PaymentSession, attempt: gateway.Asked): Promise<Told> {
+async function ask(core: Core, { session, readAt }: Work["trail"], attempt: gateway.Asked): Promise<Told> {
   const { answer, source } = await gateway.readRecord(core, attempt);
-  const isStale = answer.type === "cannotTell" || answer.type === "held" || answer.type === "heldOther";
-  if (source === "read" || !isStale) return { attempt, answer };
+  const isHeld = answer.type === "held" || answer.type === "heldOther";
+  const isUntold = answer.type === "cannotTell" && (source === "notices" || answer.isUnfound === true);
+  if (!isUntold && !(isHeld && source === "notices")) return { attempt, answer };
   // Each void has a key of its own.
   const tries = Math.floor(core.entropy.now().getTime() / 1_000);
   const reply = await gateway.giveBack(core, session, { ...attempt, tries });
   if (reply.type === "done") return { attempt, answer: { type: "voided" } };
-  if (reply.type === "absent") return { attempt, answer: reply };
+  // The rows were read before the void was sent; before its horizon what was never executed may come yet.
+  if (reply.type === "absent" && readAt >= attempt.horizonAt) return { attempt, answer: reply };
   const unknown = { type: "cannotTell", reason: "its answer to a void has not come yet" } as const;
   return { attempt, answer: unknown, ...(reply.type === "accepted" && { awaited: true }) };
 }
@@ -140,12 +142,15 @@ async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attemp
   const { attempts } = await loadSession(tx, session.id);
   const known = attempts.find(({ id }) => id === attempt.id);
   if (known !== undefined) return known;
+  const to = { ...attempt, priority: attempts.length + 1 };
+  openAttempt(tx, { id: attempt.id, session, to, because, ...limitsAt(core, attempt) });
+  return knownOrOpened(tx, core, session, attempt);
+}
+
+/** How long a gateway may go on executing what it was sent. */
+function limitsAt(core: Core, attempt: Pick<Attempt, "gateway">) {
   const { attemptTimeoutMs } = core.timing;
   const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
-  const to = { ...attempt, priority: attempts.length + 1 };
-  openAttempt(tx, {
-    ...{ id: attempt.id, session, to, because, refusesVoidedReference, attemptTimeoutMs },
-    executionLimitMs: executionLimitMs + core.vault.forwarding.lateMs,
-  });
-  return knownOrOpened(tx, core, session, attempt);
+  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
+  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
 }

@@ -48,10 +48,10 @@ async function payUnseen(session: PaymentSession, at: 0 | 1, upTo: "held" | "cap
 const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });
 
 /** Recovery's turns, from two minutes after the restore on. */
-async function turns(session: PaymentSession, count = 6): Promise<PaymentSession> {
+async function turns(session: PaymentSession, count = 6, core = fixture.core): Promise<PaymentSession> {
   for (let turn = 0; turn < count; turn++) {
     await fixture.setClockAhead(2 + turn);
-    await recover(fixture, fixture.core, session);
+    await recover(fixture, core, session);
   }
   return (await fixture.trail(session)).session;
 }
@@ -100,6 +100,56 @@ describe("a session that nobody had submitted at the moment of the backup", () =
     await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
     expect(await turns(session, 2)).toMatchObject({ status: "DEGRADED" });
     await fixture.sandbox.setDown("A", false);
+  });
+});
+
+describe("a session whose gateway finds nothing by our reference, as a search that lags", () => {
+  const unfound = { type: "cannotTell", isUnfound: true, reason: "nothing is found" } as const;
+  const searching = () => withAnswers(fixture.core, { lookUp: async () => unfound });
+
+  it("ends DEGRADED when nothing was done there: a void tells", async () => {
+    const session = await fixture.newSession();
+    await declare();
+    expect(await turns(session, 6, searching())).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("ends DEGRADED when there was a hold, which is given back; nothing is asked for under its key again, also when it is released", async () => {
+    const session = await fixture.newSession();
+    const reference = await payUnseen(session, 0, "held");
+    await declare();
+    await fixture.sandbox.setDown("B", true);
+    expect(await turns(session, 2, searching())).toMatchObject({ status: "CREATED" });
+    expect(await statusesAt(reference)).toEqual(["voided"]);
+    await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
+    await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "already_submitted" });
+    expect(await turns(session, 2, searching())).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    await fixture.sandbox.setDown("B", false);
+    expect((await fixture.trail(session)).attempts).toEqual([]);
+    expect(await statusesAt(reference)).toEqual(["voided"]);
+  });
+
+  it("stays in doubt when money was taken, and ends SUCCEEDED once that is found", async () => {
+    const session = await fixture.newSession();
+    const reference = await payUnseen(session, 0, "captured");
+    await declare();
+    expect(await turns(session, 6, searching())).toMatchObject({ status: "CREATED", phase: "PROCESSING" });
+    expect(await turns(session, 9)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+    expect(await statusesAt(reference)).toEqual(["captured"]);
+  });
+
+  it("believes that there was none only of a void after the last moment at which one could come", async () => {
+    const session = await fixture.newSession();
+    await declare();
+    const slow = new Proxy(fixture.core.connectorOf("SANDBOX_A")!, {
+      get: (target, name) => (name === "refusesVoidedReference" ? false : Reflect.get(target, name, target)),
+    });
+    const absent = withAnswers(fixture.core, { lookUp: async () => unfound, void: async () => ({ type: "absent" }) });
+    const forwarding = { ...fixture.core.vault.forwarding, lateMs: 200_000 };
+    const vault = Object.assign(Object.create(fixture.core.vault), { forwarding });
+    const core = { ...absent, vault, connectorOf: () => slow };
+    expect(await turns(session, 2, core)).toMatchObject({ status: "CREATED" });
+    expect(await turns(session, 8, core)).toMatchObject({ status: "DEGRADED" });
   });
 });
 
