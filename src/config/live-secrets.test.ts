@@ -122,6 +122,16 @@ describe("live with real gateways", () => {
     expect(problems.join("\n")).not.toMatch(/q8Zr|G4vXo6|change-me|xyzxyz/);
   });
 
+  it.each(["q8Zr/1mVtKx0wLfB7", "12/q8Zr1mVtKx0wLfB7", "q8Zr%1mVtKx0wLfB7"])(
+    "refuses an address with %s in it",
+    (password) => {
+      const problems = problemsWith({
+        SWITCHYARD_LIVE_DATABASE_URL: `postgres://live:${password}@db/live?sslmode=verify-full`,
+      });
+      expect(problems).toEqual([expect.stringMatching(/^- SWITCHYARD_LIVE_DATABASE_URL must be .* percent-encoded$/)]);
+    },
+  );
+
   it("names all of it at once", () => {
     const change = Object.assign({}, ...refused.slice(4).map(([, one]) => one)) as Change;
     expect(problemsWith(change).length).toBeGreaterThanOrEqual(8);

@@ -11,7 +11,8 @@ import type { ServerKeys } from "../server-keys.ts";
 type Owner = "test" | "live" | "accounts" | "vault";
 type NamedDatabase = { readonly variable: string; readonly owner: Owner; readonly address: DatabaseAddress };
 
-const makeOne = "make a random one with: openssl rand -base64 24";
+// Letters and digits alone: base64 has characters that an address would need encoded.
+const makeOne = "make a random one with: openssl rand -hex 24";
 
 /** Lines that begin with the variable to change. `keyFiles` are the paths that the keys of live were read from. */
 export function findLiveSecretProblems(

@@ -20,6 +20,11 @@ describe("parseDatabaseAddress()", () => {
     expect(parseDatabaseAddress("db/x")).toBeUndefined();
   });
 
+  it.each(["a:pa/ss@db/x", "a:12/ss@db/x", "a:12#ss@db/x", "a:100%@db/x", "a:b@db/%zz", "a:b@db:port/x"])(
+    "takes postgres://%s for none",
+    (rest) => expect(parseDatabaseAddress(`postgres://${rest}`)).toBeUndefined(),
+  );
+
   it.each([
     ["", "clear"],
     ["?sslmode=disable", "clear"],

@@ -25,10 +25,21 @@ const privacyOf: Readonly<Record<string, DatabaseAddress["privacy"]>> = {
   "verify-full": "verified",
 };
 
-/** The parts of an address; undefined where it is none. */
+/** The parts of an address; undefined where it is none. Never throws, and repeats nothing of it. */
 export function parseDatabaseAddress(address: string): DatabaseAddress | undefined {
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);
+  // A password with `/` or `#` in it ends the host too early, and its digits may pass for a port.
+  if (/^\/.*[/@]/.test(url.pathname) || url.hash !== "") return undefined;
+  try {
+    return partsOf(url);
+  } catch {
+    // A `%` that encodes nothing.
+    return undefined;
+  }
+}
+
+function partsOf(url: URL): DatabaseAddress {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return {
     host,

@@ -1,5 +1,6 @@
 /** What a setting is: its name, who reads it, what its text must be, and what an operator is told of it. Reads nothing itself. */
 import { isAddressRange } from "./client-address.ts";
+import { parseDatabaseAddress } from "./database-address.ts";
 import { Secret } from "./secrets.ts";
 
 /** Who reads a setting: a role of a process, or the command line. */
@@ -109,10 +110,14 @@ export function file(rule: string): SettingKind<string> {
 }
 
 /** A database with the role that enters it. */
-export const databaseUrl = secretText(
-  /^postgres(ql)?:\/\/./,
-  "a PostgreSQL address, postgres://role:password@host/database",
-);
+export const databaseUrl: SettingKind<Secret> = {
+  rule: "a PostgreSQL address, postgres://role:password@host/database, with `/`, `%`, `@`, `#` and `?` of the password percent-encoded",
+  isSecret: true,
+  parse(given) {
+    const isRead = /^postgres(ql)?:\/\/./.test(given) && parseDatabaseAddress(given) !== undefined;
+    return isRead ? new Secret(given) : undefined;
+  },
+};
 
 /** Addresses and ranges of them; a header that anybody can write is otherwise nobody's word. */
 export const addressRanges: SettingKind<readonly string[]> = {
