@@ -97,11 +97,13 @@ async function startVaultRole(
     verification.map((key) => ({ environment: name, ...key })),
   );
   const onBroken = (error: unknown) => logger.error({ err: error }, "changed certificate files are not used");
+  const grpcTls = vault.grpcTls && new TlsFiles(vault.grpcTls, { onBroken });
+  if (grpcTls) metrics.showCertificate("vault", grpcTls);
   const running = await startVault({
     publicListen: { host: vault.host, port: vault.publicPort },
     publicOrigin: vault.publicOrigin,
     grpcListen: { host: vault.host, port: vault.grpcPort },
-    grpcTls: vault.grpcTls && new TlsFiles(vault.grpcTls, { onBroken }),
+    grpcTls,
     database,
     logger,
     environments: vault.environments.map(({ name, ring }) => ({

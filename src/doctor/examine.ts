@@ -26,15 +26,15 @@ export type Subject = {
 };
 
 type Examination = { readonly area: string; readonly run: () => Promise<readonly Finding[]> };
-type Inspected = { readonly config: Config; readonly problems: readonly string[] };
+type Inspected = { readonly config: Config | undefined; readonly problems: readonly string[] };
 
 /** Everything that was found. Never throws: what cannot be checked is a problem too. */
 export async function examine({ roles, variables, stateFolder, onSlow }: Subject): Promise<Finding[]> {
   // Each as its own process would read them: the vault of live runs alone.
   const groups = [roles.filter((role) => role !== "vault"), roles.filter((role) => role === "vault")];
-  const inspected = groups.filter((group) => group.length > 0).map((group) => inspectConfig(group, variables));
-  const service = inspected.find(({ config }) => config.service)?.config;
-  const vault = inspected.find(({ config }) => config.vault)?.config;
+  const inspected = groups.filter((group) => group.length > 0).map((group) => inspect(group, variables));
+  const service = inspected.find(({ config }) => config?.service)?.config;
+  const vault = inspected.find(({ config }) => config?.vault)?.config;
   const examinations = [
     ...listDatabases(service, vault),
     ...listStreams(service),
@@ -42,7 +42,10 @@ export async function examine({ roles, variables, stateFolder, onSlow }: Subject
       area: "origins",
       run: () => examineOrigins({ service: service?.service, vault: vault?.vault, dashboard: service?.dashboard }),
     },
-    { area: "certificates", run: async () => examineCertificateFiles({ service: service?.service }) },
+    {
+      area: "certificates",
+      run: async () => examineCertificateFiles({ service: service?.service, vault: vault?.vault }),
+    },
     { area: "mail", run: () => examineMail(service?.service?.mailServer) },
     { area: "disk", run: () => examineDisk(stateFolder) },
   ];
@@ -57,6 +60,16 @@ export async function examine({ roles, variables, stateFolder, onSlow }: Subject
   );
   clearInterval(timer);
   return [...examineSettings(inspected), ...examineKeyPair(service, vault), ...found.flat()];
+}
+
+function inspect(roles: readonly Role[], variables: Subject["variables"]): Inspected {
+  try {
+    return inspectConfig(roles, variables);
+  } catch (error) {
+    // Its words may repeat a value, which may be secret.
+    const name = error instanceof Error ? error.name : typeof error;
+    return { config: undefined, problems: [`the settings of ${roles.join()} cannot be read (${name})`] };
+  }
 }
 
 async function runOne({ area, run }: Examination): Promise<readonly Finding[]> {
@@ -76,7 +89,7 @@ async function runOne({ area, run }: Examination): Promise<readonly Finding[]> {
 
 function examineSettings(inspected: readonly Inspected[]): Finding[] {
   const problems = new Set(inspected.flatMap((one) => one.problems));
-  const warnings = new Set(inspected.flatMap(({ config }) => config.warnings));
+  const warnings = new Set(inspected.flatMap(({ config }) => config?.warnings ?? []));
   const remedy = "see docs/configuration.md, or: switchyard configuration";
   if (problems.size + warnings.size === 0) return [ok("settings", "complete, and nothing in them is unknown")];
   return [

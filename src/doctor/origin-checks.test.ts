@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { createServer as createPlainServer } from "node:http";
+import { createSecureServer } from "node:http2";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Config, ServiceConfig } from "../config.ts";
 import { TestAuthority } from "../testing/certificates.ts";
-import { examineOrigins } from "./origin-checks.ts";
+import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 
 const authority = new TestAuthority("origins");
 const server = createServer(authority.issue("edge"), (_request, response) => response.end("ready"));
@@ -54,4 +55,27 @@ it("examineOrigins() takes a balancer with nobody behind it for a problem, at ea
       remedy: expect.stringContaining("the role dashboard"),
     },
   ]);
+});
+
+it("examineOrigins() reaches the vault's port over TLS as edge and worker do, and says whom it does not trust", async () => {
+  const strangers = new TestAuthority("strangers");
+  const vaultPort = createSecureServer(authority.issue("vault")).listen(0, "127.0.0.1");
+  await once(vaultPort, "listening");
+  const grpcAddress = `localhost:${(vaultPort.address() as AddressInfo).port}`;
+  const findings = [authority.certFile, strangers.certFile, `${authority.certFile}.gone`].map(async (caFile) => {
+    const vault = { mode: "self_hosted", grpcAddress, grpcTls: { caFile } };
+    const service = { environments: [{ name: "live", vault, nats: {} }] } as unknown as ServiceConfig;
+    const [port] = await examineOrigins({ service, vault: undefined, dashboard: undefined });
+    const [file] = examineCertificateFiles({ service, vault: undefined });
+    return [port, file];
+  });
+  const [own, other, gone] = await Promise.all(findings);
+  strangers.close();
+  vaultPort.close();
+  expect(own).toMatchObject([{ says: "SWITCHYARD_VAULT_GRPC_ADDRESS answers over TLS" }, { state: "WARNING" }]);
+  expect(other?.[0]).toMatchObject({ state: "PROBLEM", says: expect.stringContaining("does not answer: ") });
+  expect(gone?.[0]).toMatchObject({ state: "PROBLEM" });
+  expect(gone?.[1]).toMatchObject({
+    says: expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE cannot be read"),
+  });
 });

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type DetailedPeerCertificate, type PeerCertificate } from "node:tls";
 import type { Config } from "../config.ts";
+import type { VaultSettings } from "../gateways/vault-settings.ts";
 import { certificateDaysLeast, examinationTimeoutMs } from "../limits/doctor.ts";
 import { isLoopback } from "../platform/database-address.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
@@ -17,8 +18,8 @@ export async function examineOrigins({
   vault,
   dashboard,
 }: Pick<Config, "service" | "vault" | "dashboard">): Promise<Finding[]> {
-  const own = service?.environments.find((environment) => environment.vault?.mode === "self_hosted")?.vault;
-  const vaultOrigin = own?.mode === "self_hosted" ? own.origin : vault?.publicOrigin;
+  const own = ownVaultOf(service);
+  const vaultOrigin = own?.origin ?? vault?.publicOrigin;
   const origins = [
     ["SWITCHYARD_API_ORIGIN", service?.apiOrigin, "edge"],
     ["SWITCHYARD_VAULT_ORIGIN", vaultOrigin, "vault"],
@@ -27,10 +28,11 @@ export async function examineOrigins({
   const found = await Promise.all(
     origins.map(([variable, origin, role]) => (origin === undefined ? [] : examineOrigin({ variable, origin, role }))),
   );
-  const grpc = own?.mode === "self_hosted" && own.grpcAddress ? [await examineVaultPort(own.grpcAddress)] : [];
+  const grpc = own?.grpcAddress ? [await examineVaultPort(own)] : [];
   return [...found.flat(), ...grpc, ...examineHosts(service?.apiOrigin, vaultOrigin)];
 }
 
+type OwnVault = Extract<VaultSettings, { readonly mode: "self_hosted" }>;
 type Origin = { readonly variable: string; readonly origin: string; readonly role: string };
 
 async function examineOrigin({ variable, origin, role }: Origin): Promise<Finding[]> {
@@ -54,23 +56,36 @@ async function examineOrigin({ variable, origin, role }: Origin): Promise<Findin
   }
 }
 
-function examineVaultPort(address: string): Promise<Finding> {
+/** As edge and worker reach it: over TLS where they are given an authority. */
+function examineVaultPort({ grpcAddress, grpcTls }: OwnVault): Promise<Finding> {
   const area = "origins";
-  const [, host = "", port = ""] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
-  return new Promise((resolve) => {
-    const socket = connectTcp({ host, port: Number(port), timeout: examinationTimeoutMs });
+  const [, host = "", port = ""] = /^\[?(.*?)\]?:(\d+)$/.exec(grpcAddress) ?? [];
+  const where = { host, port: Number(port), timeout: examinationTimeoutMs };
+  const failure = (why: string) => {
+    const remedy = "start the vault, or mend SWITCHYARD_VAULT_GRPC_ADDRESS; no card is taken meanwhile";
+    return problem(area, `the vault's port for the roles does not answer: ${why}`, remedy);
+  };
+  const answered = new Promise<Finding>((resolve) => {
+    const socket = grpcTls ? connectTls({ ...where, ...tlsOptionsOf(grpcTls, host) }) : connectTcp(where);
     const fail = (why: string) => {
       socket.destroy();
-      const remedy = "start the vault, or mend SWITCHYARD_VAULT_GRPC_ADDRESS; no card is taken meanwhile";
-      resolve(problem(area, `the vault's port for the roles does not answer: ${why}`, remedy));
+      resolve(failure(why));
     };
-    socket.once("connect", () => {
+    socket.once(grpcTls ? "secureConnect" : "connect", () => {
       socket.destroy();
-      resolve(ok(area, "SWITCHYARD_VAULT_GRPC_ADDRESS answers"));
+      resolve(ok(area, `SWITCHYARD_VAULT_GRPC_ADDRESS answers${grpcTls ? " over TLS" : ""}`));
     });
     socket.once("timeout", () => fail("it takes too long"));
     socket.once("error", (error) => fail(wordsOf(error)));
   });
+  // Files that cannot be used.
+  return answered.catch((error: unknown) => failure(wordsOf(error)));
+}
+
+function tlsOptionsOf({ caFile, certFile, keyFile }: NonNullable<OwnVault["grpcTls"]>, host: string) {
+  const [ca, cert, key] = [caFile, certFile, keyFile].map((path) => path && readFileSync(path));
+  // A server name is no address (RFC 6066, section 3).
+  return { ca, cert, key, ALPNProtocols: ["h2"], ...(isIP(host) === 0 && { servername: host }) };
 }
 
 function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undefined): Finding[] {
@@ -120,8 +135,8 @@ function explainEnd(area: string, what: string, endsAt: Date): Finding {
   return days < certificateDaysLeast ? warning(area, says, remedy) : ok(area, says);
 }
 
-/** The certificates that our own files hold: of the gRPC port, and those that NATS is entered with. */
-export function examineCertificateFiles({ service }: Pick<Config, "service">): Finding[] {
+/** The certificates that our own files hold: of the gRPC ports, and those that NATS and the vault are entered with. */
+export function examineCertificateFiles({ service, vault }: Pick<Config, "service" | "vault">): Finding[] {
   const nats = (service?.environments ?? []).flatMap(({ name, nats: { tls } }) => {
     const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS_TLS`;
     return [
@@ -132,9 +147,26 @@ export function examineCertificateFiles({ service }: Pick<Config, "service">): F
   const files = [
     ["SWITCHYARD_GRPC_TLS_CERT_FILE", service?.grpcTls?.certFile],
     ["SWITCHYARD_GRPC_TLS_CLIENT_CA_FILE", service?.grpcTls?.clientCaFile],
+    ...vaultCertificateFiles(service),
+    ["SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE", vault?.grpcTls?.certFile],
+    ["SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CA_FILE", vault?.grpcTls?.clientCaFile],
     ...nats,
   ] as const;
   return files.flatMap(([variable, file]) => (file === undefined ? [] : [examineFile(variable, file)]));
+}
+
+function vaultCertificateFiles(service: Config["service"]) {
+  const own = ownVaultOf(service);
+  return [
+    ["SWITCHYARD_VAULT_GRPC_TLS_CA_FILE", own?.grpcTls?.caFile],
+    ["SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE", own?.grpcTls?.certFile],
+  ] as const;
+}
+
+/** One for both environments; none where both use an external one. */
+function ownVaultOf(service: Config["service"]): OwnVault | undefined {
+  const vaults = (service?.environments ?? []).map(({ vault }) => vault);
+  return vaults.find((vault): vault is OwnVault => vault?.mode === "self_hosted");
 }
 
 function examineFile(variable: string, file: string): Finding {

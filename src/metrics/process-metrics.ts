@@ -34,6 +34,9 @@ export function createProcessMetrics(brand: string) {
     "When the certificate ends that this process shows on that port.",
     "surface",
   );
+  const showCertificate = (surface: Surface, certificate: { readonly validUntil: Date }): void => {
+    refreshes.push(async () => expiry.set({ surface }, certificate.validUntil.getTime() / 1_000));
+  };
   const build = make.gauge("build_info", "1, with the version of this process.", "version");
   return {
     registry,
@@ -50,9 +53,11 @@ export function createProcessMetrics(brand: string) {
     showPort(surface: Surface, { isReady, certificate }: ShownPort): void {
       refreshes.push(async () => {
         ready.set({ surface }, Number(await isReady()));
-        if (certificate) expiry.set({ surface }, certificate.validUntil.getTime() / 1_000);
       });
+      if (certificate) showCertificate(surface, certificate);
     },
+    /** Shows when the certificate of a port ends. */
+    showCertificate,
     /** Has `work` done before each scrape; where it throws, the scrape fails. */
     beforeScrape: (work: () => Promise<void>) => void refreshes.push(work),
     /** Adds a line to GET /ready. */
