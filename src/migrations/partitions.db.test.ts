@@ -2,6 +2,7 @@ import { Client } from "pg";
 import { v7 } from "uuid";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { runCommand } from "../testing/run-command.ts";
 import { migrate } from "./migrate.ts";
 import { opening, refused, submitted } from "./payment-rows-fixture.ts";
 import { setRetention } from "./retention.ts";
@@ -197,8 +198,18 @@ describe("how long rows are kept", () => {
   it("is never shorter than disputes may take", async () => {
     await expect(setRetention(database.ownerUrl, { paymentsMonths: 17 })).rejects.toThrow("at least 18 months");
     await expect(setRetention(database.url, { paymentsMonths: 20 })).rejects.toThrow("Only the owner");
-    const forever = { paymentsMonths: null, deliveryLogDays: null };
-    expect(await setRetention(database.ownerUrl, forever)).toEqual(forever);
+    const half = setRetention(database.ownerUrl, { paymentsMonths: 84, deliveryLogDays: 29 });
+    await expect(half).rejects.toThrow("at least 30 days");
+    expect(await setRetention(database.ownerUrl, {})).toEqual({ paymentsMonths: 18, deliveryLogDays: 30 });
+  });
+
+  it("is set and lifted by the owner's command", async () => {
+    const command = ["retention", "--url", database.ownerUrl, "--json"];
+    const set = await runCommand([...command, "--payments-months", "84", "--delivery-log-days", "90"]);
+    expect(JSON.parse(set.out)).toEqual({ paymentsMonths: 84, deliveryLogDays: 90 });
+    const lifted = await runCommand([...command, "--payments-months", "forever"]);
+    expect(JSON.parse(lifted.out)).toEqual({ paymentsMonths: null, deliveryLogDays: 90 });
+    expect(await setRetention(database.ownerUrl, { deliveryLogDays: null })).toMatchObject({ deliveryLogDays: null });
   });
 });
 

@@ -6,17 +6,21 @@ import { SchemaError } from "./schema-error.ts";
 /** What rows are kept for at least, in whole units; null: for ever. A part that is left out stays as it is. */
 export type Retention = {
   /** Sessions with their attempts, events and deliveries; at least 18, for disputes come up to 540 days later. */
-  readonly paymentsMonths?: number | null;
+  readonly paymentsMonths?: number | null | undefined;
   /** Each try of a webhook with its answer; at least 30. */
-  readonly deliveryLogDays?: number | null;
+  readonly deliveryLogDays?: number | null | undefined;
 };
 
-/** Sets what is given and returns what holds now. Durable on return; the worker drops what is past it within minutes. */
-export async function setRetention(ownerUrl: string, wanted: Retention): Promise<Required<Retention>> {
+/** Both periods, as they hold. */
+export type Periods = { readonly paymentsMonths: number | null; readonly deliveryLogDays: number | null };
+
+/** Sets what is given, together or not at all, and returns what holds now. Durable on return; the worker drops what is past it within minutes. */
+export async function setRetention(ownerUrl: string, wanted: Retention): Promise<Periods> {
   const client = new Client(databaseLogin(ownerUrl));
   await client.connect();
   try {
     const { paymentsMonths, deliveryLogDays } = wanted;
+    await client.query("BEGIN");
     if (paymentsMonths !== undefined) {
       await client.query("UPDATE app.retention SET keep = $1 * interval '1 month' WHERE kind = 'payments'", [
         paymentsMonths,
@@ -27,7 +31,8 @@ export async function setRetention(ownerUrl: string, wanted: Retention): Promise
         deliveryLogDays,
       ]);
     }
-    const { rows } = await client.query<Required<Retention>>(`
+    await client.query("COMMIT");
+    const { rows } = await client.query<Periods>(`
       SELECT (SELECT extract(year FROM keep) * 12 + extract(month FROM keep) FROM app.retention WHERE kind = 'payments')::int
           AS "paymentsMonths",
         (SELECT extract(day FROM keep) FROM app.retention WHERE kind = 'delivery_log')::int AS "deliveryLogDays"`);
