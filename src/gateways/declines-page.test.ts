@@ -6,11 +6,12 @@ describe("declinesPage()", () => {
     await expect(declinesPage()).toMatchFileSnapshot("../../docs/declines.md");
   });
 
-  it("has no row that a reader would have to guess at", () => {
+  it("has no row that a reader would have to guess at, nor one that does not say of which year its source is", () => {
     for (const row of declinesPage()
       .split("\n")
       .filter((line) => /^\| `/.test(line))) {
       expect(row).toMatch(/^\| `[\w.-]+` \| [A-Z_]+ \| [a-z_]+ \| [a-z_]+ \| .*https:\/\/\S+.* \|$/);
+      expect(row).toMatch(/https:\/\/\S+ \(20\d\d\)/);
     }
   });
 });

@@ -19,7 +19,9 @@ const judgedOtherwise = new Set(["32"]);
 describe("Adyen's decline table", () => {
   it("has a name for every code, which notifications give in its place", () => {
     const codes = Object.keys(declines).filter((code) => /^\d+$/.test(code));
-    expect(Object.keys(reasonNames)).toEqual(codes);
+    const advice =
+      "a code of `declines` needs its name in `reasonNames`, further down in the same file, and the other way round";
+    expect(Object.keys(reasonNames), advice).toEqual(codes);
     for (const [code, name] of Object.entries(reasonNames)) expect(codeOfReason(name)).toBe(code);
   });
 

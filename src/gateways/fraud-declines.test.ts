@@ -1,0 +1,62 @@
+/**
+ * Which codes are fraud, written down a second time: fraud never fails over, so that a code which is no longer called fraud
+ * lets a card be tried at the next gateway. Whoever means to change the list changes it here too, with the gateway's own
+ * words for it.
+ */
+import { describe, expect, it } from "vitest";
+import { declines as adyen } from "./adyen/declines.ts";
+import { classifyDecline, type DeclineTable } from "./declines.ts";
+import { declines as paypal } from "./paypal/declines.ts";
+import { declines as sandboxA } from "./sandbox/a/declines.ts";
+import { declines as sandboxB } from "./sandbox/b/declines.ts";
+import { declines as stripe } from "./stripe/declines.ts";
+
+type Judged = { readonly gateway: string; readonly table: DeclineTable; readonly frauds: readonly string[] };
+
+const gateways: readonly Judged[] = [
+  {
+    // https://docs.stripe.com/declines/codes and, for `blocked`, https://docs.stripe.com/declines#blocked-payments (2026)
+    gateway: "STRIPE",
+    table: stripe,
+    frauds: ["blocked", "fraudulent", "merchant_blacklist", "security_violation"],
+  },
+  {
+    // https://docs.adyen.com/development-resources/refusal-reasons and …/raw-acquirer-responses (2026)
+    gateway: "ADYEN",
+    table: adyen,
+    frauds: ["14", "20", "22", "31", "raw.34", "raw.59", "raw.63"],
+  },
+  {
+    // https://github.com/paypal/paypal-rest-api-specifications (2026): processor codes, then issues
+    gateway: "PAYPAL",
+    table: paypal,
+    frauds: [
+      "9500",
+      "9510",
+      "PAYEE_BLOCKED_TRANSACTION",
+      "PAYMENT_DENIED",
+      "PPSC",
+      "TRANSACTION_BLOCKED_BY_PAYEE",
+      "TRANSACTION_REFUSED",
+    ],
+  },
+  { gateway: "SANDBOX_A", table: sandboxA, frauds: ["fraudulent"] },
+  { gateway: "SANDBOX_B", table: sandboxB, frauds: ["14", "20", "22", "31"] },
+];
+
+describe.each(gateways)("$gateway's decline table", ({ table, frauds }) => {
+  it("calls these codes fraud, and no others", () => {
+    const called = Object.keys(table).filter((code) => table[code]?.kind === "FRAUD");
+    const advice =
+      "a code became fraud or ceased to be: if that is meant, change the list of fraud-declines.test.ts too";
+    expect(called.toSorted(), advice).toEqual(frauds);
+  });
+
+  it("stops the plan at each of them, and calls nothing else suspected fraud", () => {
+    for (const code of Object.keys(table)) {
+      const { stop, declineCode } = classifyDecline(table, code);
+      const isFraud = frauds.includes(code);
+      expect([code, stop === "fraud", declineCode === "fraud_suspected"]).toEqual([code, isFraud, isFraud]);
+    }
+  });
+});
