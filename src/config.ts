@@ -12,7 +12,7 @@ import {
 import { findUnknownVariables } from "./config/unknown-variables.ts";
 import { nodeOptionsSetting, readVaultGrpcTls, vaultRoleSettings } from "./config/vault-role-settings.ts";
 import type { Timing } from "./core/core.ts";
-import { type DashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
+import { type DashboardSettings, dashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
 import { readStandInOrigins, type StandInOrigins, standInHosts } from "./gateways/gateway-origins.ts";
 import { ownVaultSettings, type VaultSettings } from "./gateways/vault-settings.ts";
 import { type MailServer, readMailServer } from "./platform/mail-server.ts";
@@ -160,8 +160,9 @@ export function inspectConfig(
   const keySettings = [
     ...(config.service ? [environmentSettings.keysFile] : []),
     ...(config.vault ? [vaultRoleSettings.keysFile] : []),
-  ];
-  const keyFiles = keySettings.map((setting) => variables[variableOf(setting, "live")]);
+    ...(config.dashboard ? [dashboardSettings.keysFile] : []),
+  ].map((setting) => variableOf(setting, "live"));
+  const keyFiles = keySettings.map((variable) => ({ variable, path: variables[variable] }));
   const findings = findLiveProblems(roles, config, keyFiles);
   problems.push(...findings.problems);
   reader.warnings.push(...findings.warnings);

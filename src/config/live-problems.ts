@@ -1,18 +1,18 @@
 /** What must hold before real cards are taken, as far as one process can tell from its settings. Loopback is for the demo. */
 import type { Config, Role } from "../config.ts";
 import { isLoopback } from "../platform/database-address.ts";
-import { findLiveSecretProblems } from "./live-secrets.ts";
+import { findLiveSecretProblems, type NamedKeyFile } from "./live-secrets.ts";
 
 /** Lines with what to set. What can do no harm while live has pretend gateways alone is a warning there. */
 export type LiveFindings = { readonly problems: readonly string[]; readonly warnings: readonly string[] };
 
-type Settings = Pick<Config, "service" | "vault" | "errorDocsUrl">;
+type Settings = Pick<Config, "service" | "vault" | "dashboard" | "errorDocsUrl">;
 
-/** Nothing where live is not among the environments. `keyFileOf` says where an environment's keys are from. */
+/** Nothing where live is not among the environments. `keyFiles` says where the keys that live uses are from. */
 export function findLiveProblems(
   roles: readonly Role[],
   config: Settings,
-  keyFiles: readonly (string | undefined)[],
+  keyFiles: readonly NamedKeyFile[],
 ): LiveFindings {
   const { service, vault } = config;
   const live = [...(service?.environments ?? []), ...(vault?.environments ?? [])].filter(({ name }) => name === "live");

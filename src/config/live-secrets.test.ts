@@ -159,19 +159,47 @@ describe("live with real gateways", () => {
     expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_KEYS_FILE has a demo's keys")]);
   });
 
-  it("refuses the vault a ring of test", () => {
-    const vaultKeys = generateVaultKeyFile(keys.live);
-    const { vaultRing } = JSON.parse(vaultKeys);
-    const ofTest = JSON.stringify({ ...JSON.parse(generateVaultKeyFile(keys.test)), vaultRing });
-    const { problems } = inspectConfig(["vault"], {
+  const vaultProblems = (liveKeys: string, testKeys: string) =>
+    inspectConfig(["vault"], {
       ...good,
       SWITCHYARD_VAULT_DATABASE_URL: "postgres://vault:e3JwSx7_LpTf0hVc6@db/vault?sslmode=verify-full",
       SWITCHYARD_VAULT_PORT: "8082",
       SWITCHYARD_VAULT_GRPC_PORT: "8083",
-      SWITCHYARD_LIVE_VAULT_KEYS_FILE: fileWith("vault-live.json", vaultKeys),
-      SWITCHYARD_TEST_VAULT_KEYS_FILE: fileWith("vault-test.json", ofTest),
-    });
+      SWITCHYARD_LIVE_VAULT_KEYS_FILE: fileWith("vault-live.json", liveKeys),
+      SWITCHYARD_TEST_VAULT_KEYS_FILE: fileWith("vault-test.json", testKeys),
+    }).problems;
+  const vaultKeys = { test: generateVaultKeyFile(keys.test), live: generateVaultKeyFile(keys.live) };
+  const madeUp = Buffer.alloc(32, "ab").toString("base64");
+
+  it("refuses the vault a ring of test", () => {
+    const { vaultRing } = JSON.parse(vaultKeys.live);
+    const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), vaultRing });
+    const problems = vaultProblems(vaultKeys.live, ofTest);
     expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
+  });
+
+  it("refuses the vault a key that somebody made up, and a demo's", () => {
+    const vaultRing = { current: "vault-live-1", keys: { "vault-live-1": madeUp } };
+    fileWith("demo.json", "{}");
+    const problems = vaultProblems(JSON.stringify({ ...JSON.parse(vaultKeys.live), vaultRing }), vaultKeys.test);
+    rmSync(join(folder, "demo.json"));
+    expect(problems).toEqual([
+      expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE: a key repeats itself"),
+      expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has a demo's keys"),
+    ]);
+  });
+
+  it("refuses the dashboard a key that somebody made up", () => {
+    const sealing = { current: "sealing-accounts-1", keys: { "sealing-accounts-1": madeUp } };
+    const { problems } = inspectConfig(["dashboard"], {
+      ...good,
+      SWITCHYARD_DASHBOARD_ORIGIN: "https://board.example",
+      SWITCHYARD_DASHBOARD_PORT: "8084",
+      SWITCHYARD_ACCOUNTS_KEYS_FILE: fileWith("accounts.json", JSON.stringify({ sealing })),
+    });
+    expect(problems).toEqual([
+      expect.stringMatching(/^- SWITCHYARD_ACCOUNTS_KEYS_FILE: .* server-keys generate-accounts$/),
+    ]);
   });
 });
 

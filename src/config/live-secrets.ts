@@ -5,19 +5,23 @@ import type { Config, EnvironmentConfig } from "../config.ts";
 import { type DatabaseAddress, isLoopback, parseDatabaseAddress } from "../platform/database-address.ts";
 import type { NatsLogin } from "../platform/nats.ts";
 import { weaknessOf } from "../platform/secret-strength.ts";
-import type { Secret } from "../platform/secrets.ts";
+import type { KeyRing, Secret } from "../platform/secrets.ts";
 import type { ServerKeys } from "../server-keys.ts";
 
 type Owner = "test" | "live" | "accounts" | "vault";
 type NamedDatabase = { readonly variable: string; readonly owner: Owner; readonly address: DatabaseAddress };
 
+const accountsVariable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
 // Letters and digits alone: base64 has characters that an address would need encoded.
 const makeOne = "make a random one with: openssl rand -hex 24";
 
-/** Lines that begin with the variable to change. `keyFiles` are the paths that the keys of live were read from. */
+/** A file that keys of live were read from, and the variable that names it. */
+export type NamedKeyFile = { readonly variable: string; readonly path: string | undefined };
+
+/** Lines that begin with the variable to change. */
 export function findLiveSecretProblems(
-  { service, vault }: Pick<Config, "service" | "vault">,
-  keyFiles: readonly (string | undefined)[],
+  { service, vault, dashboard }: Pick<Config, "service" | "vault" | "dashboard">,
+  keyFiles: readonly NamedKeyFile[],
 ): string[] {
   const [test, live] = (["test", "live"] as const).map((name) =>
     service?.environments.find((one) => one.name === name),
@@ -29,10 +33,12 @@ export function findLiveSecretProblems(
     ...(live ? findNatsProblems(live.nats, test?.nats) : []),
     ...(live ? findVaultProblems(live.vault) : []),
     ...(live ? findKeyProblems(live, test) : []),
+    ...findMadeUp("SWITCHYARD_LIVE_VAULT_KEYS_FILE", keysOf(rings[1])),
+    ...findMadeUp(accountsVariable, keysOf(dashboard?.sealing)),
     ...(sharedRing ? ["SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test; generate live's own"] : []),
-    ...keyFiles.flatMap((file) =>
-      file !== undefined && existsSync(join(dirname(file), "demo.json"))
-        ? ["SWITCHYARD_LIVE_KEYS_FILE has a demo's keys; generate live's own with: switchyard server-keys generate"]
+    ...keyFiles.flatMap(({ variable, path }) =>
+      path !== undefined && existsSync(join(dirname(path), "demo.json"))
+        ? [`${variable} has a demo's keys; generate live's own with: switchyard server-keys ${commandOf(variable)}`]
         : [],
     ),
   ];
@@ -134,9 +140,7 @@ function findKeyProblems(live: EnvironmentConfig, test: EnvironmentConfig | unde
   const own = keyBytesOf(live.keys);
   const apiKeys = [test?.vault, live.vault].map((vault) => (vault?.mode === "saas" ? vault.apiKey : undefined));
   return [
-    ...(own.some(isMadeUp)
-      ? [`${variable}: a key repeats itself; generate it with: switchyard server-keys generate`]
-      : []),
+    ...findMadeUp(variable, own),
     ...(test?.keys && shares(own, keyBytesOf(test.keys))
       ? [`${variable} has keys of test; generate live's own with: switchyard server-keys generate`]
       : []),
@@ -149,6 +153,20 @@ function findKeyProblems(live: EnvironmentConfig, test: EnvironmentConfig | unde
 function keyBytesOf({ clientSecret, sealing, signing }: ServerKeys): Uint8Array[] {
   const signingBytes = signing.privateKey.export({ type: "pkcs8", format: "der" });
   return [...clientSecret.keys.values(), ...Object.values(sealing.keys), signingBytes];
+}
+
+function keysOf(ring: KeyRing | undefined): Uint8Array[] {
+  return ring ? Object.values(ring.keys) : [];
+}
+
+function findMadeUp(variable: string, keys: readonly Uint8Array[]): string[] {
+  if (!keys.some(isMadeUp)) return [];
+  return [`${variable}: a key repeats itself; generate it with: switchyard server-keys ${commandOf(variable)}`];
+}
+
+/** What makes the file; the vault's comes with the edge's. */
+function commandOf(variable: string): string {
+  return variable === accountsVariable ? "generate-accounts" : "generate";
 }
 
 /** Random bytes of this length have some thirty different values; those that a person typed have a few. */
