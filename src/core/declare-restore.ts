@@ -1,11 +1,11 @@
 /** Says that an environment's database was brought back from a backup: which of its sessions are in doubt, and when one is no longer. */
-import { lostCheckAfterMs } from "../limits/restore.ts";
-import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import { declareSliceSessions, lostCheckAfterMs } from "../limits/restore.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 // A session that nobody had submitted may have been paid since; it is treated as submitted, so that nobody can submit it
 // again. The deadline has passed, so no new attempt is made. A lease that has lapsed lets recovery take it up.
-const putInDoubt: Statement = {
-  name: "put_sessions_in_doubt",
+const putInDoubt = (name: string, which: string): Statement => ({
+  name,
   text: `
     WITH declared AS (SELECT app.clock() AS at),
     doubtful AS (
@@ -15,23 +15,43 @@ const putInDoubt: Statement = {
           rule_version = coalesce(rule_version, (SELECT max(version) FROM routing_rule r WHERE r.merchant_id = s.merchant_id)),
           plan = coalesce(plan, '[]'), skipped = coalesce(skipped, '[]'),
           lost_check_at = declared.at + $1 * interval '1 ms'
-      FROM declared
-      WHERE status = 'CREATED' AND (phase = 'PROCESSING' OR expires_at > coalesce($2::timestamptz, '-infinity'))
+      FROM declared WHERE ${which}
       RETURNING 1)
     SELECT count(*) AS sessions FROM doubtful`,
-};
+});
+
+// Each is served by a partial index, of what is being paid and of what waits to be; the second grows with a day's sessions.
+const putPaying = putInDoubt(
+  "put_paying_sessions_in_doubt",
+  "phase = 'PROCESSING' AND status = 'CREATED' AND lost_check_at IS NULL",
+);
+const putWaiting = putInDoubt(
+  "put_waiting_sessions_in_doubt",
+  `phase = 'IDLE' AND id = ANY (ARRAY(
+      SELECT id FROM payment_session WHERE phase = 'IDLE' AND expires_at > coalesce($2::timestamptz, '-infinity')
+      ORDER BY expires_at LIMIT $3))`,
+);
 
 /**
  * Puts every session in doubt that may have gone on after the backup: all that had not ended, but for those that had
  * expired by `backupTakenAt`. The gateways are asked before any of them goes on. To be called as the owner of the
- * database, before any role runs. Returns how many there are; durable on return.
+ * database, before any role runs, by a connection whose statements have no limit. Returns how many it has put there. Each
+ * slice is durable by itself: where it breaks off it has to be called again, and goes on with the rest.
  */
 export async function declareRestore(
-  asOwner: Database,
-  { backupTakenAt }: { backupTakenAt: Date | undefined },
+  asOwner: Queryable,
+  { backupTakenAt, sliceSessions = declareSliceSessions }: { backupTakenAt: Date | undefined; sliceSessions?: number },
 ): Promise<number> {
-  const [row] = await asOwner.query<{ sessions: number }>(putInDoubt, [lostCheckAfterMs, backupTakenAt ?? null]);
-  return row?.sessions ?? 0;
+  const put = async (statement: Statement, ...values: unknown[]) => {
+    const [row] = await asOwner.query<{ sessions: number }>(statement, [lostCheckAfterMs, ...values]);
+    return row?.sessions ?? 0;
+  };
+  let sessions = await put(putPaying);
+  for (;;) {
+    const slice = await put(putWaiting, backupTakenAt ?? null, sliceSessions);
+    if (slice === 0) return sessions;
+    sessions += slice;
+  }
 }
 
 const selectConnected: Statement = {

@@ -1,5 +1,6 @@
 /** A database that was brought back to a moment before payments were made: what the gateways did since is found, and nothing is taken twice. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { attemptIdOf } from "./attempt-id.ts";
@@ -100,6 +101,34 @@ describe("a session that nobody had submitted at the moment of the backup", () =
     await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
     expect(await turns(session, 2)).toMatchObject({ status: "DEGRADED" });
     await fixture.sandbox.setDown("A", false);
+  });
+});
+
+describe("declareRestore()", () => {
+  it("goes through all in slices, and leaves what is in doubt already as it is", async () => {
+    await declare();
+    const sessions = await Promise.all([1, 2, 3, 4, 5].map(() => fixture.newSession()));
+    const slices: number[] = [];
+    const counting: Queryable = {
+      query: async (statement, values) => {
+        const rows = await fixture.asOwner.query<never>(statement, values);
+        slices.push((rows[0] as { sessions: number } | undefined)!.sessions);
+        return rows;
+      },
+    };
+    expect(await declareRestore(counting, { backupTakenAt: undefined, sliceSessions: 2 })).toBe(5);
+    expect(slices).toEqual([0, 2, 2, 1, 0]);
+    const { leaseEpoch, submitDeadline } = (await fixture.trail(sessions[0]!)).session;
+    expect(await declare()).toBe(0);
+    expect((await fixture.trail(sessions[0]!)).session).toMatchObject({ leaseEpoch, submitDeadline });
+  });
+
+  it("leaves those to expire that had expired by the backup", async () => {
+    await declare();
+    const session = await fixture.newSession();
+    const at = (ms: number) => new Date(session.expiresAt.getTime() + ms);
+    expect(await declareRestore(fixture.asOwner, { backupTakenAt: at(1) })).toBe(0);
+    expect(await declareRestore(fixture.asOwner, { backupTakenAt: at(-1) })).toBe(1);
   });
 });
 
