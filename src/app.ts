@@ -219,7 +219,7 @@ export async function startWorker(installation: Installation): Promise<Running> 
   const shared = { log, metrics, mailer };
   const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
   for (const { name, database } of environments) {
-    metrics.beforeScrape(async () => metrics.setRecovery(name, await loadRecoveryFigures(database)));
+    metrics.showRecovery(name, () => loadRecoveryFigures(database));
   }
   return {
     async close() {

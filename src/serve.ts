@@ -134,9 +134,12 @@ function watchVault({ environments }: VaultRoleConfig, database: Database, metri
   const names = environments.map(({ name }) => name);
   vault.begin(names);
   metrics.showDatabase("vault", database);
-  metrics.beforeScrape(async () => {
-    const counts = await countCards(database);
-    for (const name of names) vault.setHeld(name, counts.get(name) ?? 0);
+  metrics.beforeScrape("vault_cards", {
+    async work() {
+      const counts = await countCards(database);
+      for (const name of names) vault.setHeld(name, counts.get(name) ?? 0);
+    },
+    forget: vault.forgetHeld,
   });
   return {
     requests: metrics.meterOf("vault", vaultRoutes),

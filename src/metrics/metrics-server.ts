@@ -2,18 +2,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
+import type { RefreshFailed } from "./refreshes.ts";
 
 /** What is shown, and how it is brought up to date. */
 export type MetricsParts = {
   readonly registry: Registry;
-  /** Brings the registry up to date before it is shown. */
-  readonly refresh: () => Promise<void>;
+  /** Brings the registry up to date before it is shown; what cannot be read is left out and told. */
+  readonly refresh: (onFailed: RefreshFailed) => Promise<void>;
   /** Whether all is as this worker needs it, and a line of text on each part. */
   readonly readiness: () => { readonly isReady: boolean; readonly lines: readonly string[] };
   readonly reportBug: (error: unknown) => void;
+  readonly reportUnread: RefreshFailed;
 };
 
-/** Not listening yet. Answers GET /metrics, with 503 while the figures cannot be read, and GET /ready. */
+/** Not listening yet. Answers GET /metrics, with 503 only where nothing at all can be shown, and GET /ready. */
 export function createMetricsServer(parts: MetricsParts): Server {
   return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
     answer(parts, request, response).catch((error: unknown) => {
@@ -31,7 +33,7 @@ async function answer(parts: MetricsParts, request: IncomingMessage, response: S
     return response.writeHead(isReady ? 200 : 503, { "content-type": "text/plain" }).end(`${lines.join("\n")}\n`);
   }
   if (request.method !== "GET" || request.url !== "/metrics") return response.writeHead(404).end();
-  await refresh();
+  await refresh(parts.reportUnread);
   // Before the head: once that is sent, an error could not be answered any more.
   const text = await registry.metrics();
   return response.writeHead(200, { "content-type": registry.contentType }).end(text);

@@ -19,15 +19,16 @@ let origin: string;
 let isDown = false;
 const bugs: unknown[] = [];
 const registry = new Registry();
-const setRecovery = createRecoveryMetrics(registry, "switchyard");
+const recovery = createRecoveryMetrics(registry, "switchyard");
 const server = createMetricsServer({
   registry,
   async refresh() {
     if (isDown) throw new Error("the database is down");
-    setRecovery("test", await loadRecoveryFigures(fixture.core.database));
+    recovery.set("test", await loadRecoveryFigures(fixture.core.database));
   },
   readiness: () => ({ isReady: true, lines: [] }),
   reportBug: (error) => bugs.push(error),
+  reportUnread: () => {},
 });
 
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { refreshWaitMs } from "../limits/metrics.ts";
 import type { DomainErrorCode } from "../platform/errors.ts";
 import { addProcessFigures, createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { startMetrics } from "./start-metrics.ts";
@@ -115,21 +116,15 @@ describe("createProcessMetrics()", () => {
 });
 
 describe("startMetrics()", () => {
+  afterEach(() => vi.useRealTimers());
+
   it("serves figures of the process beside ours, and whether every role is ready", async () => {
     const metrics = createProcessMetrics("brand");
     metrics.setVersion("1.2.3");
     metrics.showPort("grpc", { isReady: async () => false, certificate: { validUntil: new Date(5_000) } });
     let line = { isReady: false, line: "test: event stream unchecked" };
     metrics.tellReadiness(() => line);
-    const probe = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => probe.once("listening", resolve));
-    const { port } = probe.address() as { port: number };
-    await new Promise((resolve) => probe.close(resolve));
-    const server = await startMetrics(metrics, { port, host: "127.0.0.1", log: { error: vi.fn() } });
-    const read = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`);
-      return { status: answer.status, text: await answer.text() };
-    };
+    const read = await serveMetrics(metrics, vi.fn());
     const { text } = await read("/metrics");
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
     expect(text).toMatch(/^nodejs_heap_size_used_bytes \d+$/m);
@@ -139,9 +134,81 @@ describe("startMetrics()", () => {
     expect(await read("/ready")).toEqual({ status: 503, text: "test: event stream unchecked\n" });
     line = { isReady: true, line: "test: event stream in_order" };
     expect(await read("/ready")).toEqual({ status: 200, text: "test: event stream in_order\n" });
-    await server.close();
+  });
+
+  it("leaves out what cannot be read, counts and logs it, and shows the rest", async () => {
+    const metrics = createProcessMetrics("brand");
+    const figures = { ...noFigures, openItems: { CAPTURE_FAILED: 3 } } as never;
+    let isTestDown = false;
+    let asked = Promise.withResolvers<void>();
+    for (const name of ["test", "live"]) {
+      metrics.showRecovery(name, async () => {
+        if (isTestDown && name === "test") throw new Error("connect ECONNREFUSED");
+        return figures;
+      });
+    }
+    metrics.beforeScrape("vault_cards", {
+      work: async () => {
+        asked.resolve();
+        if (isTestDown) await new Promise<never>(() => {});
+        metrics.vault.setHeld("live", 5);
+      },
+      forget: metrics.vault.forgetHeld,
+    });
+    const logged = vi.fn();
+    const read = await serveMetrics(metrics, logged);
+    const before = (await read("/metrics")).text;
+    const ofTest = /^brand_(?!metrics_)\w+\{environment="test".*$/gm;
+    expect(before.match(ofTest)).toHaveLength(
+      before.match(new RegExp(ofTest.source.replace("test", "live"), "gm"))!.length - 1,
+    );
+    for (const of of ["recovery_test", "recovery_live", "vault_cards"]) {
+      expect(before).toContain(`brand_metrics_refresh_failures_total{of="${of}"} 0\n`);
+    }
+
+    isTestDown = true;
+    asked = Promise.withResolvers();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const reading = read("/metrics");
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(refreshWaitMs);
+    const { status, text } = await reading;
+    expect(status).toBe(200);
+    expect(text.match(ofTest)).toBeNull();
+    expect(text).not.toContain("brand_vault_cards_held{");
+    expect(text).toContain('brand_work_items_open{environment="live",kind="CAPTURE_FAILED"} 3\n');
+    expect(text).toContain('brand_metrics_refresh_failures_total{of="recovery_test"} 1\n');
+    expect(text).toContain('brand_metrics_refresh_failures_total{of="recovery_live"} 0\n');
+    expect(text).toContain('brand_metrics_refresh_failures_total{of="vault_cards"} 1\n');
+    expect(logged.mock.calls.map(([{ kind }]) => kind).toSorted()).toEqual(["recovery_test", "vault_cards"]);
   });
 });
+
+/** Serves the metrics on a free port until the test is over; reads a path of it. */
+async function serveMetrics(metrics: ProcessMetrics, error: () => void) {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => probe.once("listening", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  const server = await startMetrics(metrics, { port, host: "127.0.0.1", log: { error } });
+  onTestFinished(() => server.close());
+  return async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+}
+
+const noFigures = {
+  violations: { final_event: 0 },
+  openItems: {},
+  alarms: { CAPTURE_FAILED: 1 },
+  processing: 0,
+  openAttempts: { UNKNOWN: { attempts: 0, oldestSeconds: 0 } },
+  lapsedLeaseSeconds: 0,
+  auditedSecondsAgo: 3,
+  partitionsAhead: { payments: 90 },
+  comparison: { finishedSecondsAgo: 1, read: 1, byNotices: 0, couldNotTell: 0, mismatches: 0, strays: 0 },
+};
 
 describe("addProcessFigures()", () => {
   it("takes no name of ours", async () => {

@@ -1,10 +1,12 @@
 /** Every metric of one process, whichever roles it has: one registry, and what must be done before it is shown. */
 import { collectDefaultMetrics, Registry } from "prom-client";
+import type { RecoveryFigures } from "../core/recovery-figures.ts";
 import { createDatabaseMetrics } from "./database-metrics.ts";
 import { createLoopMetrics } from "./loop-metrics.ts";
 import { createMetricMaker } from "./metric-maker.ts";
 import { createPaymentMetrics } from "./payment-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
+import { createRefreshes } from "./refreshes.ts";
 import { createReplicaMetrics } from "./replica-metrics.ts";
 import { createRequestMetrics, type Surface } from "./request-metrics.ts";
 import { createVaultMetrics } from "./vault-metrics.ts";
@@ -26,7 +28,7 @@ export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 export function createProcessMetrics(brand: string) {
   const registry = new Registry();
   const make = createMetricMaker(registry, brand);
-  const refreshes: (() => Promise<void>)[] = [];
+  const refreshes = createRefreshes(make);
   const readiness: (() => ReadyLine)[] = [];
   const ready = make.gauge("ready", "Whether this process wants traffic on that port, as /readyz answers.", "surface");
   const expiry = make.gauge(
@@ -35,9 +37,13 @@ export function createProcessMetrics(brand: string) {
     "surface",
   );
   const showCertificate = (surface: Surface, certificate: { readonly validUntil: Date }): void => {
-    refreshes.push(async () => expiry.set({ surface }, certificate.validUntil.getTime() / 1_000));
+    refreshes.add(`${surface}_certificate`, {
+      work: async () => expiry.set({ surface }, certificate.validUntil.getTime() / 1_000),
+      forget: () => expiry.remove({ surface }),
+    });
   };
   const build = make.gauge("build_info", "1, with the version of this process.", "version");
+  const recovery = createRecoveryMetrics(registry, brand);
   return {
     registry,
     meterOf: createRequestMetrics(make),
@@ -47,22 +53,30 @@ export function createProcessMetrics(brand: string) {
     showReplica: createReplicaMetrics(make),
     watchLoop: createLoopMetrics(make),
     webhooks: createWebhookMetrics(registry, brand),
-    setRecovery: createRecoveryMetrics(registry, brand),
     setVersion: (version: string) => build.set({ version }, 1),
     /** Shows what /readyz of a port answers, and when its certificate ends where it has one. */
     showPort(surface: Surface, { isReady, certificate }: ShownPort): void {
-      refreshes.push(async () => {
-        ready.set({ surface }, Number(await isReady()));
+      refreshes.add(`${surface}_port`, {
+        work: async () => ready.set({ surface }, Number(await isReady())),
+        // A balancer that asks now hears nothing either.
+        forget: () => ready.set({ surface }, 0),
       });
       if (certificate) showCertificate(surface, certificate);
     },
     /** Shows when the certificate of a port ends. */
     showCertificate,
-    /** Has `work` done before each scrape; where it throws, the scrape fails. */
-    beforeScrape: (work: () => Promise<void>) => void refreshes.push(work),
+    /** Shows how an environment's payments and work list stand in its database. */
+    showRecovery(environment: string, load: () => Promise<RecoveryFigures>): void {
+      refreshes.add(`recovery_${environment}`, {
+        work: async () => recovery.set(environment, await load()),
+        forget: () => recovery.forget(environment),
+      });
+    },
+    /** Has the work done before each scrape, under a name of the code's own; where it throws, the scrape goes on without its figures. */
+    beforeScrape: refreshes.add,
     /** Adds a line to GET /ready. */
     tellReadiness: (line: () => ReadyLine) => void readiness.push(line),
-    refresh: async () => void (await Promise.all(refreshes.map((work) => work()))),
+    refresh: refreshes.run,
     readiness: () => {
       const lines = readiness.map((line) => line());
       return { isReady: lines.every(({ isReady }) => isReady), lines: lines.map(({ line }) => line) };

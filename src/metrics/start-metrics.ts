@@ -13,6 +13,7 @@ export async function startMetrics(
   const server = createMetricsServer({
     ...metrics,
     reportBug: (error) => log.error({ err: error }, "metrics could not be read"),
+    reportUnread: (of, error) => log.error({ kind: of, err: error }, "figures are missing from a scrape"),
   });
   server.listen(port, host);
   await once(server, "listening");

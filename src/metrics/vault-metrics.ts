@@ -42,5 +42,6 @@ export function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
       duration.observe({ environment: shown }, durationMs / 1_000);
     },
     setHeld: (environment: string, cards: number) => held.set({ environment: shownEnvironment(environment) }, cards),
+    forgetHeld: () => held.reset(),
   };
 }

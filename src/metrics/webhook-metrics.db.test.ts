@@ -244,7 +244,13 @@ describe("mails of notices", () => {
 describe("GET /ready", () => {
   it("is 503 with what to do while something is out of order", async () => {
     const readiness = vi.fn(() => ({ isReady: true, lines: ["test: event stream in_order"] }));
-    const server = createMetricsServer({ registry, refresh: async () => {}, readiness, reportBug: () => {} });
+    const server = createMetricsServer({
+      registry,
+      refresh: async () => {},
+      readiness,
+      reportBug: () => {},
+      reportUnread: () => {},
+    });
     onTestFinished(() => void server.close());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
