@@ -10,6 +10,7 @@ import {
   UsageError,
 } from "./attachment.ts";
 import { table } from "./output.ts";
+import { sameScope } from "./same-scope.ts";
 import { rotationLines, verificationLines } from "./verification-lines.ts";
 
 type ConnectionOptions = AttachOptions & ScopeOptions;
@@ -48,7 +49,7 @@ function addCommand(): Command {
         },
         ({ connection, notificationUrl }) => [
           `Added ${connection?.connectionId}. Verify it before routing to it:`,
-          `  switchyard connection verify ${connection?.connectionId}`,
+          `  switchyard connection verify ${connection?.connectionId}${sameScope(options)}`,
           ...(sendsNotices ? [`Let the gateway send its notices to ${notificationUrl}`] : []),
         ],
       );
@@ -99,7 +100,10 @@ function pauseCommand(): Command {
       await administer(
         options,
         ({ connections }) => connections.pauseGatewayConnection({ ...scopeOf(options), connectionId }),
-        () => ["Paused: new payments leave it out. To go on:", `  switchyard connection resume ${connectionId}`],
+        () => [
+          "Paused: new payments leave it out. To go on:",
+          `  switchyard connection resume ${connectionId}${sameScope(options)}`,
+        ],
       );
     });
 }

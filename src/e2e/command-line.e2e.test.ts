@@ -137,7 +137,9 @@ describe("switchyard connection, routing", () => {
   it("says where notices go for a gateway that sends some, and for no other", async () => {
     const key = { apiKey: "sandbox_test_told" };
     const silent = await addFrom(key, "--gateway", "SANDBOX_A", "--account", "told");
-    expect(silent.out).toMatch(/^Added gc_.*\n {2}npx switchyard connection verify gc_\w+\n$/);
+    expect(silent.out).toMatch(
+      /^Added gc_.*\n {2}npx switchyard connection verify gc_\w+ --merchant mer_\w+ --demo \S+\n$/,
+    );
     const sender = { ...key, merchantAccount: "test_told", notificationHmacKey: "0F".repeat(32) };
     const sending = await addFrom(sender, "--gateway", "SANDBOX_B", "--account", "told");
     expect(sending.out).toMatch(/\nLet the gateway send its notices to http:.*\/gc_\w+\n$/);
