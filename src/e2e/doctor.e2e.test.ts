@@ -72,6 +72,17 @@ const faults: Readonly<Record<string, Fault>> = {
     says: "refuses the password of switchyard_test",
     remedy: "SWITCHYARD_TEST_DATABASE_URL",
   },
+  "a wrong password past the pooler": {
+    plant: () => ({
+      SWITCHYARD_TEST_DATABASE_DIRECT_URL: variables.SWITCHYARD_TEST_DATABASE_URL!.replace(
+        /:[^:@]+@/,
+        ":wrong-q8Zr1mVtKx0wLfB7@",
+      ),
+    }),
+    area: "direct test",
+    says: "refuses the password of switchyard_test",
+    remedy: "SWITCHYARD_TEST_DATABASE_DIRECT_URL",
+  },
   "the owner as the runtime role": {
     plant: () => ({ SWITCHYARD_TEST_DATABASE_URL: ownerUrl }),
     area: "database test",
