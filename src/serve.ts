@@ -121,6 +121,7 @@ async function startVaultRole(
     drainNoticeMs: vault.drainNoticeMs,
     tracing,
   });
+  metrics.showPort("vault", running);
   return {
     async close() {
       await running.close();

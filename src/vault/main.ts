@@ -23,6 +23,8 @@ export type Vault = {
     /** Where the core finds it: gRPC over HTTP/2, with TLS where it has certificates. */
     readonly grpc: string;
   };
+  /** What /readyz of the public port answers. */
+  readonly isReady: () => Promise<boolean>;
   /** Is not ready first, then stops listening and sweeping; the database stays open, as it was given. */
   close(): Promise<void>;
 };
@@ -55,6 +57,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
 
   return {
     origins: { public: config.publicOrigin ?? page.origin, grpc: grpc.origin },
+    isReady,
     async close() {
       readiness.drain();
       page.drain();
