@@ -47,7 +47,7 @@ import type { Database } from "./platform/database.ts";
 import { systemEntropy } from "./platform/entropy.ts";
 import { HttpDrain } from "./platform/http-drain.ts";
 import type { Logger } from "./platform/log.ts";
-import { type Loop, runLoop } from "./platform/loop.ts";
+import { type Loop, runLoop, type Turn } from "./platform/loop.ts";
 import { type Handover, Mailer } from "./platform/mail.ts";
 import { openNats } from "./platform/nats.ts";
 import { Readiness } from "./platform/readiness.ts";
@@ -247,10 +247,10 @@ async function startLoops(
   const sampled = { database, nats, stream, environmentName: name, watch, metrics: figures };
   figures.begin(name);
   const watchLoop = (loopName: string, intervalMs: number) => metrics.watchLoop(name, loopName, intervalMs);
-  const loop = (loopName: string, intervalMs: number, turn: (closing: AbortSignal) => Promise<boolean>): Loop =>
-    runLoop({ name: `${loopName}-${name}`, intervalMs, log, turn, watch: watchLoop(loopName, intervalMs) });
+  const loop = (of: string, intervalMs: number, turn: Turn, failedRestMs?: number): Loop =>
+    runLoop({ name: `${of}-${name}`, intervalMs, failedRestMs, log, turn, watch: watchLoop(of, intervalMs) });
   const { sessions } = database;
-  const relayLoop = loop("relay", sessions ? relayEveryMs : relayUntoldEveryMs, () => relayOnce(relay));
+  const relayLoop = loop("relay", sessions ? relayEveryMs : relayUntoldEveryMs, () => relayOnce(relay), relayEveryMs);
   const loops = [
     relayLoop,
     loop("reconcile", everySecondMs, async () => (await reconcileOnce(core)) > 0),

@@ -9,6 +9,9 @@ export type Loop = {
   close(): Promise<void>;
 };
 
+/** True when there is certainly more to do. The signal ends a turn that waits for something. */
+export type Turn = (closing: AbortSignal) => Promise<boolean>;
+
 /** Told of each turn of one loop when it is over. Must not throw. */
 export type LoopWatch = (end: "ended" | "failed") => void;
 
@@ -17,14 +20,15 @@ const jitter = 0.1;
 
 /**
  * Starts a loop. `turn` answers true when there is certainly more to do, and is then called again at once.
- * A turn that throws is logged, and after it the loop rests a whole interval whatever is hinted: what is broken is not
- * hammered. The signal ends a turn that waits for something.
+ * A turn that throws is logged, and after it the loop rests a whole interval, or `failedRestMs` where that is longer,
+ * whatever is hinted: what is broken is not hammered. The signal ends a turn that waits for something.
  */
 export function runLoop(options: {
   name: string;
   intervalMs: number;
+  failedRestMs?: number | undefined;
   log: Pick<Logger, "error">;
-  turn: (closing: AbortSignal) => Promise<boolean>;
+  turn: Turn;
   watch?: LoopWatch | undefined;
 }): Loop {
   const closing = new AbortController();
@@ -45,7 +49,8 @@ export function runLoop(options: {
       const result = await turn();
       options.watch?.(result === "failed" ? "failed" : "ended");
       if (result === "again") continue;
-      const restMs = options.intervalMs * (1 + jitter * (2 * Math.random() - 1));
+      const leastMs = result === "failed" ? (options.failedRestMs ?? 0) : 0;
+      const restMs = Math.max(options.intervalMs, leastMs) * (1 + jitter * (2 * Math.random() - 1));
       await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });
     }
   }
