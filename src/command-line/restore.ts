@@ -4,7 +4,7 @@ import { Pool } from "pg";
 import { recordAudit } from "../accounts/audit-trail.ts";
 import { endEverySignIn } from "../accounts/end-sign-ins.ts";
 import { declareRestore, findConnected, listInDoubt, releaseFromDoubt } from "../core/declare-restore.ts";
-import { Database } from "../platform/database.ts";
+import { Database, type Tx } from "../platform/database.ts";
 import { databaseLogin } from "../platform/database-address.ts";
 import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -94,7 +94,7 @@ function releaseCommand(): Command {
   return withUrl(
     describedCommand("release", {
       description:
-        "let one session go on, after you have seen at every gateway that nothing was taken for it; it then ends as never paid",
+        "let one session go on, after you have seen at every gateway that nothing was taken for it; it then goes by its own rows: one with an attempt that is held, or may be, takes the money, so it asks for --may-capture, and any other ends as never paid",
       example:
         'switchyard restore release --url postgres://owner@db/switchyard_live --session ps_… --by ada --note "no payment at ADYEN"',
     }),
@@ -102,21 +102,46 @@ function releaseCommand(): Command {
     .requiredOption("--session <id>", "the session")
     .requiredOption("--by <name>", "who has looked; the audit trail says so")
     .requiredOption("--note <text>", "what was seen")
-    .action(async (options: UrlOptions & { session: string; by: string; note: string }) => {
+    .option("--may-capture", "release it also when it may then take money by an attempt of its own")
+    .action(async (options: ReleaseOptions) => {
       const sessionId = decodeId("ps", options.session);
       if (sessionId === undefined) throw new UsageError("--session names no session.");
-      await onDatabase(options.url, (database) =>
-        database.transaction(async (tx) => {
-          const merchantId = await releaseFromDoubt(tx, sessionId);
-          if (merchantId === undefined) throw new UsageError("The session is in no doubt.");
-          await recordAudit(tx, systemEntropy.uuid(), {
-            ...{ merchantId, actor: `command line (${options.by})`, action: "ReleaseRestoredSession" },
-            ...{ subject: options.session, after: { note: options.note }, requestId: "" },
-          });
-        }),
+      const mayTake = await onDatabase(options.url, (database) =>
+        database.transaction((tx) => releaseAsTold(tx, sessionId, options)),
       );
-      print(options, { sessionId: options.session }, () => [`Released ${options.session}.`]);
+      print(options, { sessionId: options.session, mayTake }, () => [
+        `Released ${options.session}.`,
+        ...mayTake.map((attempt) => `May still be captured: ${attempt}.`),
+      ]);
     });
+}
+
+type ReleaseOptions = UrlOptions & {
+  readonly session: string;
+  readonly by: string;
+  readonly note: string;
+  readonly mayCapture?: boolean;
+};
+
+/** Releases and records it, or refuses and says by which attempts money may be taken; returns these. */
+async function releaseAsTold(
+  tx: Tx,
+  sessionId: string,
+  { session, by, note, mayCapture = false }: ReleaseOptions,
+): Promise<readonly string[]> {
+  const found = await releaseFromDoubt(tx, sessionId, { mayCapture });
+  if (found === undefined) throw new UsageError("The session is in no doubt.");
+  const mayTake = found.mayTake.map(({ id, gateway, status }) => `${encodeId("att", id)} at ${gateway} (${status})`);
+  if (!found.isReleased) {
+    throw new UsageError(
+      `Once it is released this session may take money by ${mayTake.join(", ")}. Look there: is it right that it is captured, and was nothing taken elsewhere, repeat this with --may-capture.`,
+    );
+  }
+  await recordAudit(tx, systemEntropy.uuid(), {
+    ...{ merchantId: found.merchantId, actor: `command line (${by})`, action: "ReleaseRestoredSession" },
+    ...{ subject: session, after: { note, mayTake }, requestId: "" },
+  });
+  return mayTake;
 }
 
 /** On one connection whose statements take as long as they take: the table is as large as the merchants' past. */

@@ -1,6 +1,8 @@
 /** Says that an environment's database was brought back from a backup: which of its sessions are in doubt, and when one is no longer. */
 import { declareSliceSessions, lostCheckAfterMs } from "../limits/restore.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { Attempt } from "./entities.ts";
+import { loadSession } from "./session-trail.ts";
 
 // A session that nobody had submitted may have been paid since; it is treated as submitted, so that nobody can submit it
 // again. The deadline has passed, so no new attempt is made. A lease that has lapsed lets recovery take it up.
@@ -84,18 +86,43 @@ export async function listInDoubt(queryable: Queryable, count: number): Promise<
   return queryable.query<DoubtfulSession>(selectDoubtful, [count]);
 }
 
+const lockDoubtful: Statement = {
+  name: "lock_session_in_doubt",
+  text: `
+    SELECT merchant_id AS "merchantId" FROM payment_session
+    WHERE id = $1 AND lost_check_at IS NOT NULL AND status = 'CREATED' FOR UPDATE`,
+};
 const release: Statement = {
   name: "release_session_in_doubt",
-  text: `
-    UPDATE payment_session SET lost_check_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock()
-    WHERE id = $1 AND lost_check_at IS NOT NULL AND status = 'CREATED' RETURNING merchant_id AS "merchantId"`,
+  text: "UPDATE payment_session SET lost_check_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock() WHERE id = $1",
+};
+
+/** A session that a person wants to go on: whether it does, and by which of its attempts it may still take money. */
+export type Release = {
+  readonly isReleased: boolean;
+  readonly merchantId: string;
+  readonly mayTake: readonly Attempt[];
 };
 
 /**
- * Lets a session go on in a person's name, who has seen at every gateway that it took nothing; it then ends by its own
- * rows. Returns its merchant; undefined when it was in no doubt.
+ * Lets a session go on in a person's name, who has seen at every gateway what was done. It then goes by its own rows: a
+ * hold of theirs may be adopted and captured, which the person has to have agreed to. Undefined when it is in no doubt.
  */
-export async function releaseFromDoubt(tx: Tx, sessionId: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ merchantId: string }>(release, [sessionId]);
-  return row?.merchantId;
+export async function releaseFromDoubt(
+  tx: Tx,
+  sessionId: string,
+  { mayCapture = false }: { mayCapture?: boolean } = {},
+): Promise<Release | undefined> {
+  const [row] = await tx.query<{ merchantId: string }>(lockDoubtful, [sessionId]);
+  if (row === undefined) return undefined;
+  const mayTake = (await loadSession(tx, sessionId)).attempts.filter(mayStillTake);
+  const isReleased = mayCapture || mayTake.length === 0;
+  if (isReleased) await tx.query(release, [sessionId]);
+  return { ...row, isReleased, mayTake };
+}
+
+/** Held, perhaps held, or ordered to be captured: what a session goes on with that no longer waits for gateways to tell. */
+function mayStillTake({ status, captureStartedAt, captureRefused }: Attempt): boolean {
+  if (status === "VOIDING") return captureStartedAt !== null && captureRefused === null;
+  return status === "AUTHORIZING" || status === "UNKNOWN" || status === "AUTHORIZED";
 }

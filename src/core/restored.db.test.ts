@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { runCommand } from "../testing/run-command.ts";
 import { attemptIdOf } from "./attempt-id.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { declareRestore, listInDoubt, releaseFromDoubt } from "./declare-restore.ts";
@@ -220,7 +221,26 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect(await turns(session, 9)).toMatchObject({ status: "CREATED" });
     const [winner] = (await fixture.trail(session)).attempts;
     expect([winner!.status, await statusesAt(encodeId("att", winner!.id))]).toEqual(["AUTHORIZED", ["held"]]);
+    // A person who releases it has to agree that this one is captured.
+    const release = (options = {}) =>
+      fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id, options));
+    expect(await release()).toMatchObject({ isReleased: false, mayTake: [{ id: winner!.id }] });
+    expect((await fixture.trail(session)).session.lostCheckAt).not.toBeNull();
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+    const names = [
+      "--url",
+      String(fixture.asOwner.pool.options.connectionString),
+      "--session",
+      encodeId("ps", session.id),
+    ];
+    const command = ["restore", "release", ...names, "--by", "ada", "--note", "seen"];
+    const refused = await runCommand(command);
+    expect([refused.code > 0, refused.err]).toEqual([
+      true,
+      expect.stringMatching(/att_\S+ at SANDBOX_A .*--may-capture/s),
+    ]);
+    expect(await runCommand([...command, "--may-capture"])).toMatchObject({ code: 0 });
+    expect(await release({ mayCapture: true })).toBeUndefined();
   });
 
   it("is captured once when its own attempt was captured since", async () => {
