@@ -11,7 +11,7 @@ type Kept = { readonly kind: PartitionKind; readonly suffix: string; readonly do
 
 /**
  * Makes the sets of tables of this month and the next where they are missing, and drops the months that the owner of the
- * database no longer keeps and in which nothing waits any more. Rejects when a table was busy for two seconds; the next
+ * database no longer keeps and in which nothing waits any more. Rejects when a table was busy for half a second; the next
  * turn tries again, and until then rows of a month without tables go into a set that takes all.
  */
 export async function keepPartitionsOnce(database: Database, log: Pick<Logger, "info">): Promise<void> {

@@ -104,7 +104,7 @@ describe("the gRPC port with TLS", () => {
 
 describe("TlsFiles", () => {
   it("knows when the certificate in use ends", () => {
-    const { certFile, keyFile } = server;
+    const { certFile, keyFile } = service;
     const { validUntil } = new TlsFiles({ certFile, keyFile, clientCaFile: undefined }, { onBroken: () => {} });
     const hoursLeft = (validUntil.getTime() - Date.now()) / 3_600_000;
     expect(hoursLeft).toBeGreaterThan(23);

@@ -13,13 +13,11 @@ export class HeldCommits {
   readonly #asOwner: Pool;
   readonly #holder: PoolClient;
   readonly #lock: number;
-  readonly #table: string;
 
-  private constructor(asOwner: Pool, holder: PoolClient, place: { lock: number; table: string }) {
+  private constructor(asOwner: Pool, holder: PoolClient, lock: number) {
     this.#asOwner = asOwner;
     this.#holder = holder;
-    this.#lock = place.lock;
-    this.#table = place.table;
+    this.#lock = lock;
   }
 
   /** From now on the creation of sessions with this order reference is held. */
@@ -39,7 +37,7 @@ export class HeldCommits {
         PERFORM pg_advisory_xact_lock(${lockClass}, ${lock}); RETURN NULL; END $$;
       CREATE CONSTRAINT TRIGGER hold_${lock} AFTER ${change} ON ${table} DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION app.hold_${lock}()`);
-    return new HeldCommits(asOwner, holder, { lock, table });
+    return new HeldCommits(asOwner, holder, lock);
   }
 
   /** Resolves with the server processes that stand at their commit, once there are so many. */
@@ -70,7 +68,9 @@ export class HeldCommits {
   /** Lets those held commit, and holds nobody any more. */
   async release(): Promise<void> {
     await this.#holder.query(`SELECT pg_advisory_unlock(${lockClass}, ${this.#lock})`);
-    await this.#holder.query(`DROP TRIGGER hold_${this.#lock} ON ${this.#table}`);
+    // To drop the trigger would lock one partition after another, against the order in which others hold them.
+    await this.#holder.query(`CREATE OR REPLACE FUNCTION app.hold_${this.#lock}() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN RETURN NULL; END $$`);
     this.#holder.release();
   }
 }

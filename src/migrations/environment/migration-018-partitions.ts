@@ -161,9 +161,9 @@ END $$;
 
 -- Makes the sets of this month and the next, and drops those past their time in which nothing waits. What it did, a row
 -- each. Whoever calls it, it acts as the owner of the tables, and can be told nothing. A month whose rows are in the set
--- rest already stays there.
+-- rest already stays there. It waits for less than a deadlock is looked for, so that it is never a payment that gives way.
 CREATE FUNCTION app.keep_partitions() RETURNS TABLE (kind text, suffix text, done text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '500ms' AS $$
 #variable_conflict use_column
 DECLARE
   this_month timestamptz := date_trunc('month', app.clock(), 'UTC');
