@@ -18,6 +18,8 @@ export class Backend {
   readonly processId: number;
   inTransaction = false;
   hasWritten = false;
+  /** A statement of its transaction has failed: those behind it are refused, and wait for nothing. */
+  hasFailed = false;
 
   constructor(client: Client, processId: number) {
     this.client = client;
@@ -122,7 +124,7 @@ export class SqlServer {
    */
   async #send(backend: Backend, query: Query): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
     const isAlone = !this.#waiters.some((waiter) => waiter.answer !== undefined && waiter.backend !== backend);
-    const mayBeTakenBack = !isAlone && backend.inTransaction && typeof query !== "string";
+    const mayBeTakenBack = !isAlone && backend.inTransaction && !backend.hasFailed && typeof query !== "string";
     if (mayBeTakenBack) await backend.client.query("SAVEPOINT before_waiting");
     const answer = answerOf(backend.client, query);
     const answered = await this.#answerUnlessBlocked(backend, answer);
@@ -174,12 +176,15 @@ export class SqlServer {
       const committed = backend.hasWritten && text === "COMMIT" && answer.type === "value";
       backend.inTransaction = false;
       backend.hasWritten = false;
+      backend.hasFailed = false;
       // Whoever waited goes on at once, so the rows are looked at when that has come to rest.
       const served = await this.#serveWaiters();
       if (committed) await this.onChange();
       for (const { waiter, answer } of served) await waiter.report(answer);
-    } else if (backend.inTransaction) backend.hasWritten ||= wrote;
-    else if (wrote) await this.onChange();
+    } else if (backend.inTransaction) {
+      backend.hasWritten ||= wrote;
+      backend.hasFailed ||= answer.type === "error";
+    } else if (wrote) await this.onChange();
   }
 
   async #serveWaiters(): Promise<{ waiter: Waiter; answer: Answer }[]> {
