@@ -1,8 +1,9 @@
 /** The certificate files of a TLS port: read at the start, checked, and read again when they change. */
 import { X509Certificate } from "node:crypto";
-import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { SecureServerOptions } from "node:http2";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import { certificateLookEveryMs } from "../limits.ts";
 
 /** Paths of PEM files. With a client CA only clients with a certificate of it get a connection. */
@@ -50,30 +51,41 @@ export class TlsFiles {
 
   /** Gives the server new files whenever they have changed; connections that are open stay. Returns how to stop. */
   renew(server: { setSecureContext(options: SecureContextOptions): void }): () => void {
-    const { certFile, keyFile, clientCaFile } = this.#paths;
-    const paths = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
-    const again = () => {
+    let seen = this.#pem;
+    let told = "";
+    const look = () => {
       try {
-        this.#pem = read(this.#paths);
-        server.setSecureContext({ ...this.#pem, ...protocol });
+        const found = readFiles(this.#paths);
+        if (isDeepStrictEqual(found, seen)) return;
+        seen = found;
+        server.setSecureContext({ ...usable(found), ...protocol });
+        this.#pem = found;
+        told = "";
       } catch (error) {
-        this.#onBroken(error);
+        // Once for each way of being broken, not at every look.
+        if (String(error) !== told) this.#onBroken(error);
+        told = String(error);
       }
     };
-    // By their times, not by events: files of a mounted secret are links that are turned over.
-    for (const path of paths) watchFile(path, { interval: this.#lookEveryMs, persistent: false }, again);
-    return () => {
-      for (const path of paths) unwatchFile(path, again);
-    };
+    // By their content: a watcher takes what it sees first for known, which may be newer than what is in use.
+    const timer = setInterval(look, this.#lookEveryMs).unref();
+    return () => clearInterval(timer);
   }
 }
 
-function read({ certFile, keyFile, clientCaFile }: TlsPaths): Pem {
-  const pem = {
+function read(paths: TlsPaths): Pem {
+  return usable(readFiles(paths));
+}
+
+function readFiles({ certFile, keyFile, clientCaFile }: TlsPaths): Pem {
+  return {
     cert: readFileSync(certFile),
     key: readFileSync(keyFile),
     ...(clientCaFile !== undefined && { ca: readFileSync(clientCaFile) }),
   };
+}
+
+function usable(pem: Pem): Pem {
   createSecureContext(pem);
   return pem;
 }
