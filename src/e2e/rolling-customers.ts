@@ -13,10 +13,10 @@ const approvedCard = "4242424242424242";
 const failingOverCard = "4000000000000002";
 // One connection at a time, used again for as long as it was idle for less than the notice of whoever closes it: nobody is
 // told of the end of an idle connection before it comes (RFC 9112, 9.3.1).
-const kept = { keepAlive: true, maxSockets: 1, timeout: 200 };
+const kept = { keepAlive: true, maxSockets: 1, timeout: 300 };
 // The vault counts the calls of one address, 60 a minute.
 const callsPerAddress = 40;
-// And those of one merchant, 1 200 a minute.
+// And those of one merchant, 1 200 a minute. Shorter than a connection is kept, so that a process that leaves has customers.
 const thinkMs = 200;
 const answerWithinMs = 20_000;
 // A payment whose submission was answered early is over in milliseconds.
