@@ -12,9 +12,10 @@ declare global {
 const scriptUrl = (document.currentScript as HTMLScriptElement).src;
 const load = (part: string, failures = 0) => {
   const address = new URL(WIDGET_CHUNKS[part]!, scriptUrl);
-  // Firefox and WebKit give a module that they once lost up for the life of the page, but for another address. A page
-  // with an import map may have pinned the part by its digest, and to another address no digest would apply.
-  if (failures > 0 && !document.querySelector("script[type=importmap]")) address.search = `${failures}`;
+  // Browsers give a module that they once lost up for the life of the page, but for another address (Chromium since
+  // 150 too). Where the page names the part, its import map has pinned it by a digest, which no other address has.
+  if (failures > 0 && !document.documentElement.innerHTML.includes(WIDGET_CHUNKS[part]!))
+    address.search = `${failures}`;
   return import(address.href);
 };
 
