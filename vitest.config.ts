@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./src/testing/longest-first.ts";
 
 // What each --mode runs: none is "npm test", long is "npm run test:long", contract is "npm run test:contract", screenshots
 // is "npm run screenshots". The contract tests begin with the proof that they refuse live keys.
@@ -14,7 +15,9 @@ export default defineConfig(({ mode }) => ({
     exclude: included[mode] ? [] : ["**/*.long.test.ts", "**/*.contract.test.ts"],
     globalSetup: "src/testing/test-run.ts",
     pool: "forks",
-    maxWorkers: 2,
+    // More than the two cores of a small machine: most tests that take long wait for something.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
     maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.
