@@ -15,8 +15,7 @@ export default defineConfig(({ mode }) => ({
     exclude: included[mode] ? [] : ["**/*.long.test.ts", "**/*.contract.test.ts"],
     globalSetup: "src/testing/test-run.ts",
     pool: "forks",
-    // More than the two cores of a small machine: most tests that take long wait for something.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
     maxConcurrency: 12,

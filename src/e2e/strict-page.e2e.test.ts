@@ -166,7 +166,7 @@ describe("registered checkout origins", () => {
     await page.goto(merchant.origin);
     expect(await told).toEqual(["onError", expect.objectContaining({ code: "origin_not_allowed" })]);
     expect(await page.frameLocator("#card iframe").locator("#number").count()).toBe(0);
-    expect(complaints.join()).toContain("frame-ancestors");
+    await expect.poll(() => complaints.join()).toContain("frame-ancestors");
 
     await context.close();
     context = await browser.newContext();

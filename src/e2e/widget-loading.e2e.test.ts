@@ -24,8 +24,9 @@ const parts: readonly [string, string, string][] = [
   ["the part that speaks with the service", "**/session-api-*", english.unreachable],
 ];
 
-const lose = (address: string, times?: number) =>
-  scene.page.route(address, (route) => route.abort("internetdisconnected"), times === undefined ? {} : { times });
+/** The route stays when it has nothing more to lose: one that is taken away in that moment may leave the next request hanging. */
+const lose = (address: string, times = Number.POSITIVE_INFINITY) =>
+  scene.page.route(address, (route) => (times-- > 0 ? route.abort("internetdisconnected") : route.fallback()));
 const tryAgain = () => scene.page.getByRole("button", { name: english.tryAgain });
 /** The addresses that are asked for the part, in order. */
 function asked(part: string): string[] {
