@@ -114,6 +114,8 @@ export const timingBounds = {
 export const openingMarginMs = 500;
 /** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
 export const leaseMs = 20 * second;
+/** A step renews a lease of which this much is used, so that a payment of milliseconds writes it once. */
+export const leaseUsedMs = 500;
 
 /** A connection is left out when this many calls in a row failed: fewer could be one broken card or one lost packet. */
 export const breakerCalls = 5;
@@ -260,13 +262,13 @@ assert(
 );
 assert(comparisonWindowMs > 2 * comparisonEveryMs, "what one pass leaves out the next one has");
 assert(auditLookBackMs > 2 * auditEveryMs, "the audit sees every change");
-assert(leaseMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
+assert(leaseMs - leaseUsedMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(
   timingBounds.submissionBudgetMs.usual > timingBounds.attemptTimeoutMs.usual,
   "the budget has room for an attempt",
 );
 assert(
-  leaseMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
+  leaseMs - leaseUsedMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
   "an answer is recorded under its lease, or not at all",
 );
 assert(deliveryLeaseMs > postTimeoutMs + statementTimeoutMs, "an answer is recorded under its delivery's lease");

@@ -3,7 +3,7 @@
 import type { CardShown } from "../gateways/card-forwarder.ts";
 import type { GatewayOutcome, LookUpAnswer, NotProcessed, Shopper, VoidAnswer } from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
-import type { Statement, Tx } from "../platform/database.ts";
+import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { attemptIdOf } from "./attempt-id.ts";
 import {
@@ -43,11 +43,6 @@ export type Work = {
   readonly shopper?: Shopper | undefined;
 };
 
-const setCard: Statement = {
-  name: "record_card_shown",
-  text: "UPDATE payment_session SET card_brand = $2, card_last4 = $3 WHERE id = $1",
-};
-
 /**
  * Runs a change of a session in a transaction whose last words read what it has come to, in one round trip with the
  * commit. The change returns the attempt that it has opened, if it has.
@@ -75,23 +70,17 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached>
   const { outcome, card } = await gateway.authorize(core, { session: trail.session, shopper }, attempt);
   return reach(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      holdSession(tx, lease);
-      showCard(tx, lease, card);
+      holdSession(tx, lease, card);
       recordHeld(tx, attempt, outcome.gatewayReference);
       recordCaptureOrdered(tx, attempt);
       return undefined;
     }
-    const next = await decide(tx, work, attempt, failureOf(outcome));
-    showCard(tx, lease, card);
+    const next = await decide(tx, work, attempt, failureOf(outcome), card);
     await recordFailure(tx, attempt, outcome, next);
     if (next.action !== "failover") return undefined;
     tx.afterCommit(() => core.watch?.failedOver(attempt.gateway));
     return openNext(tx, core, trail.session, next);
   });
-}
-
-function showCard(tx: Tx, { sessionId }: Lease, card: CardShown | undefined): void {
-  if (card !== undefined) tx.send(setCard, [sessionId, card.brand, card.last4]);
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" }>;
@@ -139,10 +128,11 @@ export async function decide(
   { lease, trail: { session: seen, attempts } }: Work,
   attempt: Attempt,
   failure: Omit<Failure, "gateway">,
+  card?: CardShown,
 ): Promise<NextStep> {
   const { merchantId, ruleVersion } = seen;
   const [{ session, now }, rule] = await Promise.all([
-    lockSession(tx, lease),
+    lockSession(tx, lease, card),
     loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
   ]);
   return nextAfter({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);

@@ -1,5 +1,6 @@
 /** Who may work on a submitted session: one worker at a time, by a lease whose epoch every write repeats. */
-import { leaseMs } from "../limits.ts";
+import type { CardShown } from "../gateways/card-forwarder.ts";
+import { leaseMs, leaseUsedMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
@@ -71,24 +72,35 @@ export function claimSession(
   ]);
 }
 
+// A lease that is still nearly whole stays as it is: while no indexed column changes, no index is written (a HOT update).
 const renew = (returned: string) => `
-    UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
+    UPDATE payment_session s
+    SET lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
+                      ELSE app.clock() + $3 * interval '1 ms' END,
+        card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
     RETURNING ${returned}`;
+const renewal = ({ sessionId, epoch }: Lease, card?: CardShown) =>
+  [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
 const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
 const hold: Statement = { name: "hold_session", text: required(renew("s.id"), "the lease was taken over") };
 
 /** As `lockSession`, for a transaction that needs nothing of the row: it is `isLeaseLost` when the lease was taken over. */
-export function holdSession(tx: Tx, { sessionId, epoch }: Lease): void {
-  tx.send(hold, [sessionId, epoch, leaseMs]);
+export function holdSession(tx: Tx, lease: Lease, card?: CardShown): void {
+  tx.send(hold, renewal(lease, card));
 }
 
 /**
  * Locks the session row and renews the lease: the first statement of every transaction that changes a session or its
- * attempts, in this order always, so that two of them cannot deadlock. Throws LeaseLost when the lease was taken over.
+ * attempts, in this order always, so that two of them cannot deadlock. A card that the vault has told of is kept with it.
+ * Throws LeaseLost when the lease was taken over.
  */
-export async function lockSession(tx: Tx, lease: Lease): Promise<{ session: PaymentSession; now: Date }> {
-  const [row] = await tx.query<PaymentSession & { now: Date }>(lock, [lease.sessionId, lease.epoch, leaseMs]);
+export async function lockSession(
+  tx: Tx,
+  lease: Lease,
+  card?: CardShown,
+): Promise<{ session: PaymentSession; now: Date }> {
+  const [row] = await tx.query<PaymentSession & { now: Date }>(lock, renewal(lease, card));
   if (row === undefined) throw new LeaseLost("the lease was taken over");
   const { now, ...session } = row;
   return { session, now };

@@ -47,14 +47,18 @@ const claimUnpublished: Statement = {
          RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id, o.body, o.created_at, o.publish_count`,
 };
 
-// Locks in the same order as the fan-out, which writes the same rows; `coalesce` is there for the same reason as in it.
+// Locks in the same order as the fan-out, which writes the same rows, and looks each event up by itself as it does.
 const markPublished: Statement = {
   name: "mark_published",
   text: `WITH mine AS (
-           SELECT o.session_id, o.id FROM outbox_event o
-           JOIN unnest($1::uuid[], $2::uuid[]) AS p (session_id, id) ON o.session_id = p.session_id AND o.id = p.id
-           WHERE coalesce(o.published_at, 'infinity') = 'infinity'
-           ORDER BY o.session_id, o.sequence FOR UPDATE OF o
+           SELECT waiting.* FROM (
+             SELECT * FROM unnest($1::uuid[], $2::int[]) AS p (session_id, sequence) ORDER BY session_id, sequence
+           ) published CROSS JOIN LATERAL (
+             SELECT o.session_id, o.id FROM outbox_event o
+             WHERE o.session_id = published.session_id AND o.sequence = published.sequence
+               AND coalesce(o.published_at, 'infinity') = 'infinity'
+             OFFSET 0 FOR UPDATE
+           ) waiting
          )
          UPDATE outbox_event o SET published_at = app.clock(), publish_at = NULL
          FROM mine WHERE o.session_id = mine.session_id AND o.id = mine.id`,
@@ -88,7 +92,7 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
   if (published.length > 0) {
     await context.database.query(markPublished, [
       published.map((row) => row.session_id),
-      published.map((row) => row.id),
+      published.map((row) => row.sequence),
     ]);
   }
   const refusal = results.find((result) => result.status === "rejected");

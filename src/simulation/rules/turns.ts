@@ -93,11 +93,14 @@ export const turnRules: readonly Rule[] = [
     code: [
       {
         file: files.lease,
-        find: `    UPDATE payment_session s SET lease_until = app.clock() + $3 * interval '1 ms'
+        find: `    UPDATE payment_session s
+    SET lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
+                      ELSE app.clock() + $3 * interval '1 ms' END,
+        card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
     RETURNING \${returned}`,
         replace: `    SELECT \${returned} FROM payment_session s
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND $3::int IS NOT NULL`,
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND ($3::int, $4::int, $5::text, $6::text) IS DISTINCT FROM NULL`,
       },
     ],
     database: [
