@@ -24,7 +24,8 @@ describe("npm run sim", { timeout: timeoutMs }, () => {
   });
 
   it("misses every rule that is taken out of the code and the schema", async () => {
-    const { code, output } = await simulate("--break", "all", "--least");
+    // Most show within a hundred seeds; a worker that was taken over and does harm is rarer than one in a thousand.
+    const { code, output } = await simulate("--break", "all", "--least", "--seeds", "10000");
     expect(output).toMatch(/^\d+ rules missed, 0 not: none$/m);
     expect(code).toBe(0);
   });
