@@ -1,5 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./src/testing/longest-first.ts";
 
 // What each --mode runs: none is "npm test", long is "npm run test:long", contract is "npm run test:contract", screenshots
 // is "npm run screenshots". The contract tests begin with the proof that they refuse live keys.
@@ -16,7 +15,6 @@ export default defineConfig(({ mode }) => ({
     globalSetup: "src/testing/test-run.ts",
     pool: "forks",
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
     // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
     maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.

@@ -94,7 +94,8 @@ async function playBroken(server: SimulationServer, options: Options, id: string
       if (interrupted.signal.aborted) break;
       const { signal } = interrupted;
       const violated = options.least ? 1 : violationsToCompare;
-      const playing = { ...options, serverUrl: server.url, root, violationsMax: violated, signal };
+      const from = Math.max(options.from, rule.firstSeed ?? 1);
+      const playing = { ...options, from, serverUrl: server.url, root, violationsMax: violated, signal };
       const finding = await playWithout(rule, variant, playing);
       console.log(`${rule.id} (${variant}): ${describeFinding(finding)}`);
       findings.push(finding);

@@ -19,6 +19,8 @@ export type Rule = {
   readonly harm?: string;
   /** Why money is not in danger even then, where nothing was ever found. */
   readonly harmless?: string;
+  /** Where the search for its violation begins, in place of 1: seeds before it were seen to show none, and cost minutes. */
+  readonly firstSeed?: number;
 };
 
 /** The files that most rules are kept in. */

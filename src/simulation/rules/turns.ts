@@ -65,6 +65,7 @@ export const turnRules: readonly Rule[] = [
     ],
     database: [],
     coveredBy: ["conditional-move", "winner-once"],
+    firstSeed: 2_000,
   },
   {
     id: "conditional-move",
@@ -85,6 +86,7 @@ export const turnRules: readonly Rule[] = [
       },
     ],
     coveredBy: ["lease-epoch", "winner-once"],
+    firstSeed: 2_000,
   },
   {
     id: "session-locked-first",
