@@ -9,7 +9,7 @@ export type Opening = {
   readonly visibleMs: number;
   /** The customer can pay. */
   readonly readyMs: number;
-  /** Chromium's score of what a customer sees move, in page and frame together. */
+  /** Chromium's score, of page and frame together. */
   readonly layoutShift: number;
   /** In a trace: tasks of page and frame that took the processor for over 50 ms; time that others had is not theirs. */
   readonly longTasks: number | undefined;
@@ -25,16 +25,11 @@ const slowLine = { offline: false, latency: 150, downloadThroughput: 200_000, up
 const oneProcess = ["--disable-site-isolation-trials", "--disable-features=IsolateOrigins,site-per-process"];
 
 const watch = `
-  globalThis.layoutShifts = [];
+  globalThis.layoutShift = 0;
   new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
-    if (!entry.hadRecentInput) layoutShifts.push(entry);
+    if (!entry.hadRecentInput) layoutShift += entry.value;
   })).observe({ type: "layout-shift", buffered: true });
 `;
-// Chromium 150 also scores what moves before anything was painted, such as the form when its style arrives late.
-const seenShift = `(() => {
-  const [paint] = performance.getEntriesByName("first-contentful-paint");
-  return layoutShifts.reduce((sum, { startTime, value }) => sum + (startTime < paint?.startTime ? 0 : value), 0);
-})()`;
 
 /** Opens the form so often, each time in a fresh browser profile. */
 export async function measureOpenings(
@@ -74,7 +69,7 @@ async function measureOpening({ shop }: WidgetBed, browser: Browser, conditions:
       if (paint) resolve(performance.timeOrigin + paint.startTime);
     }).observe({ type: "paint", buffered: true }))`);
     const trace = conditions === "traced" ? await browser.stopTracing() : undefined;
-    const shifts = await Promise.all(page.frames().map((one) => one.evaluate<number>(seenShift)));
+    const shifts = await Promise.all(page.frames().map((one) => one.evaluate<number>("layoutShift")));
     return {
       visibleMs: visibleAt - mountedAt,
       readyMs: readyAt - mountedAt,
