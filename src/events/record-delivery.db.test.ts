@@ -36,15 +36,14 @@ async function claimAll(due: { merchants: number; dueEach: number }): Promise<Cl
   return claimDeliveries(bed.context.database, { leaseToken, limit: due.merchants * due.dueEach });
 }
 
-/** Resolves when somebody waits for a lock in this database. */
-const somebodyWaits = () =>
-  vi.waitFor(
-    async () => {
-      const sql = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()`;
-      expect(await bed.rows(sql)).toHaveLength(1);
-    },
-    { timeout: 5_000, interval: 10 },
-  );
+/** Resolves when `recording` waits for a lock; it must not end before. */
+async function waitsForLock(recording: Promise<unknown>): Promise<void> {
+  const sql =
+    "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()";
+  const waits = vi.waitFor(async () => expect(await bed.rows(sql)).toHaveLength(1), { timeout: 20_000, interval: 10 });
+  const ended = recording.then((written) => expect.fail(`ended without waiting: ${JSON.stringify(written)}`));
+  await Promise.race([waits, ended]);
+}
 const recordSuccess = (claimed: ClaimedDelivery) =>
   recordTry(bed.context.database, claimed, answered(200), { kind: "succeeded", slow: true });
 const statusOf = async (claimed: ClaimedDelivery) =>
@@ -110,7 +109,7 @@ describe("recordTry()", () => {
     const { recorded, batch } = await bed.change(async (tx) => {
       await tx.query(lockEndpointOf, [endpointId]);
       const recording = recordSuccess(claimed!);
-      await somebodyWaits();
+      await waitsForLock(recording);
       await tx.query(waitForNobody, []);
       return {
         recorded: [recording],
@@ -127,7 +126,7 @@ describe("recordTry()", () => {
     const [recording] = await bed.change(async (tx) => {
       await tx.query(lockEndpointOf, [claimed!.endpoint_id]);
       const waiting = recordSuccess(claimed!);
-      await somebodyWaits();
+      await waitsForLock(waiting);
       await tx.query(touchDelivery, [claimed!.event_id]);
       return [waiting];
     });
