@@ -28,7 +28,7 @@ export async function measureOurs(): Promise<OurSizes> {
   const sizes = [...files].map(([name, { bytes }]) => [name, gzipSync(bytes).length] as const);
   const largest = (pattern: RegExp) =>
     Math.max(...sizes.filter(([name]) => pattern.test(name)).map(([, size]) => size));
-  const frame = [vault.renderFrame(["https://shop.example"]), ...vault.assets];
+  const frame = [vault.renderFrame(["https://shop.example"]), vault.frameScript];
   return {
     firstLoad: largest(/^widget\.js$/),
     module: largest(/^widget\.mjs$/),

@@ -1,4 +1,4 @@
-/** What browsers load from the vault's origin: the SDK script and the card frame with its script and style, bundled once at start. */
+/** What browsers load from the vault: the SDK script, the card frame in its style, and its script; bundled at start. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,8 +16,10 @@ export type BrowserFile = {
 /** Everything that the vault's public port hands to browsers. */
 export type BrowserFiles = {
   readonly sdk: BrowserFile;
-  /** Named by their content, so that they never change under their address. */
-  readonly assets: readonly BrowserFile[];
+  /** Named by its content, so that it never changes under its address. */
+  readonly frameScript: BrowserFile;
+  /** The style that stands in the frame, as its Content-Security-Policy names it. */
+  readonly frameStyleSource: string;
   /** The card frame for the pages of these origins; `*` for any. */
   renderFrame(embedders: readonly string[]): BrowserFile;
 };
@@ -33,17 +35,20 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
     bundle("card-frame.css"),
     readFile(join(sources, "card-frame.html"), "utf8"),
   ]);
-  const assets = [
-    fileOf(`/assets/card-frame-${digestOf(script)}.js`, javaScript, script),
-    fileOf(`/assets/card-frame-${digestOf(style)}.css`, "text/css; charset=utf-8", style),
-  ];
-  const [scriptPath = "", stylePath = ""] = assets.map(({ path }) => path);
+  const name = digestOf(script, "base64url").slice(0, 16);
+  const frameScript = fileOf(`/assets/card-frame-${name}.js`, javaScript, script);
   return {
     sdk: fileOf("/sdk.js", javaScript, sdk),
-    assets,
+    frameScript,
+    frameStyleSource: `'sha256-${digestOf(style, "base64")}'`,
     renderFrame(embedders) {
       // Serialized origins and `*` hold nothing that HTML would read; service-token.ts lets nothing else through.
-      const values: Record<string, string> = { embedders: embedders.join(" "), script: scriptPath, style: stylePath };
+      const values: Record<string, string> = {
+        embedders: embedders.join(" "),
+        script: frameScript.path,
+        // In the page itself: from a file of its own it can come after the first layout, and all would move.
+        style: `<style>${style}</style>`,
+      };
       const text = html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? "");
       return fileOf("/frame", "text/html; charset=utf-8", Buffer.from(text));
     },
@@ -69,6 +74,6 @@ function fileOf(path: string, contentType: string, bytes: Buffer): BrowserFile {
   return { path, contentType, bytes, gzipped: gzipSync(bytes) };
 }
 
-function digestOf(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("base64url").slice(0, 16);
+function digestOf(bytes: Buffer, encoding: "base64" | "base64url"): string {
+  return createHash("sha256").update(bytes).digest(encoding);
 }

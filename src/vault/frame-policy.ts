@@ -17,12 +17,12 @@ function embeddersOf({ environment, origins }: FramePolicy): Embedders {
   return origins.length === 0 && environment === "test" ? ["*"] : origins;
 }
 
-/** The frame's Content-Security-Policy: nothing but files of the vault's own origin, and no way to write HTML. */
-export function framePolicyHeader(embedders: Embedders): string {
+/** The frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML. */
+export function framePolicyHeader(embedders: Embedders, styleSource: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src ${styleSource}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startVaultFixture, type VaultFixture } from "./vault-fixture.ts";
@@ -44,19 +45,21 @@ describe("GET /frame", () => {
     expect(ancestorsOf(await get(`/frame?p=${await fixture.policy([], { environment: "live" })}`))).toBe("'none'");
   });
 
-  it("runs and styles with files of its own origin only", async () => {
+  it("runs a file of its own origin only, and is styled by what its policy names", async () => {
     const response = await get(`/frame?p=${await fixture.policy([shop])}`);
     const policy = response.headers.get("content-security-policy") ?? "";
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
-    expect(policy).not.toMatch(/unsafe|data:|https?:\/\/(?!shop\.example)/);
     const html = await response.text();
-    expect(html).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style| style=| on\w+=/);
+    const [, style = ""] = /<style>([^<]+)<\/style>/.exec(html) ?? [];
+    const digest = createHash("sha256").update(style).digest("base64");
+    expect(policy).toContain(`default-src 'none'; script-src 'self'; style-src 'sha256-${digest}'; connect-src 'self'`);
+    expect(policy).not.toMatch(/unsafe|data:|https?:\/\/(?!shop\.example)/);
+    expect(html).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style.*<style|<link| style=| on\w+=/s);
   });
 
   it(`loads in ${frameBytesMax / 1024} KB, gzipped`, async () => {
     const html = await (await get(`/frame?p=${await fixture.policy([shop])}`)).text();
     const paths = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
-    expect(paths).toHaveLength(2);
+    expect(paths).toHaveLength(1);
     const texts = await Promise.all(paths.map(async (path) => (await get(path)).text()));
     const bytes = [html, ...texts].reduce((sum, text) => sum + gzipSync(text).length, 0);
     expect(bytes).toBeLessThan(frameBytesMax);

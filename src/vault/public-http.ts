@@ -113,10 +113,10 @@ function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
     ],
     ["/healthz", { method: "GET", answer: async (_, response) => void response.writeHead(204).end() }],
     ["/sdk.js", fileRoute(files.sdk, sdkCaching)],
+    [files.frameScript.path, fileRoute(files.frameScript, assetCaching)],
     ["/frame", { method: "GET", answer: (request, response) => answerFrame(vault, request, response) }],
     ["/tokens", { method: "POST", answer: (request, response) => answerTokens(vault, request, response) }],
   ]);
-  for (const asset of files.assets) routes.set(asset.path, fileRoute(asset, assetCaching));
   return routes;
 }
 
@@ -136,7 +136,7 @@ function fileRoute(file: BrowserFile, caching: string): Route {
 async function answerFrame(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const query = new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));
   const embedders = await loadEmbedders(vault.grantKeys, query.get("p") ?? undefined);
-  response.setHeader("Content-Security-Policy", framePolicyHeader(embedders));
+  response.setHeader("Content-Security-Policy", framePolicyHeader(embedders, vault.files.frameStyleSource));
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
   // A page that embeds only what agrees to it takes no frame without this.
