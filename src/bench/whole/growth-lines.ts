@@ -19,11 +19,11 @@ function line(what: string, one: Grown, first: Grown, figure: "createdMs" | "sub
   const p50s = ({ rounds }: Grown) => rounds.map((round) => spreadOf(round[figure]).median);
   const ofFirst = p50s(first);
   const ratio: Spread = spreadOf(p50s(one).map((p50, round) => p50 / ofFirst[round]!));
-  const size = `${one.sessions.toLocaleString("en")} sessions, ${(one.databaseMegabytes / 1_024).toFixed(1)} GiB`;
+  const gibibytes = (one.databaseMegabytes / 1_024).toFixed(1);
   return lineOf({
     row: 10,
-    what: `${what} a payment with ${size} in the tables`,
-    measured: `p50 ${writeSpread(spreadOf(p50s(one)), " ms", 1)}`,
+    what: `${what} a payment with ${one.sessions.toLocaleString("en")} sessions in the tables`,
+    measured: `p50 ${writeSpread(spreadOf(p50s(one)), " ms", 1)}; ${gibibytes} GiB`,
     peer: `with ${first.sessions.toLocaleString("en")}: p50 ${writeSpread(spreadOf(ofFirst), " ms", 1)}`,
     ratio: writeRatio(ratio),
     goal: `≤ ${ratioMost} ×`,

@@ -27,6 +27,16 @@ describe("writePage()", () => {
     ]);
   });
 
+  it("keeps what an earlier run measured further than this one, in the same row", () => {
+    const million = lineOf({ row: 10, what: "create, 1,000,000 sessions", measured: "4 ms" });
+    const more = lineOf({ row: 10, what: "create, 10,000,000 sessions", measured: "5 ms" });
+    const told = writePage([{ ...million, measured: "3 ms" }], today, writePage([million, more], yesterday, ""));
+    expect(rowsOf(told)).toEqual([
+      "| 10 | create, 1,000,000 sessions | 3 ms |  |  |  |  | 2026-01-02, bbbbbbb |",
+      "| 10 | create, 10,000,000 sessions | 5 ms |  |  |  |  | 2026-01-01, aaaaaaa |",
+    ]);
+  });
+
   it("tells a row that could not run beside what is known of it, until it runs again", () => {
     const failed = lineOf({ row: 6, what: "payments", measured: "could not run: no Chromium", hasFailed: true });
     const told = writePage([failed], today, page);

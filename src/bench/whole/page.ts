@@ -1,4 +1,4 @@
-/** docs/benchmarks.md: the table with its machine, date, commit and command; rows of earlier runs stay with their own. PURE. */
+/** docs/benchmarks.md: the table with its machine, date, commit and command; lines of earlier runs stay with their own. PURE. */
 import type { TableLine } from "./table-line.ts";
 
 /** When and from what a line was measured. */
@@ -22,14 +22,15 @@ export function cellsOf(line: TableLine): string[] {
 /** The first cells of every table of this kind; the page has one more. */
 export const head = columns.slice(0, -1);
 
-/** The page with these lines. Rows without figures among them are taken from `earlier`, the page as it was, as they stand there. */
+/** The page with these lines. What has no figures among them is taken from `earlier`, the page as it was, as it stands there. */
 export function writePage(lines: readonly TableLine[], facts: PageFacts, earlier: string): string {
-  const measured = new Set(lines.filter(({ hasFailed }) => !hasFailed).map(({ row }) => row));
+  // By what was measured: ten million sessions stay beside one million, whichever the newest run was of.
+  const measured = lines.filter(({ hasFailed }) => !hasFailed).map(({ row, what }) => writeRow([String(row), what]));
   const fresh = lines.map((line) => ({
     row: line.row,
     text: writeRow([...cellsOf(line), `${facts.date}, ${facts.commit}`]),
   }));
-  const kept = earlierRows(earlier).filter(({ row }) => !measured.has(row));
+  const kept = earlierRows(earlier).filter(({ text }) => !measured.some((beginning) => text.startsWith(beginning)));
   const rows = [...fresh, ...kept].toSorted((one, other) => one.row - other.row);
   const told = Object.entries(facts.machine).map(([what, value]) => `${what} ${value}`);
   return `# Benchmarks
@@ -42,7 +43,7 @@ This page is written by the command; do not edit it. The newest run:
 - date and commit: ${facts.date}, ${facts.commit}
 - machine: ${told.join(" · ")}
 
-A row that another run has measured says in its last column which.
+A line that another run has measured says in its last column which.
 
 ${writeRow(columns)}
 ${writeRow(columns.map(() => "---"))}

@@ -36,7 +36,7 @@ export function playsEverything(command: Command): Command {
         ]),
       )
       .option("--full", "row 10 up to 10 million sessions, which needs 40 GB of disk and most of an hour")
-      .option("--write", "write docs/benchmarks.md; rows that are not measured now stay there with their date")
+      .option("--write", "write docs/benchmarks.md; what is not measured now stays there with its date")
       .option("--json <file>", "also write every line to a file")
       .action(play)
   );
