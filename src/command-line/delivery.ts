@@ -4,6 +4,7 @@ import type { DashboardClient, TryView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
+import { sameScope } from "./same-scope.ts";
 import { parseTime } from "./times.ts";
 
 type DeliveryOptions = AttachOptions & ScopeOptions;
@@ -127,7 +128,7 @@ function recoverCommand(): Command {
         ({ deliveries }) => recoverAll(deliveries, { ...scopeOf(options), endpointId, since: options.since }),
         ({ due }) => [
           `${due} deliveries are due now. To see them:`,
-          `  switchyard delivery list --endpoint ${endpointId}`,
+          `  switchyard delivery list --endpoint ${endpointId}${sameScope(options)}`,
         ],
       );
     });

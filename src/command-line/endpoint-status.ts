@@ -1,6 +1,7 @@
 /** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: whether anything is posted to an endpoint. */
 import type { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { sameScope } from "./same-scope.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
@@ -14,7 +15,10 @@ export function pauseCommand(): Command {
         administer(
           options,
           ({ endpoints }) => endpoints.pauseWebhookEndpoint({ ...scopeOf(options), endpointId }),
-          () => ["Paused. Its events wait; to send them and go on:", `  switchyard endpoint resume ${endpointId}`],
+          () => [
+            "Paused. Its events wait; to send them and go on:",
+            `  switchyard endpoint resume ${endpointId}${sameScope(options)}`,
+          ],
         ),
     },
   );
@@ -29,7 +33,7 @@ export function resumeCommand(): Command {
         ({ endpoints }) => endpoints.resumeWebhookEndpoint({ ...scopeOf(options), endpointId }),
         ({ endpoint }) =>
           endpoint?.status === "PENDING"
-            ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`]
+            ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}${sameScope(options)}`]
             : ["Resumed: what waited is posted now."],
       ),
   });
@@ -42,7 +46,7 @@ export function disableCommand(): Command {
       administer(
         options,
         ({ endpoints }) => endpoints.disableWebhookEndpoint({ ...scopeOf(options), endpointId }),
-        () => ["Disabled. To go on with it:", `  switchyard endpoint enable ${endpointId}`],
+        () => ["Disabled. To go on with it:", `  switchyard endpoint enable ${endpointId}${sameScope(options)}`],
       ),
   });
 }
@@ -54,14 +58,17 @@ export function enableCommand(): Command {
       administer(
         options,
         ({ endpoints }) => endpoints.enableWebhookEndpoint({ ...scopeOf(options), endpointId }),
-        (answer) => enabledLines(endpointId, answer),
+        (answer) => enabledLines(`${endpointId}${sameScope(options)}`, answer),
       ),
   });
 }
 
-/** What an owner is told of an endpoint that goes on, whether at once or when its new URL is verified. */
+/**
+ * What an owner is told of an endpoint that goes on, whether at once or when its new URL is verified. `named` is its id
+ * with the options that lead to it.
+ */
 export function enabledLines(
-  endpointId: string,
+  named: string,
   {
     endpoint,
     missedEvents = 0,
@@ -70,13 +77,13 @@ export function enabledLines(
 ): string[] {
   const isPending = endpoint?.status === "PENDING";
   const first = isPending
-    ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}`]
+    ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${named}`]
     : ["Enabled: events are posted from now on."];
   if (missedEvents === 0) return first;
   return [
     ...first,
     `It has missed ${missedEvents} since ${missedSince}; to send them${isPending ? " once it is verified" : ""}:`,
-    `  switchyard delivery recover ${endpointId} --since ${missedSince}`,
+    `  switchyard delivery recover ${named} --since ${missedSince}`,
   ];
 }
 
@@ -87,7 +94,10 @@ export function removeCommand(): Command {
       administer(
         options,
         ({ endpoints }) => endpoints.removeWebhookEndpoint({ ...scopeOf(options), endpointId }),
-        () => ["Removed. Its deliveries can still be listed:", `  switchyard delivery list --endpoint ${endpointId}`],
+        () => [
+          "Removed. Its deliveries can still be listed:",
+          `  switchyard delivery list --endpoint ${endpointId}${sameScope(options)}`,
+        ],
       ),
   });
 }

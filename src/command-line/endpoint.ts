@@ -11,6 +11,7 @@ import {
 } from "./attachment.ts";
 import { disableCommand, enableCommand, pauseCommand, removeCommand, resumeCommand } from "./endpoint-status.ts";
 import { table } from "./output.ts";
+import { sameScope } from "./same-scope.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
@@ -47,7 +48,7 @@ function addCommand(): Command {
           `Added ${endpoint?.endpointId}. Its signing secret, shown this once:`,
           `  ${signingSecret}`,
           "Events are posted once it is verified:",
-          `  switchyard endpoint verify ${endpoint?.endpointId}`,
+          `  ${verifyLine(endpoint?.endpointId, options)}`,
         ],
       );
     });
@@ -135,7 +136,9 @@ function updateCommand(): Command {
           }),
         ({ endpoint = {} }) => [
           ...describeEndpoint(endpoint),
-          ...(endpoint.verifiedAt ? [] : ["Nothing is posted until it is verified:", `  ${verifyLine(endpointId)}`]),
+          ...(endpoint.verifiedAt
+            ? []
+            : ["Nothing is posted until it is verified:", `  ${verifyLine(endpointId, options)}`]),
         ],
       );
     });
@@ -171,8 +174,8 @@ function parseHours(text: string): number {
   throw new InvalidArgumentError("It must be a number of hours from 0 to 24.");
 }
 
-function verifyLine(endpointId: string): string {
-  return `switchyard endpoint verify ${endpointId}`;
+function verifyLine(endpointId: string | undefined, options: EndpointOptions): string {
+  return `switchyard endpoint verify ${endpointId}${sameScope(options)}`;
 }
 
 function describeEndpoint(endpoint: EndpointView): string[] {

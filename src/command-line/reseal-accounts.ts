@@ -6,22 +6,23 @@ import { parseAccountsKeyFile } from "../dashboard-settings.ts";
 import { Secret } from "../platform/secrets.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
+import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
-type Options = OutputOptions & { readonly accountsKeys: string; readonly url: string };
+type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
 
 /** Seals everything in the accounts with the current key. */
 export function resealAccountsCommand(): Command {
-  return describedCommand("reseal-accounts", {
+  const command = describedCommand("reseal-accounts", {
     description: "seal members' authenticator apps anew with the current key, before the old one is dropped",
     example:
       "switchyard server-keys reseal-accounts --accounts-keys keys-accounts.json --url postgres://owner@db/switchyard_accounts",
-  })
+  });
+  return addOwnerUrl(command)
     .requiredOption("--accounts-keys <file>", "the dashboard's key file, with both keys in it")
-    .requiredOption("--url <url>", "address of the accounts database, as its owner")
     .action(async (options: Options) => {
       const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
       const { openDatabase } = await import("../environment.ts");
-      const { orm, database } = await openDatabase(new Secret(options.url), []);
+      const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const members = await resealTotp(database, ring);
         print(options, { members }, () => [`Sealed the apps of ${members} members with ${ring.current}.`]);

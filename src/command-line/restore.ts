@@ -11,9 +11,10 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print, table } from "./output.ts";
+import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 import { parseTime } from "./times.ts";
 
-type UrlOptions = OutputOptions & { readonly url: string };
+type Options = OutputOptions & OwnerUrlOptions;
 
 /** After a restore: declare it, see what is in doubt, release what a person has looked at. */
 export function restoreCommand(): Command {
@@ -25,10 +26,6 @@ export function restoreCommand(): Command {
     .addCommand(releaseCommand());
 }
 
-function withUrl(command: Command): Command {
-  return command.requiredOption("--url <url>", "address of the environment's database, as its owner");
-}
-
 function declareCommand(): Command {
   const command = describedCommand("declare", {
     description:
@@ -36,10 +33,10 @@ function declareCommand(): Command {
     example:
       "switchyard restore declare --url postgres://owner@db/switchyard_live --backup-taken-at 2026-11-01T03:00:00Z",
   });
-  return withUrl(command)
+  return addOwnerUrl(command)
     .option("--backup-taken-at <time>", "sessions that had expired by then are left to expire", parseTime)
-    .action(async (options: UrlOptions & { backupTakenAt?: string }) => {
-      const sessions = await withoutLimits(options.url, async (database) => {
+    .action(async (options: Options & { backupTakenAt?: string }) => {
+      const sessions = await withoutLimits(ownerUrlOf(options), async (database) => {
         const connected = await findConnected(database);
         if (connected.length > 0) {
           throw new UsageError(`Stop every role first: ${connected.join(", ")} is connected to this database.`);
@@ -54,30 +51,29 @@ function declareCommand(): Command {
 }
 
 function accountsCommand(): Command {
-  return describedCommand("end-sign-ins", {
-    description: "end every sign-in, invitation and password link that the accounts' backup held",
+  const command = describedCommand("end-sign-ins", {
+    description: "end every sign-in, invitation and password link that the backup of the accounts' database held",
     example: "switchyard restore end-sign-ins --url postgres://owner@db/switchyard_accounts",
-  })
-    .requiredOption("--url <url>", "address of the accounts database")
-    .action(async (options: UrlOptions) => {
-      const ended = await onDatabase(options.url, endEverySignIn);
-      print(options, ended, ({ signIns, invitations, passwordLinks }) => [
-        `Ended ${signIns} sign-ins, ${invitations} invitations and ${passwordLinks} password links.`,
-      ]);
-    });
+  });
+  return addOwnerUrl(command).action(async (options: Options) => {
+    const ended = await onDatabase(ownerUrlOf(options), endEverySignIn);
+    print(options, ended, ({ signIns, invitations, passwordLinks }) => [
+      `Ended ${signIns} sign-ins, ${invitations} invitations and ${passwordLinks} password links.`,
+    ]);
+  });
 }
 
 // A screen or two; those that stay are looked at one by one.
 const statusRows = 100;
 
 function statusCommand(): Command {
-  return withUrl(
+  return addOwnerUrl(
     describedCommand("status", {
       description: "list the sessions of which gateways have not told yet what was done",
       example: "switchyard restore status --url postgres://owner@db/switchyard_live",
     }),
-  ).action(async (options: UrlOptions) => {
-    const found = await onDatabase(options.url, (database) => listInDoubt(database, statusRows));
+  ).action(async (options: Options) => {
+    const found = await onDatabase(ownerUrlOf(options), (database) => listInDoubt(database, statusRows));
     const sessions = found.map(({ id, merchantId, orderRef, nextCheckAt }) => ({
       sessionId: encodeId("ps", id),
       merchantId: encodeId("mer", merchantId),
@@ -91,7 +87,7 @@ function statusCommand(): Command {
 }
 
 function releaseCommand(): Command {
-  return withUrl(
+  return addOwnerUrl(
     describedCommand("release", {
       description:
         "let one session go on, after you have seen at every gateway that nothing was taken for it; it then goes by its own rows: one with an attempt that is held, or may be, takes the money, so it asks for --may-capture, and any other ends as never paid",
@@ -106,7 +102,7 @@ function releaseCommand(): Command {
     .action(async (options: ReleaseOptions) => {
       const sessionId = decodeId("ps", options.session);
       if (sessionId === undefined) throw new UsageError("--session names no session.");
-      const mayTake = await onDatabase(options.url, (database) =>
+      const mayTake = await onDatabase(ownerUrlOf(options), (database) =>
         database.transaction((tx) => releaseAsTold(tx, sessionId, options)),
       );
       print(options, { sessionId: options.session, mayTake }, () => [
@@ -116,7 +112,7 @@ function releaseCommand(): Command {
     });
 }
 
-type ReleaseOptions = UrlOptions & {
+type ReleaseOptions = Options & {
   readonly session: string;
   readonly by: string;
   readonly note: string;

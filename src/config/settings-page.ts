@@ -7,7 +7,7 @@ const opening = `# Settings
 
 A process reads its settings from environment variables when it starts, and stops with a line for each that is missing or wrong; a value is never printed. The demo sets all of them itself. A setting applies to the roles in its row (\`switchyard serve --role …\`); *service* stands for \`edge\`, \`worker\` and \`dashboard\`, which take the same. Settings of other roles may be set beside them: they are not read. A variable that begins with \`SWITCHYARD_\` and is mistyped stops the start, with the name that may be meant; any other that is no setting is named in the log. Origins are scheme, host and port, such as \`https://pay.example.com\`, without a path.
 
-A *secret* is given as it is, or as a file: \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` stands for the text of that file without the line's end. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file that belongs to somebody else, as mounted secrets do): others are named in the log in test, and stop the start in live.
+A *secret* is given as it is, or as a file: \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` stands for the text of that file without the line's end. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file that belongs to somebody else, as mounted secrets do): others are named in the log in test, and stop the start in live. In the address of a database the characters \`/\`, \`%\`, \`@\`, \`#\` and \`?\` of a password are percent-encoded: \`p@ss\` is written \`p%40ss\`.
 
 Live does not start, with a line for everything that is to be changed, where
 

@@ -30,10 +30,12 @@ export async function prepareDatabases(ownerUrl: string, stateFolder: string): P
     ownerUrl,
     names.map((name) => ({ database: roleOf(name), role: roleOf(name), password: byName[name] })),
   );
-  for (const name of names) {
-    const url = withParts(ownerUrl, { database: roleOf(name) });
-    await migrate({ ownerUrl: url, kind: kinds[name], runtimeRole: roleOf(name) });
-  }
+  await Promise.all(
+    names.map((name) => {
+      const url = withParts(ownerUrl, { database: roleOf(name) });
+      return migrate({ ownerUrl: url, kind: kinds[name], runtimeRole: roleOf(name) });
+    }),
+  );
   const urlOf = (name: keyof typeof kinds) =>
     withParts(ownerUrl, { database: roleOf(name), user: roleOf(name), password: byName[name] });
   return { test: urlOf("test"), live: urlOf("live"), accounts: urlOf("accounts"), vault: urlOf("vault") };

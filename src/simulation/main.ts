@@ -24,7 +24,7 @@ const violationsMax = 10;
 // Of a removed rule's violations, so many are compared for the shortest history.
 const violationsToCompare = 5;
 
-type Options = { seeds: number; from: number; seed?: number; processes: number; break?: string; least?: boolean };
+type Options = { seeds: number; from?: number; seed?: number; processes: number; break?: string; least?: boolean };
 
 const program = new Command("sim")
   .description(
@@ -32,7 +32,7 @@ const program = new Command("sim")
       "stops and cuts off processes at any await; checks after every step that the money is safe. Ends with 0 only when it is.",
   )
   .option("--seeds <count>", "how many seeds to play", wholeFrom(1), 2_000)
-  .option("--from <seed>", "the first of them", wholeFrom(0), 1)
+  .option("--from <seed>", "the first of them (default: 1; of a removed rule, where its harm was seen)", wholeFrom(0))
   .option("--seed <seed>", "plays this one and prints its history; with --break, without that rule", wholeFrom(0))
   .option("--processes <count>", "how many seeds at once", wholeFrom(1), availableParallelism())
   .option("--break <rule>", "plays without this rule of docs/safety.md, in code and schema by turns; `all` for each")
@@ -67,6 +67,7 @@ async function playMany(server: SimulationServer, options: Options): Promise<num
   const tally = new SimulationTally(options.seeds);
   await simulate({
     ...options,
+    from: options.from ?? 1,
     serverUrl: server.url,
     root,
     violationsMax,
@@ -94,7 +95,7 @@ async function playBroken(server: SimulationServer, options: Options, id: string
       if (interrupted.signal.aborted) break;
       const { signal } = interrupted;
       const violated = options.least ? 1 : violationsToCompare;
-      const from = Math.max(options.from, rule.firstSeed ?? 1);
+      const from = options.from ?? rule.firstSeed ?? 1;
       const playing = { ...options, from, serverUrl: server.url, root, violationsMax: violated, signal };
       const finding = await playWithout(rule, variant, playing);
       console.log(`${rule.id} (${variant}): ${describeFinding(finding)}`);
