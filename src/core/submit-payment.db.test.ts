@@ -34,7 +34,7 @@ describe("submitPayment()", () => {
   it("waits for one gateway no longer than it is configured to", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
-    const timing = { attemptTimeoutMs: 300, submissionBudgetMs: 20_000 };
+    const timing = { attemptTimeoutMs: 2_000, submissionBudgetMs: 20_000 };
     const paying = fixture.submit(session, cards.approved, "tok_1", { ...fixture.core, timing });
     await fixture.sandbox.paused({ operation: "a.authorize" });
     expect(await paying).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });

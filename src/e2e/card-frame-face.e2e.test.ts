@@ -89,6 +89,7 @@ describe("a problem in the card frame", () => {
     expect(await scene.tokenize()).toEqual({ code: "invalid_card" });
     await scene.page.evaluate("frame.setDisabled(false)");
     await scene.focused("expiry");
+    await expect.poll(() => scene.field("expiry").isEditable()).toBe(true);
     await scene.page.keyboard.type("0431");
     expect(await scene.field("expiry").inputValue()).toBe("04 / 31");
   });

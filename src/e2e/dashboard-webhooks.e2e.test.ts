@@ -101,7 +101,7 @@ describe("the webhook pages", () => {
     await page.getByRole("link", { name: "Deliveries" }).first().click();
     const option = page.getByRole("option").filter({ hasText: receiver.url });
     await page.getByLabel("Endpoint").selectOption(await option.getAttribute("value"));
-    await page.getByText("No delivery is like that").waitFor();
+    await page.locator('[aria-label="Deliveries"][aria-busy="false"]').getByText("No delivery is like that").waitFor();
     const markup = '<img src=x onerror="alert(1)">';
     receiver.answerWith({ status: 503, body: markup });
     const sessionId = await pay();

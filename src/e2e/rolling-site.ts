@@ -25,8 +25,8 @@ export type CopiedRole = "edge" | "worker" | "vault";
 // The demo's eight, and two for each edge and each vault.
 const portsInAll = 8 + 8;
 const copies = [0, 1] as const;
-// Ten times as long and more as the balancer takes to see it, and three times as long as customers keep a connection in reserve.
-const noticeMs = 1_000;
+// Ten times as long and more as the balancer takes to see it and as customers keep a connection in reserve.
+const noticeMs = 3_000;
 
 /** One PostgreSQL, one nats-server, the pretend acquirers, and two processes of each other role. */
 export class RollingSite {

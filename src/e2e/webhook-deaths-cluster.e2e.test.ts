@@ -137,6 +137,12 @@ describe("a cluster of three with three copies", { timeout: 120_000 }, () => {
 
   it("brings events by its messages again afterwards, not by the sweep", async () => {
     await expect.poll(unpublished, patience).toEqual([]);
+    // A worker asks its leader again every five seconds; one that has fallen over meanwhile has lost the question.
+    const isAsked = async () => {
+      const { num_waiting, num_pending, num_ack_pending } = await manager.consumers.info(streamName, consumerName);
+      return num_waiting > 0 && num_pending + num_ack_pending === 0;
+    };
+    await expect.poll(() => isAsked().catch(() => false), patience).toBe(true);
     await act.settle();
     // The sweep would take ten seconds.
     await scene.receiver.waitForCount(2, (request) => act.isHere(request), 5_000);

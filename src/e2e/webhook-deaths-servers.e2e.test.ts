@@ -79,9 +79,11 @@ describe("two workers", { timeout: 90_000 }, () => {
       await crashed.promise;
       return { status: 204 };
     });
+    const untilItIsGone = scene.site.query("SELECT pg_sleep(60)").catch(() => []);
     await settle(10);
     await enough.promise;
     scene.site.postgres.restart("immediate", 0);
+    await untilItIsGone;
     crashed.resolve();
     const sentBefore = new Set(underWay);
     await scene.site.postgres.wake();
@@ -98,9 +100,14 @@ describe("two workers", { timeout: 90_000 }, () => {
     await dying.settle();
     await receiver.waitForCount(1);
     await receiver.kill();
+    const failedOnce = "SELECT FROM delivery WHERE endpoint_id = $1 AND tries = 1 AND lease_token IS NULL";
+    await expect.poll(() => scene.site.query(failedOnce, [dying.endpoint.endpointId])).toHaveLength(1);
+    // Its next try waits for the receiver, however long that takes to start.
+    const unlock = await dying.lock();
     await receiver.restart();
     await receiver.trust({ "/act": { secret, manner: "take" } });
     await scene.site.passSeconds(pastSweepS);
+    await unlock();
     await receiver.waitForCount(2);
     const arrivals = (await receiver.take()).map((webhook) => ({ ...webhook, endpoint: publicId }));
     await dying.expectAllCame(() => false, arrivals);

@@ -173,6 +173,9 @@ describe("switchyard endpoint, delivery", () => {
     const [, taken] = await receiver.waitForCount(2, bringing(sessionId), 20_000);
     expect(verified(secret, taken!).data.sessionId).toBe(sessionId);
     const eventId = String(failed.headers["webhook-id"]);
+    // Taken is not recorded yet, and what is being posted is not replayed.
+    const recorded = async () => (await json("delivery", "show", eventId, endpointId)).delivery.status;
+    await expect.poll(recorded).toBe("SUCCEEDED");
     const replayed = await json("delivery", "replay", eventId, endpointId);
     expect(replayed).toMatchObject({ taken: true, tried: { statusCode: 200 }, delivery: { status: "SUCCEEDED" } });
     const again = receiver.requests.at(-1)!;

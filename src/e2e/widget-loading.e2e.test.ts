@@ -48,7 +48,7 @@ const hasFocusInFrame = () => scene.frame.locator("#number").evaluate((input) =>
 async function passUntilGivenUp(lost: string, failures = 1): Promise<void> {
   // What does come must not be late only because time runs.
   if (!lost.includes("sdk") && !lost.includes("frame"))
-    await scene.frame.locator("#number").waitFor({ state: "attached" });
+    await scene.frame.locator("html[data-theme]").waitFor({ state: "attached" });
   for (let seconds = 0; seconds < 90 && scene.callNames.length < failures; seconds += 1) {
     await scene.page.clock.runFor(1_000);
   }

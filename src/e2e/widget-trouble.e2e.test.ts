@@ -115,7 +115,7 @@ describe("a session's time", () => {
       ["onDeclined", { declineCode: "session_expired" }],
     ]);
     expect(await scene.payButton.isDisabled()).toBe(true);
-    expect(await scene.frame.getByLabel("Card number").isDisabled()).toBe(true);
+    await expect.poll(() => scene.frame.getByLabel("Card number").isDisabled()).toBe(true);
   });
 
   it("is told to onExpired where the page has one", async () => {

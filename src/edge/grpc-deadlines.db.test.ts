@@ -95,9 +95,9 @@ describe.each(transports)("a submitted payment over %s", (_, transport) => {
 
 describe("a deadline", () => {
   it.each([
-    ["gRPC", "application/grpc", "grpc-timeout", "500m"],
-    ["gRPC-Web", "application/grpc-web+proto", "grpc-timeout", "500m"],
-    ["Connect", "application/proto", "connect-timeout-ms", "500"],
+    ["gRPC", "application/grpc", "grpc-timeout", "1500m"],
+    ["gRPC-Web", "application/grpc-web+proto", "grpc-timeout", "1500m"],
+    ["Connect", "application/proto", "connect-timeout-ms", "1500"],
   ])("is told by the server itself over %s, at about its time", async (_, type, name, timeout) => {
     const payment = await held();
     const message = toBinary(SubmitPaymentRequestSchema, create(SubmitPaymentRequestSchema, payment.submission));
@@ -109,8 +109,9 @@ describe("a deadline", () => {
     expect(answer.reason).toBe("deadline_exceeded");
     if (name === "grpc-timeout") expect(answer.grpcStatus).toBe(4);
     else expect(answer.status).toBe(504);
-    expect(tookMs).toBeGreaterThan(450);
+    expect(tookMs).toBeGreaterThan(1_450);
     expect(tookMs).toBeLessThan(5_000);
+    await edge.core.sandbox.paused({ operation: "a.authorize" });
     expect(await settled(payment)).toEqual(paidOnce);
   });
 

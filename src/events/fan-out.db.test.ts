@@ -99,11 +99,11 @@ describe("fanOut()", () => {
 
 describe("sweepOnce()", () => {
   it("leaves an event to its message for 10 seconds, then fans it out", async () => {
-    const { sessionId } = await bed.tell({ merchantId });
-    await bed.setClockAhead("9 seconds");
+    const { sessionId, eventId } = await bed.tell({ merchantId });
+    await bed.stopClockAfter(eventId, "9 seconds");
     await sweepOnce(bed.context.database);
     expect(await sequencesOf(sessionId)).toEqual([]);
-    await bed.setClockAhead("11 seconds");
+    await bed.stopClockAfter(eventId, "11 seconds");
     expect(await sweepOnce(bed.context.database)).toEqual({ endpointIds: [endpointId], lostMessages: 0, full: false });
     expect(await sequencesOf(sessionId)).toEqual([1]);
   });

@@ -199,8 +199,9 @@ describe("Forward", () => {
     answer = (_, response) => response.destroy();
     const broken = await forward({ token, sessionId: "ps_gone" });
     expect(broken.result).toMatchObject({ case: "noAnswer", value: { timedOut: false } });
-    answer = () => {};
-    const silent = await forward({ token, sessionId: "ps_gone", timeoutMs: 50 });
+    const arrived = Promise.withResolvers<void>();
+    answer = () => arrived.resolve();
+    const [silent] = await Promise.all([forward({ token, sessionId: "ps_gone", timeoutMs: 1_000 }), arrived.promise]);
     expect(silent.result).toMatchObject({ case: "noAnswer", value: { timedOut: true } });
     expect(silent.last4).toBe("4242");
     expect(received).toHaveLength(2);

@@ -10,11 +10,20 @@ import { type Bucket, takeRequests } from "../request-limits/shared-bucket.ts";
 export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: RequestLimit; durationMs: number };
 
 /** What the process answers before it ends. */
-export type CountingResult = { requests: number; admitted: number; statements: number };
+export type CountingResult = {
+  requests: number;
+  admitted: number;
+  statements: number;
+  /** What the bucket still had at the end, which is to be found by its last process. */
+  notTaken: number;
+  endedAtMs: number;
+};
 
 async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder): Promise<CountingResult> {
   const database = new Database(new Pool({ connectionString: databaseUrl, max: 2 }));
   const result = { requests: 0, admitted: 0, statements: 0 };
+  // Connected before the time begins: a full bucket takes no refill.
+  await database.pool.query("SELECT 1");
   const counter = new RequestCounter({
     limit,
     take: (wanted) => {
@@ -30,8 +39,9 @@ async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder):
     if ((await counter.count()).admitted) result.admitted++;
     else await setImmediate();
   }
+  const { granted, left } = await takeRequests(database, { bucket, limit, wanted: 1 });
   await database.pool.end();
-  return result;
+  return { ...result, notTaken: granted + left, endedAtMs: Date.now() };
 }
 
 process.once("message", async (order: CountingOrder) => {

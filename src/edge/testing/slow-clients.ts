@@ -13,8 +13,9 @@ const dripEveryMs = 250;
 
 /** Sends `start`, then a byte of `drip` again and again for as long as the connection is open. */
 export async function hold(port: number, start: string, drip = ""): Promise<HeldConnection> {
-  const socket = await connectTo(port);
+  // The server's own time begins after this, whichever of the two is told of the connection first.
   const begin = performance.now();
+  const socket = await connectTo(port);
   let received = "";
   socket.on("data", (chunk: string) => {
     received += chunk;

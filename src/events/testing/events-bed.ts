@@ -43,6 +43,18 @@ function newEvent({ sessionId, merchantId, type }: Pick<NewEvent, "sessionId" | 
   return { sessionId, merchantId, type: type ?? "payment_session.succeeded", body } as const;
 }
 
+const selectMoment = "SELECT (created_at + $2::interval)::text AS at FROM outbox_event WHERE id = $1";
+
+async function setClock(owner: Pool, now: string): Promise<void> {
+  await owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+    AS 'SELECT ${now.replaceAll("'", "''")}'`);
+}
+
+async function stopClock(owner: Pool, eventId: string, after: string): Promise<void> {
+  const { rows } = await owner.query<{ at: string }>(selectMoment, [eventId, after]);
+  await setClock(owner, `'${rows[0]!.at}'::timestamptz`);
+}
+
 /** Opens a bed; close it when the file's tests are done. */
 export async function openEventsBed() {
   const testDatabase = await createTestDatabase("environment");
@@ -101,10 +113,9 @@ export async function openEventsBed() {
       return { ...key, signingSecret: registered.signingSecret };
     },
     /** Moves the database's clock ahead of the real one by an interval such as `11 seconds`; from zero each time. */
-    async setClockAhead(interval: string): Promise<void> {
-      await owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
-        AS 'SELECT clock_timestamp() + interval ''${interval}'''`);
-    },
+    setClockAhead: (interval: string) => setClock(owner, `clock_timestamp() + interval '${interval}'`),
+    /** Stops the database's clock `interval` after the event was told. */
+    stopClockAfter: (eventId: string, interval: string) => stopClock(owner, eventId, interval),
     /** Rejects when a stock verifier objected to anything that the file's receivers were sent. */
     async close(): Promise<void> {
       await context.egress.close();
