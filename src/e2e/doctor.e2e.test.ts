@@ -168,8 +168,15 @@ const faults: Readonly<Record<string, Fault>> = {
     remedy: "an account of its own",
   },
   "a stream with another duplicate window": {
-    plant: () => after(changeStream({ duplicate_window: nanos(1_000) })),
-    mend: () => changeStream({ duplicate_window: nanos(120_000) }),
+    plant: () => {
+      // Once a minute it puts the stream back by itself.
+      process.kill(demo.file.pids.worker!, "SIGSTOP");
+      return after(changeStream({ duplicate_window: nanos(1_000) }));
+    },
+    mend: async () => {
+      await changeStream({ duplicate_window: nanos(120_000) });
+      process.kill(demo.file.pids.worker!, "SIGCONT");
+    },
     area: "nats test",
     says: "duplicate_window of the stream PAYMENTS_TEST_V1 is changed",
     remedy: "a running worker puts it back",
@@ -264,8 +271,8 @@ describe("switchyard doctor", () => {
 
   it.for(Object.entries(faults))("names %s, with what to do", async ([, { plant, mend, area, says, remedy }]) => {
     const changed = await plant();
-    const findings = await examine({ roles, variables: { ...variables, ...changed }, stateFolder: demo.stateFolder });
-    await mend?.();
+    const examined = examine({ roles, variables: { ...variables, ...changed }, stateFolder: demo.stateFolder });
+    const findings = await examined.finally(() => mend?.());
     const wrong = findings.filter(({ state }) => state !== "OK");
     expect(wrong).toContainEqual(
       expect.objectContaining({ area, says: expect.stringContaining(says), remedy: expect.stringContaining(remedy) }),
