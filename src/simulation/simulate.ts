@@ -90,7 +90,8 @@ class Runner {
   }
 
   static async start({ serverUrl, root }: { serverUrl: string; root: string }): Promise<Runner> {
-    const child = fork(join(root, "src/simulation/seed-runner.ts"), [serverUrl]);
+    // Ctrl-C is for us alone: what is begun is played to its end. A runner ends when we are gone.
+    const child = fork(join(root, "src/simulation/seed-runner.ts"), [serverUrl], { detached: true });
     const runner = new Runner(child);
     await runner.#until(({ type }) => type === "ready");
     return runner;
