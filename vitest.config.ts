@@ -19,7 +19,7 @@ export default defineConfig(({ mode }) => ({
     maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.
     testTimeout: { long: 600_000, contract: 120_000 }[mode] ?? 30_000,
-    hookTimeout: 120_000,
+    hookTimeout: 60_000,
     // What a page shows comes when the machine gets round to it.
     expect: { poll: { timeout: 10_000 } },
   },

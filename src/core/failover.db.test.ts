@@ -147,11 +147,7 @@ describe("failover by the merchant's switches", () => {
     const first = (await fixture.trail(on)).attempts[0]!;
     expect(first.failureKind).toBe("TIMEOUT");
     expect(first.nextBecause).toBe(`Rule version ${version} fails over to SANDBOX_B after a timeout at SANDBOX_A.`);
-    expect(fixture.core.timing.attemptTimeoutMs).toBe(10_000);
-    const tookMs = first.answeredAt!.getTime() - first.startedAt.getTime();
-    expect(tookMs).toBeGreaterThan(9_990);
-    // The gateway itself is silent for 20 s.
-    expect(tookMs).toBeLessThan(15_000);
+    expect(Math.round((first.answeredAt!.getTime() - first.startedAt.getTime()) / 1_000)).toBe(10);
     expect((await fixture.trail(off)).attempts).toMatchObject([
       { nextBecause: `Rule version ${version + 1} does not fail over after a timeout at SANDBOX_A.` },
     ]);

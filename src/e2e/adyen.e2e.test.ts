@@ -1,6 +1,6 @@
 /** STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid in a real browser through the real vault, at their stand-ins. */
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { whyNoTraffic } from "../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
@@ -11,9 +11,6 @@ import { ShopCustomer } from "./shop-customer.ts";
 const merchantAccount = "TheShopECOM";
 const hmacKey = "0123456789ABCDEF".repeat(4);
 const apiKey = "AQEthekeyoftheshop/=-1";
-
-// Each test runs up to eight commands, each a process that has to start.
-vi.setConfig({ testTimeout: 90_000 });
 
 let demo: TestDemo;
 let browser: Browser;

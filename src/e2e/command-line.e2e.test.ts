@@ -2,16 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RestClient } from "../client/merchant/rest-client.ts";
 import { readDemoFile } from "../demo/demo-file.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
-
-// Each test runs up to eight commands, each a process that has to start.
-vi.setConfig({ testTimeout: 90_000 });
 
 let demo: TestDemo;
 let receiver: Receiver;

@@ -64,7 +64,7 @@ async function signIn(page: Page, { email, password } = demo.file.member): Promi
 const merchantPath = (page: string, environment = "test") =>
   `/${environment}/${demo.file.merchants[0]!.merchantId}/${page}`;
 
-describe("the dashboard in a browser", { timeout: 90_000 }, () => {
+describe("the dashboard in a browser", () => {
   it("asks who one is before it shows anything, says what is wrong, and leads on to the page that was asked for", async () => {
     const page = await openPage(merchantPath("team"));
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -158,7 +158,7 @@ describe("the dashboard in a browser", { timeout: 90_000 }, () => {
   });
 });
 
-describe("every page of the dashboard", { timeout: 90_000 }, () => {
+describe("every page of the dashboard", () => {
   const looks = [
     { colorScheme: "light", width: 1280 },
     { colorScheme: "dark", width: 1280 },

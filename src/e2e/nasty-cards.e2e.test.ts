@@ -32,7 +32,7 @@ afterAll(async () => {
 
 /** A customer of the test's own, who has entered the card of this name. */
 async function withCard(name: string, prepare?: (customer: ShopCustomer) => Promise<void>) {
-  const customer = await ShopCustomer.enter(browser, demo.file.shopUrl, waiting.timeout);
+  const customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
   await prepare?.(customer);
   const order = await customer.goToCheckout();
   await customer.enterCard(testCards.find((card) => card.name === name)!.number);
@@ -86,7 +86,7 @@ describe("a customer of the demo shop", () => {
     await demo.sandbox.release({ operation: "b.silence", reference: late });
     await expect.poll(() => atAcquirers(sessionId), waiting).toEqual(["A declined", "B voided"]);
 
-    const back = await ShopCustomer.enter(browser, demo.file.shopUrl, waiting.timeout);
+    const back = await ShopCustomer.enter(browser, demo.file.shopUrl);
     await back.page.goto(`${demo.file.shopUrl}/orders/${orderRef}`);
     await orderPageShows(back, "DEGRADED", "processing_unavailable", "VOIDED", "payment_attempt.voided");
     await Promise.all([customer.leave(), back.leave()]);

@@ -1,11 +1,8 @@
 /** STRIPE before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at Stripe's stand-in. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { startTestDemo, type TestDemo } from "./demo-fixture.ts";
-
-// Each test runs up to eight commands, each a process that has to start.
-vi.setConfig({ testTimeout: 90_000 });
 
 let demo: TestDemo;
 let checkout: ApiCheckout;

@@ -40,7 +40,7 @@ async function claimAll(due: { merchants: number; dueEach: number }): Promise<Cl
 async function waitsForLock(recording: Promise<unknown>): Promise<void> {
   const sql =
     "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()";
-  const waits = vi.waitFor(async () => expect(await bed.rows(sql)).toHaveLength(1), { timeout: 20_000, interval: 10 });
+  const waits = vi.waitFor(async () => expect(await bed.rows(sql)).toHaveLength(1), { timeout: 5_000, interval: 10 });
   const ended = recording.then((written) => expect.fail(`ended without waiting: ${JSON.stringify(written)}`));
   await Promise.race([waits, ended]);
 }

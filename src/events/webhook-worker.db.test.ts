@@ -61,13 +61,6 @@ async function startReceiver(): Promise<Receiver> {
 const carries = (eventId: string) => (request: { headers: Record<string, unknown> }) =>
   request.headers["webhook-id"] === encodeId("evt", eventId);
 
-// What no message told of is swept up then (fan-out.ts).
-const sweptAfterSeconds = 10;
-const secondsToFanOut = async (eventId: string) => {
-  const sql = "SELECT extract(epoch FROM fanned_out_at - created_at)::float8 AS took FROM outbox_event WHERE id = $1";
-  return (await bed.rows<{ took: number }>(sql, [eventId]))[0]!.took;
-};
-
 describe("startWebhookWorker()", () => {
   it("posts an event as soon as its transaction has committed, by hints alone", async () => {
     const { link } = await startNats();
@@ -76,8 +69,7 @@ describe("startWebhookWorker()", () => {
     const relay = startRelay(link, hintsOnlyMs);
     startWorker(link);
     const { eventId } = await bed.tell({ merchantId }, relay.wake);
-    await receiver.waitFor(carries(eventId));
-    expect(await secondsToFanOut(eventId)).toBeLessThan(sweptAfterSeconds);
+    await receiver.waitFor(carries(eventId), 5_000);
   });
 
   it("posts an event whose commit another process told of", async () => {
@@ -96,8 +88,7 @@ describe("startWebhookWorker()", () => {
     await listening.promise;
     startWorker(link);
     const { eventId } = await bed.tell({ merchantId }, () => notifyOutboxListeners(bed.context.database));
-    await receiver.waitFor(carries(eventId));
-    expect(await secondsToFanOut(eventId)).toBeLessThan(sweptAfterSeconds);
+    await receiver.waitFor(carries(eventId), 5_000);
   });
 
   it("posts what nats-server never brought, while it is down", async () => {
@@ -137,7 +128,7 @@ describe("startWebhookWorker()", () => {
     startWorker(link);
     const told = [];
     for (let count = 0; count < 30; count++) told.push(await bed.tell({ merchantId }, relay.wake));
-    await Promise.all(told.map(({ eventId }) => healthy.waitFor(carries(eventId))));
+    await Promise.all(told.map(({ eventId }) => healthy.waitFor(carries(eventId), 5_000)));
     // Its first window and the verification; the rest waits in PostgreSQL.
     expect(dead.requests.length).toBeLessThanOrEqual(5);
     await dead.close();

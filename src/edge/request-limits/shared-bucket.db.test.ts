@@ -154,15 +154,10 @@ describe("several processes on one bucket", () => {
       }),
     );
     const elapsedMs = performance.now() - startedAt;
-    const sum = (member: "requests" | "admitted" | "statements") =>
-      results.reduce((total, result) => total + result[member], 0);
+    const sum = (member: keyof CountingResult) => results.reduce((total, result) => total + result[member], 0);
     const allowed = (ms: number) => limit.burst + (limit.perSecond * ms) / 1000;
     expect(sum("admitted")).toBeLessThanOrEqual(allowed(elapsedMs));
-    // On a busy machine they ask late: what they could have had is still in the bucket.
-    const { notTaken } = results.toSorted((one, other) => one.endedAtMs - other.endedAtMs).at(-1)!;
-    expect(sum("admitted")).toBeGreaterThanOrEqual(
-      allowed(durationMs) - notTaken - (children.length + 1) * stockSize(limit),
-    );
+    expect(sum("admitted")).toBeGreaterThanOrEqual(allowed(durationMs) - (children.length + 1) * stockSize(limit));
     expect(sum("statements")).toBeLessThan(sum("admitted") / 3);
     expect(sum("requests")).toBeGreaterThan(10 * sum("admitted"));
   });

@@ -10,20 +10,11 @@ import { type Bucket, takeRequests } from "../request-limits/shared-bucket.ts";
 export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: RequestLimit; durationMs: number };
 
 /** What the process answers before it ends. */
-export type CountingResult = {
-  requests: number;
-  admitted: number;
-  statements: number;
-  /** What the bucket still had at the end, which is to be found by its last process. */
-  notTaken: number;
-  endedAtMs: number;
-};
+export type CountingResult = { requests: number; admitted: number; statements: number };
 
 async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder): Promise<CountingResult> {
   const database = new Database(new Pool({ connectionString: databaseUrl, max: 2 }));
   const result = { requests: 0, admitted: 0, statements: 0 };
-  // Connected before the time begins: a full bucket takes no refill.
-  await database.pool.query("SELECT 1");
   const counter = new RequestCounter({
     limit,
     take: (wanted) => {
@@ -35,13 +26,14 @@ async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder):
       throw error;
     },
   });
+  // Connected before the time begins: a full bucket takes no refill.
+  await database.pool.query("SELECT 1");
   for (const endAt = performance.now() + durationMs; performance.now() < endAt; result.requests++) {
     if ((await counter.count()).admitted) result.admitted++;
     else await setImmediate();
   }
-  const { granted, left } = await takeRequests(database, { bucket, limit, wanted: 1 });
   await database.pool.end();
-  return { ...result, notTaken: granted + left, endedAtMs: Date.now() };
+  return result;
 }
 
 process.once("message", async (order: CountingOrder) => {
