@@ -1,20 +1,66 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./src/dev/testing/longest-first.ts";
+import { compileCache } from "./src/dev/testing/test-run.ts";
 
 // What each --mode runs: none is "npm test", long is "npm run test:long", contract is "npm run test:contract", screenshots
 // is "npm run screenshots". The contract tests begin with the proof that they refuse live keys.
 const included: Readonly<Record<string, string[]>> = {
   long: ["src/**/*.long.test.ts"],
-  contract: ["src/gateways/contract/settings.test.ts", "src/**/*.contract.test.ts"],
+  contract: ["src/dev/contract/settings.test.ts", "src/**/*.contract.test.ts"],
   screenshots: ["src/**/*.screenshots.ts"],
 };
 
+const never = ["**/*.long.test.ts", "**/*.contract.test.ts"];
+// Start an installation, a browser or runs of their own, and wait for them most of the time.
+const whole = [
+  "src/dev/e2e/**/*.test.ts",
+  // Ends what its worker has started, which may be the servers of the whole run.
+  "src/dev/testing/left-processes.test.ts",
+];
+
+// Compute all the while, on every core.
+const alone = ["src/dev/simulation/simulation.test.ts", "src/dev/bench/bench.db.test.ts"];
+
+const projects = [
+  {
+    extends: true as const,
+    test: {
+      name: "whole",
+      include: whole,
+      exclude: never,
+      sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    extends: true as const,
+    test: {
+      name: "parts",
+      include: ["{src,widget}/**/*.test.ts"],
+      exclude: [...never, ...whole, ...alone],
+      sequence: { groupOrder: 1 },
+    },
+  },
+  {
+    extends: true as const,
+    test: {
+      name: "alone",
+      include: alone,
+      exclude: never,
+      maxWorkers: 1,
+      sequence: { groupOrder: 2 },
+    },
+  },
+];
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: included[mode] ?? ["{src,widget}/**/*.test.ts"],
-    exclude: included[mode] ? [] : ["**/*.long.test.ts", "**/*.contract.test.ts"],
-    globalSetup: "src/testing/test-run.ts",
+    ...(included[mode] ? { include: included[mode] } : { projects }),
+    globalSetup: "src/dev/testing/test-run.ts",
+    env: compileCache,
+    setupFiles: "src/dev/testing/each-test-file.ts",
     pool: "forks",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // Concurrent tests wait for gateways that stay silent; they compute next to nothing.
     maxConcurrency: 12,
     // Real databases, processes and browsers on two cores: slow is not wrong, but a hang must end.

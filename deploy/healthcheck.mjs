@@ -18,9 +18,9 @@ const answerWithinMs = 2_500;
 
 const started = readFileSync("/proc/1/cmdline", "utf8").split("\0");
 const roles = started[started.indexOf("--role") + 1]?.split(",") ?? [];
-const asked = started.includes("--role") ? Object.entries(doors).filter(([role]) => roles.includes(role)) : [];
+const checked = started.includes("--role") ? Object.entries(doors).filter(([role]) => roles.includes(role)) : [];
 
-for (const [role, { port, path }] of asked) {
+for (const [role, { port, path }] of checked) {
   const url = `http://127.0.0.1:${process.env[port]}${path}`;
   const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
   if (!ok) throw new Error(`${role} answers ${status} at ${path}`);

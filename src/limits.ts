@@ -7,51 +7,64 @@ const day = 24 * hour;
 
 /** Longest body of a request: a session is under 1 KiB, so 64 KiB leaves room and stops floods. */
 export const bodyBytesMax = 64 * 1024;
-/** Longest notification of a gateway: Adyen batches a few KiB each, and a batch that is refused comes again. */
+/** Longest gateway notification: Adyen batches a few KiB each, and sends a refused batch again. */
 export const notificationBytesMax = 256 * 1024;
 /**
- * Longest reference that a gateway has for a payment, as Stripe promises for its ids (https://docs.stripe.com/upgrades,
- * 2026). An index has room for one of 2.7 KB, so that a longer one could be stored in a notice and acted on nowhere.
+ * Longest reference of a gateway for a payment, as Stripe promises for its ids (https://docs.stripe.com/upgrades,
+ * 2026). An index has room for 2.7 KB: a longer one could be stored in a gateway notification but never acted on.
  */
 export const gatewayReferenceCharactersMax = 255;
 /** Node's own default for all headers together, stated so that it is ours. */
 export const headerBytesMax = 16 * 1024;
 /** Headers come in one packet from an honest client; ten seconds ends a slowloris. */
 export const headersTimeoutMs = 10 * second;
-/** A whole request of at most 64 KiB: also from a slow mobile line. */
+/** Longest time for a whole request of at most 64 KiB, even over a slow mobile connection. */
 export const requestTimeoutMs = 30 * second;
-/** How often a server looks for connections that take longer: each gets at most this much more. */
+/** Interval at which a server checks for connections that take longer: each gets at most this much more. */
 export const connectionCheckMs = 5 * second;
-/** An idle connection is kept longer than usual balancers keep theirs (60 s), or they would send into a closed one. */
+/**
+ * Idle connections are kept longer than balancers usually keep theirs (60 s), which would otherwise send into a closed
+ * one.
+ */
 export const keepAliveMs = 65 * second;
-/** A connection in use on which no byte moves either way: its client reads no more, and its answer is let go, after twice this at most. */
+/**
+ * Longest silence of a connection in use, in both directions: its client has stopped reading, and its answer is dropped
+ * after at most twice this time.
+ */
 export const silenceTimeoutMs = minute;
-/** A client that is refused reads the answer within this; then its connection is closed, whatever it still sends. */
+/** Time for a refused client to read the answer; then its connection is closed, whatever it still sends. */
 export const lingerMs = 2 * second;
-/** A server's connections: with a body at its longest in each, 256 MiB; an idle one holds a few KiB. */
+/**
+ * Bytes that are still read of a refused body, so that a client that writes before it reads gets the answer: two of our
+ * longest bodies.
+ */
+export const refusedBodyBytesMax = 128 * 1024;
+/** Connections of a server: 256 MiB with the longest body in each; an idle one takes a few KiB. */
 export const connectionsMax = 4_000;
 /** Requests of one HTTP/1.1 connection that wait for answers: balancers and browsers send one at a time. */
 export const pipelinedRequestsMax = 16;
 /** Headers of a request: a browser sends about twenty, proxies add some. */
 export const headersMax = 100;
 
-/** The longest that a call by gRPC or Connect is waited for, and what it gets when it names no time: submitting waits for 20 s. */
+/** Longest and default deadline of a call by gRPC or Connect: submitting waits for 20 s. */
 export const rpcDeadlineMs = 30 * second;
-/** How old an answer about readiness may be: however many ask, the databases are asked once in it. */
+/** Longest age of an answer about readiness: the databases are checked once in this time, however many clients ask. */
 export const readinessFreshMs = second;
-/** How often a watch of the health looks for a change: a balancer that looks by itself does so about as often. */
+/** Interval at which a health watch checks for a change: about as often as a balancer that polls. */
 export const healthWatchEveryMs = second;
-/** Watches of the health at once: one for each client of an installation, at about a KiB. */
+/** Concurrent health watches: one for each client of an installation, at about a KiB. */
 export const healthWatchersMax = 1_000;
-/** How often certificate files are looked at: they are renewed days before they end. */
+/** Interval at which certificate files are checked: they are renewed days before they expire. */
 export const certificateLookEveryMs = 10 * second;
-/** What an operator may set: how long a stopping process still takes calls, so that balancers see it leave. */
-export const drainNoticeBounds = { least: 0, usual: 2 * second, most: 10 * second } as const;
+/**
+ * Bounds of the shutdown grace: the time for which a stopping process still accepts calls, so that balancers notice.
+ */
+export const shutdownGraceBounds = { min: 0, default: 2 * second, max: 10 * second } as const;
 
-/** What node's HTTP/2 gets for the internal port. */
+/** Settings of node's HTTP/2 for the internal port. */
 export const internalHttp2 = {
   settings: {
-    // What one client has under way at once. A body is 64 KiB at most, so one connection holds 6.4 MiB of them at worst.
+    // Concurrent calls of one client. A body is at most 64 KiB, so one connection holds at most 6.4 MiB of bodies.
     maxConcurrentStreams: 100,
     // As on the public port.
     maxHeaderListSize: headerBytesMax,
@@ -63,11 +76,11 @@ export const internalHttp2 = {
   maxHeaderListPairs: 64,
   // MiB of one connection: buffers of its streams and its header table. Beyond them new streams are refused.
   maxSessionMemory: 8,
-  // Calls that a client takes back at once, and in a second from then on (CVE-2023-44487): a client that gives up calls
-  // at their deadline stays below it, one that only opens and resets is cut off.
+  // Calls that a client may reset at once, and per second from then on (CVE-2023-44487): a client that gives up calls
+  // at their deadline stays below it, one that only opens and resets is disconnected.
   streamResetBurst: 200,
   streamResetRate: 100,
-  // Frames that break the protocol, and streams opened beyond the limit: a correct client sends none.
+  // Frames that violate the protocol, and streams opened beyond the limit: a correct client sends none.
   maxSessionInvalidFrames: 20,
   maxSessionRejectedStreams: 100,
   // Entries of one SETTINGS frame: the protocol has nine.
@@ -76,205 +89,274 @@ export const internalHttp2 = {
 
 /** Connections of the internal port: internal services and balancers keep a few each. */
 export const internalConnections = {
-  // Idle ones take less than 40 KiB each, so 80 MiB at worst; beyond them the one that was idle for longest makes room.
-  most: 2_000,
-  // How often they are looked at, and how long a peer has for the answer to a ping.
+  // Idle ones take less than 40 KiB each, so at most 80 MiB; beyond this number, the one idle for longest is closed.
+  max: 2_000,
+  // Interval at which they are checked, and time for a peer to answer a ping.
   lookEveryMs: 20 * second,
   // Longer than a pool of a client needs to shrink, shorter than NAT tables forget (RFC 5382: two hours; many: 5 min).
   idleMs: 4 * minute,
-  // After this a client connects anew, and so finds servers that were added meanwhile.
+  // After this time a client reconnects, and so finds servers that were added meanwhile.
   ageMs: 30 * minute,
-  // What runs then may finish within this: a call lasts no longer.
+  // Time for running calls to finish then: a call lasts no longer.
   ageGraceMs: rpcDeadlineMs,
-  // What runs at the end of the process may finish within this: submit calls are answered at once, statements take milliseconds.
+  // Time for running calls to finish at the end of the process: submit calls are answered at once, statements take
+  // milliseconds.
   closeWithinMs: 8 * second,
 } as const;
 
-/** How long a repeat waits for the first request with its Idempotency-Key. */
+/** Longest wait of a repeat for the first request with its Idempotency-Key. */
 export const idempotencyWaitMs = 5 * second;
-/** How long an Idempotency-Key is remembered: a merchant's retry queue is drained within a day. */
+/** Lifetime of an Idempotency-Key: a merchant's retry queue is drained within a day. */
 export const idempotencyLifetimeMs = 24 * hour;
 
-/** A checkout page that is left open this long has been abandoned. */
+/** Lifetime of a session: a checkout page that is left open this long has been abandoned. */
 export const sessionLifetimeMs = 30 * minute;
-/** The client secret still reads a session this long after its end, for a page that is reloaded late. */
+/** Time after a session's end for which the client secret still reads it, for a page that is reloaded late. */
 export const clientSecretReadMs = 24 * hour;
 
-/** At most this many gateways are asked for one payment: a customer waits for every one. */
+/** Most gateways that are called for one payment: a customer waits for every one. */
 export const attemptsMax = 5;
 /**
- * What an operator may set. An attempt: slower than the slowest gateways that publish a figure, and shorter than a lease.
- * The budget is what a customer waits in all before the page says "we are confirming your payment".
+ * Bounds of an operator's timing. An attempt: slower than the slowest gateways that publish a figure, and shorter than
+ * a lease. The budget: a customer's whole wait before the page says "we are confirming your payment".
  */
 export const timingBounds = {
-  attemptTimeoutMs: { least: second, usual: 10 * second, most: 14 * second },
-  submissionBudgetMs: { least: 5 * second, usual: 45 * second, most: 5 * minute },
+  attemptTimeoutMs: { min: second, default: 10 * second, max: 14 * second },
+  submissionBudgetMs: { min: 5 * second, default: 45 * second, max: 5 * minute },
 } as const;
-/** No attempt is opened in the last moment of the budget: its transaction would be refused, and an answer lost with it. */
+/**
+ * Margin before the end of the budget in which no attempt is opened: its transaction would be refused, and an answer
+ * would be lost with it.
+ */
 export const openingMarginMs = 500;
-/** A worker that is silent this long is taken for dead; it renews its lease at every step, none longer than an attempt. */
+/**
+ * A process that holds a lease and is silent for this time counts as dead. It renews the lease at every step, and no
+ * step is longer than an attempt.
+ */
 export const leaseMs = 20 * second;
-/** A step renews a lease of which this much is used, so that a payment of milliseconds writes it once. */
+/** A step renews a lease only when this much of it is used, so a payment of milliseconds writes it once. */
 export const leaseUsedMs = 500;
 
 /** A connection is left out when this many calls in a row failed: fewer could be one broken card or one lost packet. */
 export const breakerCalls = 5;
-/** They count when they lie this close together: older trouble says nothing of the gateway as it is now. */
+/** Window within which these failures count: older ones say nothing about the gateway's current state. */
 export const breakerWindowMs = minute;
-/** How long it is then left out: a customer is spared a wait, and a gateway that came back is found soon. */
+/**
+ * Time for which the connection is then left out: it spares customers a wait, and a recovered gateway is found soon.
+ */
 export const breakerOpenMs = 30 * second;
-/** Failing connections that one process remembers, some hundred bytes each; beyond them the oldest is forgotten. */
+/**
+ * Failing connections that one process remembers, some hundred bytes each; beyond this number the oldest is dropped.
+ */
 export const breakerConnectionsMax = 10_000;
 
-/** How long a submit call waits for the outcome before the widget polls: under the 30 s after which proxies give up. */
+/**
+ * Longest wait of a submit call for the outcome before the widget polls: under the 30 s after which proxies give up.
+ */
 export const submitWaitMs = 20 * second;
-/** How often a waiting submit call looks at a session that another process works on. */
+/** Interval at which a waiting submit call reads a session that another process works on. */
 export const submitPollMs = 250;
-/** First and longest pause between two tries of the same capture or void; they double in between, and never end. */
+/**
+ * First and longest pause between repeats of the same capture or void; pauses double in between, and repeats never end.
+ */
 export const repeatFirstMs = second;
 export const repeatLongestMs = 5 * minute;
-/** What one capture, void or look-up may take. */
-export const settlingTimeoutMs = 10 * second;
+/** Timeout of one capture, void or look-up. */
+export const followUpTimeoutMs = 10 * second;
 
 /**
- * An external vault opens a session for a page, while a merchant's backend waits: within a repeat's wait for the first
- * request, or a key would seem to be in progress where the vault is down.
+ * Timeout of an external vault that opens a session for a page while a merchant's backend waits. It is shorter than a
+ * repeat's wait for the first request; otherwise a key would seem to be in progress when the vault is down.
  */
 export const vaultGrantTimeoutMs = 3 * second;
-/** It tells what a token stands for, out of the attempt's own time; before that nothing is sent to a gateway. */
+/**
+ * Timeout of an external vault that describes a token, as part of the attempt's own time; before that nothing is sent
+ * to a gateway.
+ */
 export const vaultReadTimeoutMs = 2 * second;
 /**
- * How much longer than we wait it may hold a request before the gateway gets it. Hyperswitch ends its own calls after 30 s
- * (https://github.com/juspay/hyperswitch, REQUEST_TIME_OUT, 2026); twice that, as it is no promise.
+ * Time beyond our own wait for which it may hold a request before the gateway gets it. Hyperswitch ends its own calls
+ * after 30 s (https://github.com/juspay/hyperswitch, REQUEST_TIME_OUT, 2026); twice that, because it is not a promise.
  */
 export const vaultLateMs = minute;
-/** How long it is known which session of an external vault is whose: the longest that a session of ours may be open, and an hour. */
+/**
+ * Time for which the owner of an external vault's session is stored: the longest lifetime of our sessions, plus an
+ * hour.
+ */
 export const vaultSessionLifetimeMs = 25 * hour;
-/** A grant lives longer than its session by this: a payment submitted at the last moment may ask gateways for its whole budget. */
-export const vaultGraceMs = timingBounds.submissionBudgetMs.most + minute;
+/**
+ * Time by which a grant outlives its session: a payment submitted at the last moment may try gateways for its whole
+ * budget.
+ */
+export const vaultGraceMs = timingBounds.submissionBudgetMs.max + minute;
 /** Longest grant and token of an external vault: its documented ones have some hundred characters. */
 export const vaultTextCharactersMax = 4_096;
 
-/** A gateway that cannot void for an hour has more than a hiccup, and the customer sees the hold. */
+/** Age of an unanswered void that raises an alarm: an hour is more than a hiccup, and the customer sees the hold. */
 export const voidAlarmMs = hour;
-/** Captures are answered in a second or two: after a minute a person should know before the customer asks. */
+/**
+ * Age of an unanswered capture that raises an alarm: captures are answered in a second or two, and a person should know
+ * before the customer asks.
+ */
 export const captureAlarmMs = minute;
 /**
- * A capture that was only taken on is reported within hours. Three days leave room for a weekend, and end well before the
- * hold does, which most cards keep for seven days: while it is there, the money can still be asked for again.
+ * Age of an unconfirmed capture that raises an alarm. An accepted capture is reported within hours. Three days leave
+ * room for a weekend, and end well before the hold, which most cards keep for seven days: while it exists, the amount
+ * can still be captured again.
  */
 export const confirmationAlarmMs = 3 * day;
 /**
- * A person who closes a row is told of the same matter once a day while it lasts: sweeps meet it every few seconds, and
- * one that was closed by mistake, or for a reason that did not hold, must not be forgotten either.
+ * After a person closes a row, the same matter is reported once a day while it lasts. Sweeps find it every few seconds,
+ * and a matter that was closed by mistake, or for a wrong reason, must not be forgotten.
  */
 export const workItemQuietMs = day;
 
-/** Our records are compared with the gateways' once an hour: */
-export const comparisonEveryMs = hour;
-/** those of the attempts that changed within a day, so that each is compared many times, also after a day's outage. */
-export const comparisonWindowMs = 24 * hour;
-/** What changed just now is left to the next pass: a gateway's own record may lag behind its answers. */
-export const comparisonLagMs = minute;
-/** What a worker takes on of a pass at once, and how many reads it has under way: gateways limit both, and payments go first. */
-export const comparisonSliceAttempts = 50;
-export const comparisonConcurrency = 5;
-/** A slice that is not counted by then belonged to a worker that is gone. */
-export const comparisonLeaseMs = 3 * minute;
+/** Interval of reconciliation with the gateways. */
+export const reconciliationEveryMs = hour;
+/**
+ * Age of the changes that a pass includes: a day, so each attempt is reconciled many times, even after a day's outage.
+ */
+export const reconciliationWindowMs = 24 * hour;
+/** Recent changes of this age are left to the next pass: a gateway's own record may lag behind its answers. */
+export const reconciliationLagMs = minute;
+/**
+ * Attempts of a pass that a worker leases at once, and its concurrent reads: gateways limit both, and payments go
+ * first.
+ */
+export const reconciliationSliceAttempts = 50;
+export const reconciliationConcurrency = 5;
+/** Lease of a slice: one that is not counted by then belonged to a worker that is gone. */
+export const reconciliationLeaseMs = 3 * minute;
 
-/** One worker audits once a minute; the loops of several come at moments that differ a little. */
+/** Interval of the audit, which one worker runs once a minute: the loops of several workers differ a little. */
 export const auditEveryMs = 50 * second;
-/** Sessions that the audit looks at in one turn: a statement of some hundred milliseconds that nothing waits for. */
+/** Sessions that one turn of the audit checks: a statement of some hundred milliseconds that nothing waits for. */
 export const auditSessionsMax = 5_000;
-/** How far back a turn of the audit looks for what has changed: several turns, so that none is missed. */
+/** Age of the changes that a turn of the audit includes: several turns, so that none is missed. */
 export const auditLookBackMs = 5 * minute;
 
-/** Submissions that one process works on at once before recovery leaves the rest to others; each holds a few KiB. */
+/**
+ * Payments in progress from which on a process takes over no lapsed session; new submissions are not limited by it. Each
+ * takes a few KiB.
+ */
 export const submissionsInFlightMax = 256;
 
-/** List pages. */
+/** Largest and default size of a list page. */
 export const pageSizeMax = 100;
 export const pageSizeDefault = 20;
-/** Page tokens outlive a working day, not a key rotation. */
+/** Lifetime of page tokens: they outlive a working day, not a key rotation. */
 export const pageTokenLifetimeMs = 24 * hour;
 
 /**
- * Requests of one merchant in one environment: what an operator may set. A backend at a steady 100 a second creates eight
- * million sessions a day; the burst is what two seconds of that leave over.
+ * Bounds of an operator's request limits for one merchant in one environment. A backend at a steady 100 a second
+ * creates eight million sessions a day; the burst is two seconds of that.
  */
 export const requestLimitBounds = {
-  perSecond: { least: 1, usual: 100, most: 100_000 },
-  burst: { least: 1, usual: 200, most: 1_000_000 },
+  perSecond: { min: 1, default: 100, max: 100_000 },
+  burst: { min: 1, default: 200, max: 1_000_000 },
 } as const;
-/** A process holds a merchant's requests of this time ahead of need, so that a statement pays for many of them, */
+/** A process reserves a merchant's requests of this time in advance, so that one statement pays for many of them, */
 export const requestStockMs = 200;
-/** and never more than this part of the burst, so that what several processes hold leaves most of it to be shared. */
+/** and never more than this part of the burst, so that the reserves of several processes leave most of it to share. */
 export const requestStockShare = 1 / 10;
-/** What is not used within this time lapses; a merchant that calls now and then costs one statement in it at most. */
+/** Unused reserves lapse after this time; a merchant that calls occasionally costs at most one statement in it. */
 export const requestStockLifetimeMs = 10 * second;
-/** After the database did not answer, requests are let in uncounted for this long before it is asked again. */
+/** Time for which requests are accepted uncounted after the database did not answer, before the next query. */
 export const requestRecountMs = second;
-/** Buckets that one process remembers, some hundred bytes each; beyond them the one idle for longest is forgotten. */
+/**
+ * Buckets that one process remembers, some hundred bytes each; beyond this number the one idle for longest is dropped.
+ */
 export const requestBucketsMax = 10_000;
-/** Keys and sessions whose merchant one process remembers, to refuse without a query; as above. */
+/** Keys and sessions whose merchant one process remembers, to refuse requests without a query; otherwise as above. */
 export const requestCredentialsMax = 20_000;
 
-/** A webhook, from the first packet to the end of the answer; a receiver that needs longer should queue and answer at once. */
+/**
+ * Timeout of a webhook, from the first packet to the end of the answer; a receiver that needs longer should queue and
+ * answer at once.
+ */
 export const postTimeoutMs = 15 * second;
-/** Longer than any try and its recording, so that only a dead worker's deliveries are taken over. */
+/**
+ * Lease of a delivery: longer than any delivery attempt and its recording, so only a dead worker's deliveries are taken
+ * over.
+ */
 export const deliveryLeaseMs = 35 * second;
-/** A mail server answers each command in a second or two; greylisting ones and those with checks of their own take some more, */
+/**
+ * Timeout of one command to a mail server: it answers in a second or two, with greylisting or checks of its own a bit
+ * later,
+ */
 export const mailStepTimeoutMs = 10 * second;
-/** and a mail of two KiB is handed over in a few steps. */
+/** and timeout of a whole mail: two KiB are sent in a few steps. */
 export const mailTimeoutMs = 15 * second;
-/** Addresses that a merchant's notices go to, one after another: a team, and a list for each shift. */
-export const noticeAddressesMax = 10;
-/** First and longest pause before a notice is mailed again; they double in between. A worker has it for itself that long. */
-export const noticeRepeatFirstMs = 5 * minute;
-export const noticeRepeatLongestMs = hour;
-/** With those pauses more than eight hours: a mail server that is down for a night is waited for. */
-export const noticeTriesMax = 12;
-/** A notice that could not be mailed within a day is no news: it stays in the list. */
-export const noticeNewsMs = day;
+/** Addresses for a merchant's endpoint alerts, mailed one after another: a team, and a list for each shift. */
+const alertAddressesMax = 10;
+/**
+ * First and longest pause before an alert is mailed again; pauses double in between. A worker leases the alert for that
+ * time.
+ */
+export const alertRepeatFirstMs = 5 * minute;
+export const alertRepeatLongestMs = hour;
+/** Attempts to mail an alert: with those pauses more than eight hours, so a mail server may be down for a night. */
+export const alertAttemptsMax = 12;
+/**
+ * Mails about alerts in a day: to one address, one for each of a merchant's endpoints and some more; of one merchant,
+ * to all of its ten addresses.
+ */
+export const alertMailsADay = { addressMax: 20, merchantMax: 200 } as const;
+/** Longest age of an alert that is mailed: after a day it is outdated and stays in the list only. */
+export const alertNewsMs = day;
 
-/** Connections of one process to one database: two cores keep about this many busy. */
+/** Connections of one process to one database: about as many as two cores keep busy. */
 export const databaseConnectionsMax = 16;
-/** A statement of ours takes milliseconds; one that takes this long is stuck and must not hold its connection. */
+/**
+ * Timeout of a statement: ours take milliseconds; one that takes this long is stuck and must not hold its connection.
+ */
 export const statementTimeoutMs = 15 * second;
-/** A connection gets free within milliseconds; who waits this long is better told to come again. */
+/**
+ * Longest wait for a connection: one becomes free within milliseconds; a caller that waits this long should retry
+ * later.
+ */
 export const connectionWaitMs = 5 * second;
-/** A server that does not even say that it stopped a statement is gone: without this a loop would wait for it for ever. */
+/**
+ * Silence after which a server counts as gone: it did not even report that it stopped a statement. Without this a loop
+ * would wait forever.
+ */
 export const databaseSilenceMs = 20 * second;
-/** A transaction of ours is never idle for long, so this one's process is stopped: its locks must not stop the others. */
+/**
+ * Longest idle time inside a transaction: ours are never idle for long, so the process of such a one is stopped, and
+ * its locks must not block others.
+ */
 export const idleInTransactionMs = 10 * second;
 
 assert(requestTimeoutMs > headersTimeoutMs, "the headers are a part of the request");
 assert(
-  silenceTimeoutMs > requestTimeoutMs + connectionCheckMs && silenceTimeoutMs > submitWaitMs + settlingTimeoutMs,
-  "a request that is too slow is told so, and a submit call that waits for its outcome is not cut off",
+  silenceTimeoutMs > requestTimeoutMs + connectionCheckMs && silenceTimeoutMs > submitWaitMs + followUpTimeoutMs,
+  "a request that is too slow gets a response, and a submit call that waits for its outcome is not cut off",
 );
-assert(timingBounds.attemptTimeoutMs.usual > 2 * vaultReadTimeoutMs, "the gateway has most of an attempt's time");
-assert(idempotencyWaitMs > vaultGrantTimeoutMs, "a creation is refused before its repeats are told that it is running");
-assert(leaseMs > idleInTransactionMs, "a stopped worker holds no lock any more when its lease lapses");
+assert(timingBounds.attemptTimeoutMs.default > 2 * vaultReadTimeoutMs, "the gateway has most of an attempt's time");
 assert(
-  comparisonLeaseMs > (comparisonSliceAttempts / comparisonConcurrency) * settlingTimeoutMs,
+  idempotencyWaitMs > vaultGrantTimeoutMs,
+  "a creation is refused before its repeats get `idempotency_in_progress`",
+);
+assert(leaseMs > idleInTransactionMs, "a stopped process holds no lock any more when its lease lapses");
+assert(
+  reconciliationLeaseMs > (reconciliationSliceAttempts / reconciliationConcurrency) * followUpTimeoutMs,
   "a slice is counted under its lease, however slow the gateway",
 );
-assert(comparisonWindowMs > 2 * comparisonEveryMs, "what one pass leaves out the next one has");
+assert(reconciliationWindowMs > 2 * reconciliationEveryMs, "what one pass leaves out the next one has");
 assert(auditLookBackMs > 2 * auditEveryMs, "the audit sees every change");
-assert(leaseMs - leaseUsedMs > settlingTimeoutMs, "a lease outlives a capture, a void and a look-up");
+assert(leaseMs - leaseUsedMs > followUpTimeoutMs, "a lease outlives a capture, a void and a look-up");
 assert(
-  timingBounds.submissionBudgetMs.usual > timingBounds.attemptTimeoutMs.usual,
+  timingBounds.submissionBudgetMs.default > timingBounds.attemptTimeoutMs.default,
   "the budget has room for an attempt",
 );
 assert(
-  leaseMs - leaseUsedMs > timingBounds.attemptTimeoutMs.most + connectionWaitMs,
+  leaseMs - leaseUsedMs > timingBounds.attemptTimeoutMs.max + connectionWaitMs,
   "an answer is recorded under its lease, or not at all",
 );
 assert(deliveryLeaseMs > postTimeoutMs + statementTimeoutMs, "an answer is recorded under its delivery's lease");
 assert(
-  noticeRepeatFirstMs > noticeAddressesMax * mailTimeoutMs,
-  "a notice is handed over for each address before another worker takes it up",
+  alertRepeatFirstMs > alertAddressesMax * mailTimeoutMs,
+  "an alert is handed over for each address before another worker takes it up",
 );
 assert(breakerWindowMs > breakerOpenMs, "failures before the pause still count after it, so one more is enough");
 assert(databaseSilenceMs > statementTimeoutMs, "the server is the first to stop a statement");

@@ -1,4 +1,4 @@
-/** What the command line says when it cannot do what it was asked: our own sentence, in one line. */
+/** Tests that the command line reports an invalid call in one line, in our own words. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

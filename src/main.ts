@@ -1,9 +1,20 @@
 #!/usr/bin/env node
-/** The process behind the command line. Node keeps what it compiles here, so that the next one starts sooner. */
+/** The entry point of the command line. Node caches compiled code here, so that the next process starts sooner. */
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
 
-// Before anything of ours is loaded. Where it may not write, as in a container, it goes on without.
+// These run until they are stopped, and work in this process; every other command, and every help, ends soon.
+const runsOn = ["serve", "listen", "demo"].includes(process.argv[2] ?? "");
+const wantsHelp = process.argv.includes("--help") || process.argv.includes("-h");
+// A short command gives V8's workers nothing to optimize: one of them could wait forever for a garbage collection by
+// the main thread while that waits for it to end (https://github.com/nodejs/node/issues/54918, Node 24.21). Therefore
+// this comes first. Node's own start runs before it, and may submit a function or two of node:path if the path is long.
+if (!runsOn || wantsHelp) {
+  setFlagsFromString("--no-opt");
+  setFlagsFromString("--no-maglev");
+}
+// Before any of our modules is loaded. If it cannot write, as in a container, the program runs without a cache.
 enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/switchyard"));
 const { runCommandLine } = await import("./command-line/run.ts");
 await runCommandLine();

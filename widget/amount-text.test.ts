@@ -12,7 +12,7 @@ describe("amountText()", () => {
     expect(amountText(money, locale)).toBe(text);
   });
 
-  it("follows ISO 4217 where browsers do not", () => {
+  it("follows ISO 4217 where browsers differ", () => {
     expect(amountText({ amountMinor: 1500, currency: "IQD" }, "en")).toContain("1.500");
     expect(amountText({ amountMinor: 1500, currency: "ISK" }, "en")).toContain("1,500");
   });

@@ -1,4 +1,4 @@
-/** PURE. An amount in minor units as its customer reads it. */
+/** PURE. Formats an amount in minor units for its customer. */
 
 // ISO 4217's exponents where they are not 2 (list one of 2024-06-25). Browsers use CLDR's, which differ: they show
 // 1500 Iraqi fils as 1,500 dinars instead of 1.500.
@@ -8,7 +8,7 @@ const exponents: Readonly<Record<number, string>> = {
   4: "CLF UYW",
 };
 
-/** 4900 EUR in `de` is "49,00 €". */
+/** Formats 4900 EUR in `de` as "49,00 €". */
 export function amountText(money: { amountMinor: number; currency: string }, locale: string): string {
   const exponent = Number(
     Object.keys(exponents).find((digits) => exponents[Number(digits)]?.includes(money.currency)) ?? 2,

@@ -1,6 +1,9 @@
-/** What the service and the vault answer, in the words of the state machine. Types alone: every part of the widget may read them. */
+/**
+ * The answers of the service and the vault, in the terms of the state machine. Types only: every part of the widget may
+ * import them.
+ */
 
-/** How a session ended for its customer. Final. */
+/** The final outcome of a session for its customer. */
 export type Outcome =
   | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
   | { readonly kind: "declined"; readonly declineCode: string }
@@ -11,34 +14,38 @@ export type CheckoutView = {
   /** Undefined while it is open. */
   readonly outcome: Outcome | undefined;
   readonly processing: boolean;
-  /** With its currency, as its customer reads it. */
+  /** The amount with its currency, formatted for the customer. */
   readonly amount: string;
   readonly merchantName: string;
-  /** Networks that the shop takes; empty where the service cannot tell. */
+  /** Networks that the shop accepts; empty if the service cannot know them. */
   readonly cardBrands: readonly string[];
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
-  /** How long it can still be submitted; undefined once it was, or has ended. */
+  /** The time left to submit; undefined once it was submitted, or has ended. */
   readonly leftMs: number | undefined;
 };
 
-/** What went wrong for the integrator; a decline is an outcome and never one of these. */
+/**
+ * An error for the integrator; a decline is an outcome and never one of these. `token_refused`: the service accepts no
+ * payment with this token; another token of the same session may pay it.
+ */
 export type WidgetError = { readonly code: string; readonly message: string };
 
-/** The service answered, said no to the request itself, asked to come later, or gave no answer that says anything. */
+/** The service answered, refused the request itself, asked to retry later, or gave no usable answer. */
 export type ApiAnswer =
   | { readonly kind: "checkout"; readonly checkout: CheckoutView }
   | { readonly kind: "refused"; readonly error: WidgetError }
-  | { readonly kind: "later"; readonly waitMs: number }
+  /** `isUntouched`: the service refused the call before it had any effect. */
+  | { readonly kind: "later"; readonly waitMs: number; readonly isUntouched?: boolean }
   | { readonly kind: "unreachable" };
 
-/** What the state machine asks of the service. The promises never reject. */
+/** The state machine's calls to the service. The promises never reject. */
 export type SessionApi = {
   getCheckout(): Promise<ApiAnswer>;
   submitPayment(vaultToken: string): Promise<ApiAnswer>;
 };
 
-/** What the vault made of the card. */
+/** The vault's answer for a card. */
 export type CardAnswer =
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "refused"; readonly error: WidgetError };

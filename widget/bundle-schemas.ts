@@ -1,4 +1,4 @@
-/** An esbuild plugin that leaves out of the RPC chunk the parts of the schemas that a browser has no use for. */
+/** An esbuild plugin that drops from the RPC chunk the parts of the schemas that a browser does not need. */
 
 import { clone, create, toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
@@ -7,8 +7,8 @@ import type { Plugin } from "esbuild";
 import { file_payments_v1_payment_session, PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 
 /**
- * Of payment_session.proto the widget needs the statuses. The rest, and the validation rules that it and checkout.proto
- * refer to, would be a third of the chunk. A file that starts to need more of them fails the build by name.
+ * Keeps of payment_session.proto only the statuses. The rest, and the validation rules that it and checkout.proto refer
+ * to, would be a third of the chunk. A file that starts to need more of them fails the build by name.
  */
 export const schemasForBrowsers: Plugin = {
   name: "schemas-for-browsers",
@@ -23,7 +23,7 @@ export const schemasForBrowsers: Plugin = {
   },
 };
 
-/** What the code generator writes for a file without messages. */
+/** Returns the code generator's output for a file without messages. */
 function schemaModule(exported: string, proto: FileDescriptorProto): string {
   const encoded = base64Encode(toBinary(FileDescriptorProtoSchema, proto));
   return `import { fileDesc } from "@bufbuild/protobuf/codegenv2";

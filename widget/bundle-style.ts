@@ -1,12 +1,12 @@
-/** An esbuild plugin that minifies the form's style sheet, which to the bundler is only a long string. */
+/** An esbuild plugin that minifies the form's style sheet, which the bundler sees only as a long string. */
 
 import { type Plugin, transform } from "esbuild";
 import { formStyle } from "./form-style.ts";
 
-// The first browsers of the widget (bundle.ts), as esbuild names them.
+// The oldest supported browsers (bundle.ts), by esbuild's names.
 const target = ["chrome94", "firefox93", "safari15.4"];
 
-/** Puts the style sheet into the bundle without spaces and comments. */
+/** Strips spaces and comments of the style sheet. */
 export const minifiedStyle: Plugin = {
   name: "minified-style",
   setup(build) {

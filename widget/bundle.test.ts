@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CheckoutStandIn, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
+import { CheckoutEmulator, emulatorClientSecret, emulatorSession } from "../src/dev/testing/checkout-emulator.ts";
 import { bundleWidget, type WidgetFile } from "./bundle.ts";
 import { translations } from "./locale.ts";
 import { publishWidget } from "./publish.ts";
@@ -36,15 +36,15 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
   });
 
-  it("makes one file for each language, under a name that changes with its content", () => {
+  it("writes one file for each language, under a name that changes with its content", () => {
     for (const locale of translations) expect(find(`${locale}-`)[0]).toMatch(/^\w\w-[A-Z0-9]{8}\.mjs$/);
   });
 
-  it("makes the same bytes in another folder and another process", { timeout: 60_000 }, async () => {
+  it("produces the same bytes in another folder and another process", { timeout: 60_000 }, async () => {
     const root = join(import.meta.dirname, "..");
     const copy = join(folder, "another", "place");
     const packages = ["@bufbuild", "@connectrpc", "esbuild", "@esbuild"].map((name) => `node_modules/${name}`);
-    // Buf's own program is a hundred megabytes, and has no part in this.
+    // Buf's own program is a hundred megabytes, and is not needed here.
     const filter = (path: string) => !/@bufbuild.buf\b/.test(path);
     for (const part of ["package.json", "widget", "gen", ...packages]) {
       await cp(join(root, part), join(copy, part), { recursive: true, filter });
@@ -63,19 +63,19 @@ describe("bundleWidget()", () => {
     for (const start of ["session-api", ...translations]) expect(script).toContain(find(`${start}-`)[0]);
   });
 
-  it("makes an ES module that does nothing on import, not even without a page", async () => {
+  it("produces an ES module that does nothing on import, even without a page", async () => {
     const before = Object.keys(globalThis);
     expect(Object.keys(await load("widget.mjs"))).toEqual(["mount"]);
     expect(Object.keys(globalThis)).toEqual(before);
   });
 
-  it("keeps in the RPC chunk all that its two calls need", async () => {
-    const service = await CheckoutStandIn.start({ vaultOrigin: "https://vault.example" });
+  it("keeps everything in the RPC chunk that its two calls need", async () => {
+    const service = await CheckoutEmulator.start({ vaultOrigin: "https://vault.example" });
     try {
       const { connectSession } = (await load("session-api-")) as typeof import("./session-api.ts");
       const session = {
-        sessionId: standInSession,
-        clientSecret: standInClientSecret,
+        sessionId: emulatorSession,
+        clientSecret: emulatorClientSecret,
         apiBase: service.origin,
         locale: "en",
       };

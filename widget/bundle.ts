@@ -1,4 +1,4 @@
-/** Builds the browser's files from this folder. Runs in Node and is no part of what it builds. */
+/** Builds the browser's files from this folder. Runs in Node and is not part of the bundle. */
 
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,17 +11,17 @@ export type WidgetFile = { readonly contentType: string; readonly bytes: Uint8Ar
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-/** How everything of this folder is built for browsers. */
+/** The esbuild settings of everything in this folder that is built for browsers. */
 export const browserSettings = {
   bundle: true,
   minify: true,
-  // Private class fields as they are; the oldest browsers are Chrome 94, Firefox 93 and Safari 15.4.
+  // Private class fields stay as they are; the oldest browsers are Chrome 94, Firefox 93 and Safari 15.4.
   target: "es2022",
   // Arabic and Japanese would be three times as long in escapes.
   charset: "utf8",
   legalComments: "none",
   plugins: [schemasForBrowsers, minifiedStyle],
-  // Not the tsconfig.json of wherever this is: the same sources are the same bytes everywhere.
+  // Ignores any tsconfig.json of the environment: the same sources are the same bytes everywhere.
   tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true } },
   absWorkingDir: pathOf("."),
   outdir: pathOf("."),
@@ -31,8 +31,8 @@ export const browserSettings = {
 } satisfies BuildOptions;
 
 /**
- * The files of `/widget/v1/`, by their path below it: `widget.js` for the script tag, `widget.mjs` as an ES module, and
- * the chunks that both load later, whose names change with their content.
+ * Builds the files of `/widget/v1/`, by their path below it: `widget.js` for the script tag, `widget.mjs` as an ES
+ * module, and the chunks that both load later, whose names change with their content.
  */
 export async function bundleWidget(): Promise<Map<string, WidgetFile>> {
   const module = await build({

@@ -1,12 +1,15 @@
-/** A result of the state machine as the page's callbacks and the customer's words. */
+/** Maps a result of the state machine to the page's callbacks and the customer's message. */
 
 import { type CheckoutResult, fieldProblems } from "./checkout.ts";
 import type { Message } from "./form.ts";
 import type { MountOptions } from "./options.ts";
 import { declineText, type Texts } from "./texts.ts";
+import { unreachable } from "./unreachable.ts";
 
-/** Calls one callback. What it throws is the page's own bug: reported as such, it must not stop a payment. */
-export function tell<Args extends unknown[]>(callback: ((...args: Args) => void) | undefined, ...args: Args): void {
+/**
+ * Calls one callback. An error that it throws is the page's own bug: it is reported as such and cannot stop a payment.
+ */
+export function emit<Args extends unknown[]>(callback: ((...args: Args) => void) | undefined, ...args: Args): void {
   try {
     callback?.(...args);
   } catch (error) {
@@ -14,29 +17,31 @@ export function tell<Args extends unknown[]>(callback: ((...args: Args) => void)
   }
 }
 
-/** Calls the callback that belongs to a result; `pending` has been told while it was waited for. */
-export function tellResult(result: CheckoutResult, options: MountOptions): void {
+/** Calls the callback of a result; `pending` was called already while the payment was processing. */
+export function emitResult(result: CheckoutResult, options: MountOptions): void {
   switch (result.kind) {
     case "succeeded":
-      tell(options.onSuccess, { capturedVia: result.capturedVia, failoverUsed: result.failoverUsed });
+      emit(options.onSuccess, { capturedVia: result.capturedVia, failoverUsed: result.failoverUsed });
       break;
     case "declined":
-      tell(options.onDeclined, { declineCode: result.declineCode });
+      emit(options.onDeclined, { declineCode: result.declineCode });
       break;
     case "expired":
-      if (options.onExpired) tell(options.onExpired);
-      else tell(options.onDeclined, { declineCode: "session_expired" });
+      if (options.onExpired) emit(options.onExpired);
+      else emit(options.onDeclined, { declineCode: "session_expired" });
       break;
     case "failed":
-      tell(options.onError, result.error);
+      emit(options.onError, result.error);
       break;
     case "pending":
     case "unmounted":
       break;
+    default:
+      unreachable(result);
   }
 }
 
-/** PURE. What the customer reads after a result; undefined where the card form itself says it at the field. */
+/** PURE. Returns the customer's message after a result; undefined where the card form itself shows it at the field. */
 export function messageFor(result: CheckoutResult, texts: Texts): Message | undefined {
   switch (result.kind) {
     case "succeeded":
@@ -51,12 +56,14 @@ export function messageFor(result: CheckoutResult, texts: Texts): Message | unde
       return undefined;
     case "failed":
       return failureMessage(result.error.code, texts);
+    default:
+      return unreachable(result);
   }
 }
 
 function failureMessage(code: string, texts: Texts): Message | undefined {
   if (fieldProblems.includes(code)) return undefined;
   if (code === "card_form_unavailable") return { kind: "error", text: texts.formUnavailable };
-  const retryable = code === "unreachable" || code === "vault_unavailable";
+  const retryable = ["unreachable", "vault_unavailable", "token_refused"].includes(code);
   return { kind: "error", text: retryable ? texts.unreachable : texts.notAccepted };
 }

@@ -1,14 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
-import { HandClock } from "../src/testing/clock.ts";
+import {
+  CheckoutEmulator,
+  emulatorClientSecret,
+  emulatorSession,
+  refusalOf,
+} from "../src/dev/testing/checkout-emulator.ts";
+import { HandClock } from "../src/dev/testing/clock.ts";
 import type { CardAnswer } from "./answers.ts";
 import { Checkout, type CheckoutResult, type Clock, pollDelayMs } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
 
 const vaultOrigin = "https://vault.example";
 
-/** A clock moved by the test, which can wait until somebody waits on it. */
+/** A clock moved by the test, which can wait until a pause begins. */
 class HeldClock implements Clock {
   readonly #hand = new HandClock();
   #begun: number[] = [];
@@ -24,7 +29,7 @@ class HeldClock implements Clock {
     await this.#hand.sleep(durationMs, signal).catch(() => undefined);
   }
 
-  /** Lets a pause of this length begin: every answer before it has been worked off. */
+  /** Lets a pause of this length begin: every answer before it has been handled. */
   async begun(durationMs: number): Promise<void> {
     while (!this.#begun.includes(durationMs)) {
       await new Promise<void>((resolve) => {
@@ -41,18 +46,18 @@ class HeldClock implements Clock {
   }
 }
 
-let service: CheckoutStandIn;
+let service: CheckoutEmulator;
 let closing: AbortController;
 let clock: HeldClock;
-let told: (CheckoutResult | "pending told")[];
+let results: (CheckoutResult | "onPending")[];
 let states: string[];
 let tokenized: number;
 
 beforeEach(async () => {
-  service = await CheckoutStandIn.start({ vaultOrigin });
+  service = await CheckoutEmulator.start({ vaultOrigin });
   closing = new AbortController();
   clock = new HeldClock();
-  told = [];
+  results = [];
   states = [];
   tokenized = 0;
 });
@@ -64,8 +69,8 @@ afterEach(async () => {
 
 const takeCard = async (): Promise<CardAnswer> => ({ kind: "token", token: `tok_${++tokenized}` });
 
-function openCheckout(tokenize = takeCard, clientSecret = standInClientSecret): Checkout {
-  const access = { sessionId: standInSession, clientSecret, locale: "en", closed: closing.signal };
+function openCheckout(tokenize = takeCard, clientSecret = emulatorClientSecret): Checkout {
+  const access = { sessionId: emulatorSession, clientSecret, locale: "en", closed: closing.signal };
   return new Checkout({
     api: connectSession({ apiBase: service.origin, ...access }),
     tokenize,
@@ -76,8 +81,8 @@ function openCheckout(tokenize = takeCard, clientSecret = standInClientSecret): 
     closed: closing.signal,
     onState: (state) => states.push(state),
     onView: () => undefined,
-    onPending: () => told.push("pending told"),
-    onResult: (result) => told.push(result),
+    onPending: () => results.push("onPending"),
+    onResult: (result) => results.push(result),
   });
 }
 
@@ -88,7 +93,7 @@ describe("Checkout.submit()", () => {
     service.onSubmit = () => service.succeed();
     expect(await openCheckout().submit()).toEqual(success);
     expect(states).toEqual(["tokenizing", "submitting", "done"]);
-    expect(told).toEqual([success]);
+    expect(results).toEqual([success]);
   });
 
   it("polls a payment that outlives its submit, 1 s at first and 5 s at most", async () => {
@@ -104,12 +109,12 @@ describe("Checkout.submit()", () => {
   it("returns the same promise to twenty clicks and after the outcome", async () => {
     const checkout = openCheckout();
     service.onSubmit = () => service.decline("card_declined");
-    const results = Array.from({ length: 20 }, () => checkout.submit());
-    expect(new Set(results).size).toBe(1);
-    await results[0];
-    expect(checkout.submit()).toBe(results[0]);
+    const clicks = Array.from({ length: 20 }, () => checkout.submit());
+    expect(new Set(clicks).size).toBe(1);
+    await clicks[0];
+    expect(checkout.submit()).toBe(clicks[0]);
     expect(service.submitted).toEqual(["tok_1"]);
-    expect(told).toEqual([{ kind: "declined", declineCode: "card_declined" }]);
+    expect(results).toEqual([{ kind: "declined", declineCode: "card_declined" }]);
   });
 
   it.each([
@@ -120,7 +125,7 @@ describe("Checkout.submit()", () => {
     expect(await openCheckout().submit()).toEqual(result);
   });
 
-  it("asks for the status after a lost answer, and finds the payment taken up", async () => {
+  it("asks for the status after a lost answer, and finds the submitted payment", async () => {
     service.onSubmit = () => {
       service.takeUp();
       service.cut();
@@ -145,7 +150,7 @@ describe("Checkout.submit()", () => {
     expect(service.submitted).toEqual(["tok_1", "tok_1"]);
   });
 
-  it("waits as long as it is told when there are too many requests, and then goes on", async () => {
+  it("waits as long as the service asks when there are too many requests, and then continues", async () => {
     service.limited = { calls: 1, retryAfter: "3" };
     service.onSubmit = () => service.succeed();
     const result = openCheckout(async () => {
@@ -160,7 +165,7 @@ describe("Checkout.submit()", () => {
     expect(service.looks).toBe(2);
   });
 
-  it("polls a running payment no sooner than it is told", async () => {
+  it("polls a running payment no sooner than the service asks", async () => {
     const result = openCheckout().submit();
     await clock.begun(1000);
     service.limited = { calls: 1, retryAfter: "9" };
@@ -171,7 +176,7 @@ describe("Checkout.submit()", () => {
     expect(await result).toEqual(success);
   });
 
-  it("does not give up on a service that says when to come, however often", async () => {
+  it("keeps trying as long as the service says when to retry", async () => {
     service.limited = { calls: 5, retryAfter: "10" };
     service.onSubmit = () => service.succeed();
     const result = openCheckout().submit();
@@ -179,7 +184,7 @@ describe("Checkout.submit()", () => {
     expect(await result).toEqual(success);
   });
 
-  it("waits no longer than a minute, whatever a box on the way asks for", async () => {
+  it("waits no longer than a minute, whatever a proxy asks for", async () => {
     service.limited = { calls: 1, retryAfter: "86400" };
     service.onSubmit = () => service.succeed();
     const result = openCheckout().submit();
@@ -195,7 +200,7 @@ describe("Checkout.submit()", () => {
     expect(await openCheckout().submit()).toEqual(success);
   });
 
-  it("takes a new card after one that the vault refused", async () => {
+  it("accepts a new card after one that the vault refused", async () => {
     const error = { code: "invalid_card", message: "incomplete" };
     const answers: CardAnswer[] = [{ kind: "refused", error }];
     const checkout = openCheckout(async () => answers.pop() ?? takeCard());
@@ -212,23 +217,23 @@ describe("Checkout.submit()", () => {
   });
 
   it("fails without a payment when the client secret is refused", async () => {
-    const result = await openCheckout(takeCard, `${standInClientSecret}x`).submit();
+    const result = await openCheckout(takeCard, `${emulatorClientSecret}x`).submit();
     expect(result).toMatchObject({ kind: "failed", error: { code: "invalid_client_secret" } });
     expect(tokenized).toBe(0);
   });
 
-  it("tells of a pending payment once after the budget, and of its outcome later", async () => {
+  it("reports a pending payment once after the budget, and its outcome later", async () => {
     const result = openCheckout().submit();
     for (const pause of [1000, 1500, 2250, 3375]) await clock.pass(pause);
-    while (told.length === 0) await clock.pass(5000);
+    while (results.length === 0) await clock.pass(5000);
     await clock.begun(5000);
     service.succeed();
     await clock.pass(5000);
     await result;
-    expect(told).toEqual(["pending told", success]);
+    expect(results).toEqual(["onPending", success]);
   });
 
-  it("stops asking ten minutes after the budget, and asks again when the customer does", async () => {
+  it("stops polling ten minutes after the budget, and polls again when the customer submits again", async () => {
     const checkout = openCheckout();
     const result = checkout.submit();
     for (const pause of [1000, 1500, 2250, 3375]) await clock.pass(pause);
@@ -246,7 +251,7 @@ describe("Checkout.resume()", () => {
     const checkout = openCheckout();
     await checkout.resume();
     expect(checkout.state).toBe("idle");
-    expect(told).toEqual([]);
+    expect(results).toEqual([]);
   });
 
   it("follows what was submitted before a reload", async () => {
@@ -261,25 +266,25 @@ describe("Checkout.resume()", () => {
     expect(tokenized).toBe(0);
   });
 
-  it("tells the outcome of a session that has ended", async () => {
+  it("reports the outcome of a session that has ended", async () => {
     service.decline("insufficient_funds");
     const checkout = openCheckout();
     await checkout.resume();
     await checkout.submit();
-    expect(told).toEqual([{ kind: "declined", declineCode: "insufficient_funds" }]);
+    expect(results).toEqual([{ kind: "declined", declineCode: "insufficient_funds" }]);
   });
 
-  it("shares its look with an early click", async () => {
+  it("shares its status request with an early click", async () => {
     service.onSubmit = () => service.succeed();
     const checkout = openCheckout();
     await Promise.all([checkout.resume(), checkout.submit()]);
     expect(service.looks).toBe(1);
-    expect(told).toEqual([success]);
+    expect(results).toEqual([success]);
   });
 });
 
 describe("closing", () => {
-  it("ends a running submit without a result for the page", async () => {
+  it("ends a running submit without a callback", async () => {
     const checkout = openCheckout();
     const result = checkout.submit();
     service.onSubmit = () => {
@@ -291,7 +296,7 @@ describe("closing", () => {
 });
 
 describe("pollDelayMs()", () => {
-  it("grows from 1 s to 5 s and strays by a fifth at most", () => {
+  it("grows from 1 s to 5 s with a jitter of at most a fifth", () => {
     expect(pollDelayMs(0, () => 0)).toBe(800);
     expect(pollDelayMs(0, () => 1)).toBe(1200);
     expect(pollDelayMs(50, () => 0.5)).toBe(5000);

@@ -1,11 +1,14 @@
-/** One payment in the browser, from the click to its one outcome. Knows no DOM, no network library and no vault. */
+/**
+ * One payment in the browser, from the click to its one outcome. Independent of the DOM, the network library and the
+ * vault.
+ */
 
 import type { ApiAnswer, CardAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
 
-/** `idle` takes a click; `done` never changes again. */
+/** `idle` accepts a click; `done` never changes again. */
 export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "done";
 
-/** How a submit ended. After what is no outcome the customer may submit again. */
+/** The result of a submit. Unless it is an outcome, the customer may submit again. */
 export type CheckoutResult =
   | Outcome
   | { readonly kind: "pending" }
@@ -18,43 +21,49 @@ export type Clock = {
   wait(durationMs: number, signal: AbortSignal): Promise<void>;
 };
 
-/** What a checkout works with, and whom it tells. */
+/** The dependencies of a checkout, and its callback. */
 export type CheckoutParts = {
   readonly api: SessionApi;
   readonly tokenize: () => Promise<CardAnswer>;
-  /** Where the loaded vault script came from. */
+  /** The origin of the loaded vault script. */
   readonly vaultOrigin: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Aborted when the widget lets go of this session. */
+  /** Aborted when the widget releases this session. */
   readonly closed: AbortSignal;
   readonly onState: (state: CheckoutState) => void;
   readonly onView: (view: CheckoutView) => void;
   readonly onPending: () => void;
-  /** Once for each submit or resumed payment; once only with a final result. */
+  /** Called once for each submit or resumed payment; only once with a final result. */
   readonly onResult: (result: CheckoutResult) => void;
 };
 
 // The service's budget for one submission; longer than this means a gateway has not confirmed a capture.
 const pendingAfterMs = 45_000;
-// After that the outcome arrives by hand or by notification, so asking on would only load the service.
+// After that the outcome arrives by hand or by notification, so further polling would only load the service.
 const giveUpAfterMs = pendingAfterMs + 10 * 60_000;
 // Long enough for a phone to change networks, short enough that a customer still looks at the page.
 const lookLimitMs = 15_000;
 const pollFirstMs = 1_000;
 const pollLongestMs = 5_000;
 
-/** PURE. The pause before asking again: 1 s growing to 5 s, a fifth more or less so that pages do not ask in step. */
+/**
+ * PURE. Returns the pause before the next poll: 1 s growing to 5 s, a fifth more or less so that pages do not poll in
+ * step.
+ */
 export function pollDelayMs(tries: number, random: () => number): number {
   return Math.round(Math.min(pollFirstMs * 1.5 ** tries, pollLongestMs) * (0.8 + 0.4 * random()));
 }
 
-/** PURE. The pause after an answer: as long as the service asks for and up to a second more, or that of a poll. */
-export function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number {
+/**
+ * PURE. Returns the pause after an answer: the one that the service asks for and up to a second more, or that of a
+ * poll.
+ */
+function pauseMs(answer: ApiAnswer, tries: number, random: () => number): number {
   return answer.kind === "later" ? answer.waitMs + Math.round(pollFirstMs * random()) : pollDelayMs(tries, random);
 }
 
-/** No answer that says anything came within the time that a customer waits. */
+/** The error if no usable answer arrived within the time that a customer waits. */
 export const unreachable: WidgetError = { code: "unreachable", message: "The payment service cannot be reached." };
 const vaultOriginMismatch: WidgetError = {
   code: "vault_origin_mismatch",
@@ -70,8 +79,8 @@ export class Checkout {
   #state: CheckoutState = "idle";
   #looking: Promise<ApiAnswer> | undefined;
   #running: Promise<CheckoutResult> | undefined;
-  #pending: "early" | "due" | "told" = "early";
-  /** The last look said that what was submitted has not arrived. */
+  #pending: "early" | "due" | "done" = "early";
+  /** True if the last status showed that the submit has not arrived. */
   #untouched = false;
 
   constructor(parts: CheckoutParts) {
@@ -82,7 +91,7 @@ export class Checkout {
     return this.#state;
   }
 
-  /** Asks where the session stands; what was submitted before a reload is followed to its result. */
+  /** Loads the session's status; a payment submitted before a reload is followed to its result. */
   async resume(): Promise<ApiAnswer> {
     const looked = await this.#look();
     if (looked.kind !== "checkout") this.#looking = undefined;
@@ -90,7 +99,10 @@ export class Checkout {
     return looked;
   }
 
-  /** Looks again while nothing runs: the session may have ended meanwhile, by time or in another tab. */
+  /**
+   * Loads the status again unless a payment is running: the session may have ended meanwhile, by time or in another
+   * tab.
+   */
   async refresh(): Promise<void> {
     if (this.#running) return;
     this.#looking = undefined;
@@ -123,34 +135,44 @@ export class Checkout {
     if (looked.kind !== "checkout") return this.#failed(looked);
     if (isTakenUp(looked.checkout)) return this.#follow(looked.checkout);
 
+    const first = await this.#payByCard();
+    // The form still holds the card, so another token is one call; after a second refusal the customer decides.
+    return first.kind === "failed" && first.error.code === "token_refused" ? this.#payByCard() : first;
+  }
+
+  async #payByCard(): Promise<CheckoutResult> {
+    this.#enter("tokenizing");
     const card = await this.#parts.tokenize();
     if (this.#parts.closed.aborted) return { kind: "unmounted" };
     if (card.kind === "refused") {
       const failed: CheckoutResult = { kind: "failed", error: card.error };
       if (fieldProblems.includes(card.error.code)) return failed;
-      // The vault takes no card for a session that was paid, or has ended, in another window.
+      // The vault accepts no card for a session that was paid, or has ended, in another window.
       const known = await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
       return known.kind === "checkout" && isTakenUp(known.checkout) ? this.#follow(known.checkout) : failed;
     }
 
     this.#enter("submitting");
-    return this.#tellWhenPending(() => this.#submitUntilTakenUp(card.token));
+    return this.#reportPending(() => this.#submitUntilTakenUp(card.token));
   }
 
   /**
-   * A submit without an answer may have been taken up, so the session's status decides: taken up is followed,
-   * untouched is submitted again with the same token, which the service joins to a submission it already has. What is
-   * untouched past the budget has failed: nobody is told to wait for a payment that is not there.
+   * Submits until the service has the payment. A submit without an answer may have arrived, so the session's status
+   * decides: a payment that arrived is followed, one that did not is submitted again with the same token, which the
+   * service joins to a submission it already has. A submit that has not arrived within the budget has failed: no
+   * customer should wait for a payment that does not exist.
    */
   async #submitUntilTakenUp(vaultToken: string): Promise<CheckoutResult> {
     const startedAt = this.#parts.clock.now();
     const isWithin = (limitMs: number) => this.#parts.clock.now() < startedAt + limitMs;
+    let mayHaveArrived = false;
     for (let tries = 0; isWithin(giveUpAfterMs); tries++) {
       const submitted = await this.#parts.api.submitPayment(vaultToken);
+      mayHaveArrived ||= submitted.kind !== "later" || !submitted.isUntouched;
       const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
       if (this.#parts.closed.aborted) return { kind: "unmounted" };
-      this.#untouched = false;
+      this.#untouched = !mayHaveArrived;
       if (known.kind === "checkout") {
         this.#parts.onView(known.checkout);
         if (isTakenUp(known.checkout)) return this.#poll(known.checkout, startedAt + giveUpAfterMs);
@@ -159,7 +181,7 @@ export class Checkout {
       const isCertain = known.kind === "checkout" || known.kind === "refused";
       if (submitted.kind === "refused" && isCertain) return this.#failed(submitted);
       if (this.#untouched && !isWithin(pendingAfterMs)) return { kind: "failed", error: unreachable };
-      this.#tellPending();
+      this.#emitPending();
       await this.#pauseAfter(submitted.kind === "later" && known.kind !== "later" ? submitted : known, tries);
     }
     return { kind: "pending" };
@@ -170,12 +192,12 @@ export class Checkout {
   }
 
   #follow(view: CheckoutView): Promise<CheckoutResult> {
-    return this.#tellWhenPending(() => this.#poll(view, this.#parts.clock.now() + giveUpAfterMs));
+    return this.#reportPending(() => this.#poll(view, this.#parts.clock.now() + giveUpAfterMs));
   }
 
   async #poll(first: CheckoutView, giveUpAt: number): Promise<CheckoutResult> {
     this.#untouched = false;
-    this.#tellPending();
+    this.#emitPending();
     let view = first;
     let answer: ApiAnswer = { kind: "checkout", checkout: first };
     for (let tries = 0; this.#parts.clock.now() < giveUpAt; tries++) {
@@ -190,13 +212,13 @@ export class Checkout {
   }
 
   /** Calls onPending, once for the session, when `work` outlives the service's budget. */
-  async #tellWhenPending(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
+  async #reportPending(work: () => Promise<CheckoutResult>): Promise<CheckoutResult> {
     const finished = new AbortController();
     if (this.#pending === "due") this.#pending = "early";
     void this.#parts.clock.wait(pendingAfterMs, finished.signal).then(() => {
-      if (finished.signal.aborted || this.#pending === "told") return;
+      if (finished.signal.aborted || this.#pending === "done") return;
       this.#pending = "due";
-      this.#tellPending();
+      this.#emitPending();
     });
     try {
       return await work();
@@ -205,13 +227,13 @@ export class Checkout {
     }
   }
 
-  #tellPending(): void {
+  #emitPending(): void {
     if (this.#pending !== "due" || this.#untouched) return;
-    this.#pending = "told";
+    this.#pending = "done";
     this.#parts.onPending();
   }
 
-  /** Mount and an early click share one look; a failed run forgets it. */
+  /** Loads the status once for mount and an early click; a failed run is forgotten. */
   #look(): Promise<ApiAnswer> {
     this.#looking ??= this.#lookUntilReached();
     return this.#looking;
@@ -228,7 +250,7 @@ export class Checkout {
         return isElsewhere && !isTakenUp(answer.checkout) ? { kind: "refused", error: vaultOriginMismatch } : answer;
       }
       if (answer.kind === "refused" || closed.aborted) return answer;
-      // A service that says when to come is there: it is not given up as soon as one that says nothing.
+      // A service that says when to retry is reachable: it gets more time than one that does not answer.
       const limitMs = answer.kind === "later" ? giveUpAfterMs : lookLimitMs;
       if (clock.now() >= startedAt + limitMs) return answer;
       await this.#pauseAfter(answer, tries);
@@ -247,7 +269,7 @@ export class Checkout {
   }
 }
 
-/** True once nothing the customer does can start another payment in this session. */
-function isTakenUp(view: CheckoutView): boolean {
+/** PURE. Reports whether the customer can no longer start another payment in this session. */
+export function isTakenUp(view: CheckoutView): boolean {
   return view.processing || view.outcome !== undefined;
 }

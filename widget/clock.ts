@@ -2,7 +2,7 @@
 
 import type { Clock } from "./checkout.ts";
 
-/** The page's own clock, and waiting that can be called off. */
+/** The page's own clock, with waits that can be cancelled. */
 export const browserClock: Clock = {
   // Not Date.now: a customer's clock may jump while a payment waits.
   now: () => performance.now(),

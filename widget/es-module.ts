@@ -1,13 +1,14 @@
-/** The ES module `@switchyard/widget`: the script tag's mount with types, and nothing happens on import. */
+/** The ES module `@switchyard/widget`: the script tag's mount with types, without side effects on import. */
 
 import { createMount, type Mount } from "./mount.ts";
+import { unreachable } from "./unreachable.ts";
 
 export type { WidgetError } from "./answers.ts";
 export type { CheckoutResult } from "./checkout.ts";
 export type { Mount, MountedWidget } from "./mount.ts";
 export type { Appearance, MountOptions, SessionOptions, VaultConfiguration } from "./options.ts";
 
-/** Puts the payment form into the page, as `Switchyard.mount` of the script tag does. */
+/** Puts the payment form into the page, like `Switchyard.mount` of the script tag. */
 export const mount: Mount = /* @__PURE__ */ createMount({
   loadSessionApi: () => import("./session-api.ts"),
   loadTranslation: (translation) => {
@@ -28,6 +29,8 @@ export const mount: Mount = /* @__PURE__ */ createMount({
         return import("./locales/ar.ts");
       case "he":
         return import("./locales/he.ts");
+      default:
+        return unreachable(translation);
     }
   },
 });

@@ -1,25 +1,25 @@
-/** Watches the time of a session whose customer has not paid: a word before its end, and a look when it is over. */
+/** Tracks the expiry of a session whose customer has not paid: warns before its end, and loads its status after it. */
 
 import type { Clock } from "./checkout.ts";
 
-/** Whom the watch tells. */
+/** The callbacks of the watch. */
 export type ExpiryWatchParts = {
   readonly clock: Clock;
-  /** Aborted when the widget lets go of the session. */
+  /** Aborted when the widget releases the session. */
   readonly closed: AbortSignal;
   readonly onSoon: () => void;
-  /** Asks the service, which alone decides; the watch asks again while the session stays open. */
+  /** Asks the service, which alone decides; called again while the session stays open. */
   readonly onOver: () => Promise<void>;
 };
 
-// Enough to find a card and type it in.
+// Long enough to find a card and type it in.
 const warnBeforeMs = 120_000;
-// The service ends what is over every second; a busy one takes a little longer.
+// The service expires sessions every second; a busy one takes a little longer.
 const endsAfterMs = 2_000;
-// Its answer may not come at once; nothing is lost by waiting, because it takes no card any more.
+// The answer may be late; waiting costs nothing, because the session accepts no card any more.
 const askAgainMs = 5_000;
 
-/** One session's time. Tells of its nearing end once. */
+/** One session's expiry. Warns of its end once. */
 export class ExpiryWatch {
   readonly #parts: ExpiryWatchParts;
   #overAt: number | undefined;
@@ -32,13 +32,13 @@ export class ExpiryWatch {
     parts.closed.addEventListener("abort", () => this.pause());
   }
 
-  /** What the service says is left; a computer that slept has a later answer than its own clock. */
+  /** Sets the time left by the service, which is right even if the computer slept. */
   set(leftMs: number | undefined): void {
     this.#overAt = leftMs === undefined ? undefined : this.#parts.clock.now() + leftMs;
     if (this.#turn && !this.#isOver) this.watch();
   }
 
-  /** Goes on watching, from where the session's time now is. */
+  /** Resumes the watch with the session's current time. */
   watch(): void {
     this.pause();
     if (this.#parts.closed.aborted) return;
@@ -46,7 +46,7 @@ export class ExpiryWatch {
     void this.#follow(this.#turn.signal);
   }
 
-  /** While a payment runs its session does not expire. */
+  /** Pauses while a payment runs, because its session does not expire. */
   pause(): void {
     this.#turn?.abort();
     this.#turn = undefined;

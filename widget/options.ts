@@ -1,25 +1,25 @@
-/** The public options of Switchyard.mount and what is wrong with them, found before anything is sent. */
+/** The public options of Switchyard.mount and their validation, before anything is sent. */
 
 import type { WidgetError } from "./answers.ts";
 
-/** The vault object of the create answer. Pass it as it came: its members depend on the vault mode. */
+/** The vault object of the create answer. Pass it unchanged: its members depend on the vault mode. */
 export type VaultConfiguration = { readonly [member: string]: unknown };
 
-/** What identifies one session to the widget, all three from the create answer. */
+/** Identifies one session to the widget; all three are from the create answer. */
 export type SessionOptions = {
   readonly sessionId: string;
   readonly clientSecret: string;
   readonly vault: VaultConfiguration;
 };
 
-/** How the form looks. */
+/** The look of the form. */
 export type Appearance = {
   /** `auto`, the default, follows the customer's system. */
   readonly theme?: "auto" | "light" | "dark";
   readonly variables?: Readonly<Partial<Record<AppearanceVariable, string>>>;
 };
 
-/** What a page may restyle, in the form and in the card frame. */
+/** The variables that a page may set, for the form and the card frame. */
 const appearanceVariables = [
   "color-primary",
   "color-on-primary",
@@ -32,12 +32,12 @@ const appearanceVariables = [
 ] as const;
 
 /** The name of a colour, font or measure that a merchant may set. */
-export type AppearanceVariable = (typeof appearanceVariables)[number];
+type AppearanceVariable = (typeof appearanceVariables)[number];
 
-/** What the card form tells while the customer types; of the card no more than its network. */
-export type CardChange = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
+/** The card form's state while the customer types; it reveals only the card's network. */
+type CardChange = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
 
-/** What a merchant's page tells the widget. */
+/** The options that a merchant's page passes to the widget. */
 export type MountOptions = SessionOptions & {
   /** A selector that matches one element, or the element. */
   readonly container: string | Element;
@@ -48,36 +48,41 @@ export type MountOptions = SessionOptions & {
   readonly onReady?: () => void;
   readonly onChange?: (change: CardChange) => void;
   readonly onError?: (error: WidgetError) => void;
-  /** Without it an expired session calls onDeclined with `session_expired`. */
+  /** If absent, an expired session calls onDeclined with `session_expired`. */
   readonly onExpired?: () => void;
-  /** The payment runs longer than its budget; the outcome follows if the page stays open, and by webhook in any case. */
+  /**
+   * Called when the payment runs longer than its budget; the outcome follows if the page stays open, and by webhook in
+   * any case.
+   */
   readonly onPending?: () => void;
   /** BCP 47; the page's language by default. */
   readonly locale?: string;
   readonly appearance?: Appearance;
-  /** False when the page has a pay button of its own, which calls submit(). */
+  /** False if the page has a pay button of its own, which calls submit(). */
   readonly submitButton?: boolean;
 };
 
 /** The vault's members that a self-hosted vault's script needs. */
-export type VaultAccess = {
+type VaultAccess = {
   readonly sdkUrl: URL;
   readonly sdkAuthorization: string;
   readonly framePolicy: string | undefined;
 };
 
-/** A session's options, found right. */
+/** The validated options of a session. */
 export type CheckedSession = { readonly sessionId: string; readonly clientSecret: string; readonly vault: VaultAccess };
 
-/** All options, found right, with the defaults filled in. */
+/** All validated options, with the defaults filled in. */
 export type CheckedOptions = {
   readonly container: Element;
-  /** The origin alone. */
+  /** The origin without path. */
   readonly apiBase: string;
   readonly session: CheckedSession;
+  /** Without unknown members. */
+  readonly appearance: Appearance;
 };
 
-/** A mistake in the integration. The message names the option and never holds its value. */
+/** A mistake in the integration. The message names the option and never contains its value. */
 export class WrongOptionError extends TypeError {
   override readonly name = "WrongOptionError";
   readonly option: string;
@@ -116,12 +121,13 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     throw new WrongOptionError("submitButton", "must be true or false.");
   }
   checkLocale(options.locale);
-  checkAppearance(options.appearance);
   const apiBase = checkOrigin(options.apiBase);
-  return { session: checkSession(options), apiBase, container: checkContainer(options.container) };
+  const session = checkSession(options);
+  const container = checkContainer(options.container);
+  return { session, apiBase, container, appearance: usableAppearance(options.appearance) };
 }
 
-/** The part of the check that update() repeats for a fresh session. */
+/** Checks the options that update() checks again for a fresh session. */
 export function checkSession(options: SessionOptions): CheckedSession {
   if (!isObject(options)) throw new WrongOptionError("session", "must be an object.");
   const { sessionId, clientSecret, vault } = options;
@@ -130,12 +136,12 @@ export function checkSession(options: SessionOptions): CheckedSession {
   }
   checkClientSecret(clientSecret, sessionId);
   if (!isObject(vault)) {
-    throw new WrongOptionError("vault", "must be the vault object of the create answer, passed as it came.");
+    throw new WrongOptionError("vault", "must be the vault object as it came.");
   }
   const { sdkUrl, sdkAuthorization, framePolicy } = vault;
   const script = secureUrl("vault.sdkUrl", sdkUrl);
   if (typeof sdkAuthorization !== "string" || sdkAuthorization === "") {
-    throw new WrongOptionError("vault.sdkAuthorization", "is missing: pass the vault object as it came.");
+    throw new WrongOptionError("vault.sdkAuthorization", "is missing.");
   }
   const policy = typeof framePolicy === "string" ? framePolicy : undefined;
   return { sessionId, clientSecret, vault: { sdkUrl: script, sdkAuthorization, framePolicy: policy } };
@@ -196,21 +202,27 @@ function checkLocale(locale: unknown): void {
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
 }
 
-function checkAppearance(appearance: Appearance = {}): void {
-  if (!isObject(appearance)) throw new WrongOptionError("appearance", "must be an object.");
-  const { theme = "auto", variables = {}, ...others } = appearance;
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw new WrongOptionError(`appearance.${other}`, "is neither theme nor variables.");
-  if (!isObject(variables)) throw new WrongOptionError("appearance.variables", "must be an object.");
-  if (!["auto", "light", "dark"].includes(theme)) {
-    throw new WrongOptionError("appearance.theme", "must be auto, light or dark.");
-  }
-  for (const [name, value] of Object.entries(variables)) {
-    if (!(appearanceVariables as readonly string[]).includes(name)) {
-      throw new WrongOptionError(`appearance.variables.${name}`, `is not one of ${appearanceVariables.join(", ")}.`);
-    }
-    if (typeof value !== "string") throw new WrongOptionError(`appearance.variables.${name}`, "must be a string.");
-  }
+const themes: readonly unknown[] = ["auto", "light", "dark"];
+
+/** Drops unknown members: a mistake in the form's look must not cost a payment. */
+function usableAppearance(appearance: unknown): Appearance {
+  const { variables, ...others } = Object(appearance);
+  return {
+    ...keepKnown("", others, (name, value) => name === "theme" && themes.includes(value)),
+    variables: keepKnown("variables.", variables, (name) => (appearanceVariables as readonly string[]).includes(name)),
+  };
+}
+
+function keepKnown(
+  path: string,
+  values: object,
+  isKnown: (name: string, value: unknown) => boolean,
+): Record<string, string> {
+  const keeps = ([name, value]: [string, unknown]) =>
+    (isKnown(name, value) && typeof value === "string") ||
+    value === undefined ||
+    console.warn(`Switchyard.mount: appearance.${path}${name} is not valid. It is left out.`);
+  return Object.fromEntries(Object.entries(Object(values)).filter(keeps)) as Record<string, string>;
 }
 
 function isObject(value: unknown): value is object {

@@ -1,8 +1,8 @@
 /** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
 import type { CardAnswer, CheckoutView, WidgetError } from "./answers.ts";
-import { messageFor, tell, tellResult } from "./callbacks.ts";
-import { Checkout, type CheckoutResult, type CheckoutState, unreachable } from "./checkout.ts";
+import { emit, emitResult, messageFor } from "./callbacks.ts";
+import { Checkout, type CheckoutResult, type CheckoutState, isTakenUp, unreachable } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import type { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
@@ -12,7 +12,7 @@ import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
 
-/** What one payment is built from. */
+/** The dependencies of one payment. */
 export type PaymentParts = {
   readonly session: CheckedSession;
   readonly apiBase: string;
@@ -24,11 +24,11 @@ export type PaymentParts = {
   readonly lazyParts: LazyParts;
 };
 
-// A customer who goes to and fro between tabs is shown what was true half a minute ago.
+// A customer who switches between tabs sees a status at most half a minute old.
 const freshForMs = 30_000;
 
-// A line that was away for a moment is back at the second try or the third. What was silent for longer than that is not
-// asked for again by itself: the customer has waited long enough to be told.
+// A line that dropped for a moment is back at the second or third attempt. A part that was silent for longer is not
+// requested again automatically: the customer has waited long enough for an error.
 const frameTriesMax = 3;
 const frameRetryAfterMs = 1_000;
 const framesBegunWithinMs = 15_000;
@@ -40,14 +40,18 @@ export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();
   readonly #checkout: Checkout;
-  /** As soon as its code has come, which is before anything is known of the session's time. */
+  /** Set as soon as its code has loaded, which is before the session's expiry is known. */
   #expiry: ExpiryWatch | undefined;
-  /** Undefined where the card form cannot be loaded. */
+  /** Undefined if the card form cannot be loaded. */
   readonly #frame: Promise<CardFrame | undefined>;
-  /** As soon as it is on the page, ready or not. */
+  /** Set as soon as it is on the page, ready or not. */
   #mountedFrame: CardFrame | undefined;
-  /** The service takes no card here. */
+  /** True if the service accepts no card here. */
   #refused = false;
+  /** The last submit; the customer can press Pay before the form is ready. */
+  #submitted: Promise<CheckoutResult> | undefined;
+  /** True once the customer sees that the payment runs. */
+  #hasBegun = false;
   #lastMessage = 0;
   #viewedAt = 0;
   /** Resolves when the customer can pay, or when a payment begun before a reload is being followed. */
@@ -71,33 +75,34 @@ export class Payment {
       onPending: () => {
         if (this.#closing.signal.aborted) return;
         this.#say((texts) => ({ kind: "status", tone: "notice", text: texts.pending }));
-        tell(parts.options.onPending);
+        emit(parts.options.onPending);
       },
-      onResult: (result) => this.#tell(result),
+      onResult: (result) => this.#emit(result),
     });
     this.#followVisibility();
     this.#frame = this.#openFrame();
     this.ready = this.#open();
-    // Who does not wait for `ready` hears of a failure by onError.
+    // A page that does not await `ready` learns of a failure by onError.
     this.ready.catch(() => undefined);
   }
 
-  /** True while the card is on its way or its outcome is open. */
+  /** True while the card is in transit or its outcome is unknown. */
   get running(): boolean {
     return this.#checkout.state !== "idle" && this.#checkout.state !== "done";
   }
 
-  /** True once its outcome has been told. */
+  /** True once its outcome has been reported. */
   get ended(): boolean {
     return this.#checkout.state === "done";
   }
 
   submit(): Promise<CheckoutResult> {
-    return this.#checkout.submit();
+    this.#submitted = this.#checkout.submit();
+    return this.#submitted;
   }
 
   focus(): void {
-    // Not into a frame that is not shown yet.
+    // A hidden frame must not receive the focus.
     const { cardContainer } = this.#parts.form;
     void this.ready
       .catch(() => undefined)
@@ -105,7 +110,7 @@ export class Payment {
       .then((frame) => cardContainer.inert || frame?.focus());
   }
 
-  /** Lets go of the session without a further callback; what was submitted runs on at the service. */
+  /** Releases the session without a further callback; a submitted payment continues at the service. */
   close(): void {
     this.#closing.abort();
     this.#mountedFrame?.destroy();
@@ -115,24 +120,26 @@ export class Payment {
     const looked = await this.#checkout.resume();
     if (looked.kind === "refused") this.#refuse();
     const frame = await this.#frame;
+    const isUsable = looked.kind === "checkout" && (frame || isTakenUp(looked.checkout));
+    // An earlier submit fails for the same reason and reports it; or it finds the outcome of another window.
+    const submitted = isUsable ? undefined : await this.#submitted;
     if (this.#closing.signal.aborted) return;
-    // A later look may have found the outcome, and told it.
-    if (this.ended || (looked.kind === "checkout" && (frame || this.#checkout.state !== "idle")))
-      return tell(this.#parts.options.onReady);
+    // A later status may have found and reported the outcome.
+    if (this.ended || isUsable || submitted?.kind === "pending") return emit(this.#parts.options.onReady);
     const error = looked.kind === "refused" ? looked.error : frame ? unreachable : cardFormUnavailable;
-    this.#tell({ kind: "failed", error });
-    // Asked once more, the service would refuse again.
+    if (submitted?.kind !== "failed") this.#emit({ kind: "failed", error });
+    // The service would refuse a second request again.
     if (looked.kind !== "refused") this.#withTexts(({ tryAgain }) => this.#parts.form.offerRetry(tryAgain));
     throw Object.assign(new Error(error.message), { code: error.code });
   }
 
-  /** A card form must not stand where no card may go. */
+  /** Removes the card form where no card is accepted. */
   #refuse(): void {
     this.#refused = true;
     this.#mountedFrame?.destroy();
   }
 
-  /** No frame is wanted, now or later. */
+  /** True if no frame is wanted, now or later. */
   get #isFrameless(): boolean {
     return this.#closing.signal.aborted || this.#refused;
   }
@@ -150,7 +157,7 @@ export class Payment {
     }
   }
 
-  /** Undefined where no frame is wanted any more; rejects where it could not be had. */
+  /** Resolves with undefined if no frame is wanted any more; rejects if it could not be loaded. */
   async #tryFrame(): Promise<CardFrame | undefined> {
     const { session, locale, options, form } = this.#parts;
     const { sdkUrl, framePolicy } = session.vault;
@@ -162,7 +169,7 @@ export class Payment {
       framePolicy,
       locale,
       appearance: form.appearance,
-      onChange: (change) => tell(options.onChange, change),
+      onChange: (change) => emit(options.onChange, change),
       onSubmitRequest: () => void this.submit(),
     });
     this.#mountedFrame = frame;
@@ -193,7 +200,9 @@ export class Payment {
     if (!this.running) this.#expiry.watch();
   }
 
-  /** A page that was hidden slept: its session may have ended, by time or in another tab. */
+  /**
+   * Loads the status when the page becomes visible: the session may have ended meanwhile, by time or in another tab.
+   */
   #followVisibility(): void {
     const look = () => {
       const isStale = browserClock.now() - this.#viewedAt > freshForMs;
@@ -209,12 +218,14 @@ export class Payment {
     form.setBusy(this.running);
     form.setFinished(state === "done");
     void this.#frame.then((frame) => frame?.setDisabled(this.#checkout.state !== "idle"));
-    if (this.running) this.#say((texts) => ({ kind: "status", text: texts.processing }));
+    // Once, as it begins: a later step must not replace the message that the customer need not pay again.
+    if (this.running && !this.#hasBegun) this.#say((texts) => ({ kind: "status", text: texts.processing }));
+    this.#hasBegun = this.running;
   }
 
   #view(view: CheckoutView): void {
     if (this.#closing.signal.aborted) return;
-    // No card may be typed into the frame of another vault than the session's: it has the card before anybody pays.
+    // The frame of another vault than the session's stays hidden: it would have the card before the customer pays.
     if (view.vaultOrigin === this.#parts.session.vault.sdkUrl.origin) this.#parts.form.showCard();
     else this.#refuse();
     this.#viewedAt = browserClock.now();
@@ -228,13 +239,13 @@ export class Payment {
     this.#withTexts(({ pay }) => form.setSummary({ merchantName, amount, pay: pay.replace("{amount}", () => amount) }));
   }
 
-  #tell(result: CheckoutResult): void {
+  #emit(result: CheckoutResult): void {
     if (this.#closing.signal.aborted) return;
     this.#say((texts) => messageFor(result, texts));
-    tellResult(result, this.#parts.options);
+    emitResult(result, this.#parts.options);
   }
 
-  /** Shows a message once the texts are there, unless a later one or the end of this session has overtaken it. */
+  /** Shows a message once the texts are loaded, unless a later one or the end of this session has overtaken it. */
   #say(message: (texts: Texts) => Message | undefined): void {
     const turn = ++this.#lastMessage;
     this.#withTexts((texts) => {

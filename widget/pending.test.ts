@@ -1,27 +1,32 @@
-/** When a customer is told that a payment takes longer: only where one may be under way. */
+/** Pending payments: a customer sees that a payment takes longer only if one may be processing. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { CheckoutStandIn, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
-import { HandClock } from "../src/testing/clock.ts";
+import {
+  CheckoutEmulator,
+  emulatorClientSecret,
+  emulatorSession,
+  refusalOf,
+} from "../src/dev/testing/checkout-emulator.ts";
+import { HandClock } from "../src/dev/testing/clock.ts";
 import { Checkout, type CheckoutResult } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
 
 const vaultOrigin = "https://vault.example";
 const budgetMs = 45_000;
 
-let service: CheckoutStandIn;
+let service: CheckoutEmulator;
 let closing: AbortController;
 let hand: HandClock;
-/** What happens at the service when a minute of the payment is over. */
+/** Runs at the service when a minute of the payment is over. */
 let afterAMinute: () => void;
-let told: (CheckoutResult | "pending told")[];
+let results: (CheckoutResult | "onPending")[];
 
 beforeEach(async () => {
-  service = await CheckoutStandIn.start({ vaultOrigin });
+  service = await CheckoutEmulator.start({ vaultOrigin });
   closing = new AbortController();
   hand = new HandClock();
   afterAMinute = () => undefined;
-  told = [];
+  results = [];
 });
 
 afterEach(async () => {
@@ -32,7 +37,12 @@ afterEach(async () => {
 /** Pays; every pause but that of the budget passes as soon as it begins, and the budget passes with them. */
 function pay(): Promise<CheckoutResult> {
   const startedMs = hand.now().getTime();
-  const access = { sessionId: standInSession, clientSecret: standInClientSecret, locale: "en", closed: closing.signal };
+  const access = {
+    sessionId: emulatorSession,
+    clientSecret: emulatorClientSecret,
+    locale: "en",
+    closed: closing.signal,
+  };
   const checkout = new Checkout({
     api: connectSession({ apiBase: service.origin, ...access }),
     tokenize: async () => ({ kind: "token", token: "tok_1" }),
@@ -49,8 +59,8 @@ function pay(): Promise<CheckoutResult> {
     closed: closing.signal,
     onState: () => undefined,
     onView: () => undefined,
-    onPending: () => told.push("pending told"),
-    onResult: (result) => told.push(result),
+    onPending: () => results.push("onPending"),
+    onResult: (result) => results.push(result),
   });
   return checkout.submit();
 }
@@ -61,19 +71,19 @@ const comeLater = () => {
 const unreachable = { kind: "failed", error: { code: "unreachable", message: expect.any(String) } };
 const success = { kind: "succeeded", capturedVia: "SANDBOX_B", failoverUsed: true };
 
-it("a session that the service never took up has failed when the budget is over, and nobody is told to wait", async () => {
+it("a session that the service never received has failed when the budget is over, and is never pending", async () => {
   let submits = 0;
   service.onSubmit = () => {
     submits += 1;
     return comeLater();
   };
   expect(await pay()).toEqual(unreachable);
-  expect(told).toEqual([unreachable]);
-  // Once at first, and after each ten seconds and a half.
+  expect(results).toEqual([unreachable]);
+  // Once at first, and after each ten and a half seconds.
   expect(submits).toBe(6);
 });
 
-it("a session that expires while the service asks to come later is told as expired", async () => {
+it("a session that expires while the service asks to retry later is reported as expired", async () => {
   let submits = 0;
   service.onSubmit = () => {
     submits += 1;
@@ -81,10 +91,10 @@ it("a session that expires while the service asks to come later is told as expir
     return comeLater();
   };
   expect(await pay()).toEqual({ kind: "expired" });
-  expect(told).toEqual([{ kind: "expired" }]);
+  expect(results).toEqual([{ kind: "expired" }]);
 });
 
-it("a payment of which nobody can say whether it arrived is told as pending, and then its outcome", async () => {
+it("a payment that may or may not have arrived is reported as pending, and then its outcome", async () => {
   service.onSubmit = () => {
     // It was paid, and a firewall answers in the service's place for longer than the budget.
     service.walled = { calls: 40, status: 403 };
@@ -92,11 +102,11 @@ it("a payment of which nobody can say whether it arrived is told as pending, and
     return service.succeed();
   };
   expect(await pay()).toEqual(success);
-  expect(told).toEqual(["pending told", success]);
+  expect(results).toEqual(["onPending", success]);
   expect(service.submitted).toHaveLength(1);
 });
 
-it("a payment that the service takes up late is told as pending when the budget is over", async () => {
+it("a payment that the service receives late is reported as pending when the budget is over", async () => {
   let submits = 0;
   service.onSubmit = () => {
     submits += 1;
@@ -105,5 +115,16 @@ it("a payment that the service takes up late is told as pending when the budget 
   afterAMinute = () => void service.succeed();
   expect(await pay()).toEqual(success);
   expect(submits).toBe(4);
-  expect(told).toEqual(["pending told", success]);
+  expect(results).toEqual(["onPending", success]);
+});
+
+it("a rate-limited submission has failed when the budget is over, even if no status can be read", async () => {
+  service.onSubmit = () => {
+    const refusal = refusalOf(Code.ResourceExhausted, "RATE_LIMITED");
+    refusal.metadata.set("Retry-After", "10");
+    service.walled = { calls: 1, status: 403 };
+    throw refusal;
+  };
+  expect(await pay()).toEqual(unreachable);
+  expect(results).toEqual([unreachable]);
 });

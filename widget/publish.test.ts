@@ -22,7 +22,7 @@ const listOf = (published: ReadonlyMap<string, WidgetFile>): IntegrityList =>
   JSON.parse(new TextDecoder().decode(published.get("/widget/v1.2.3/integrity.json")?.bytes));
 
 describe("publishWidget()", () => {
-  it("puts the same bytes at the moving address and at that of the version, with the digest of each beside them", () => {
+  it("serves the same bytes at the moving address and at the version's address, with a list of digests at each", () => {
     const published = publishWidget(files, "1.2.3", {});
     const { version: listed, path, files: digests } = listOf(published);
     expect({ listed, path, names: Object.keys(digests).toSorted() }).toEqual({
@@ -69,7 +69,7 @@ describe("recordRelease()", () => {
 });
 
 describe("released.json", () => {
-  it("holds of this version what is built, or nothing: a changed widget needs a raised version", async () => {
+  it("lists the current build for this version, or nothing: a changed widget needs a new version", async () => {
     const released = readReleased()[version];
     expect(released === undefined ? [] : differencesFrom(released, await bundleWidget())).toEqual([]);
   });

@@ -1,38 +1,38 @@
-/** Where pages find the widget's files: a moving address, one that never changes, and the digests of what is there. */
+/** The addresses of the widget's files: a moving one, one that never changes, and the digests of both. */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { WidgetFile } from "./bundle.ts";
 
-/** What `integrity.json` says. */
+/** The content of `integrity.json`. */
 export type IntegrityList = {
   readonly version: string;
-  /** Whether these are the bytes of a release. Those of a version that is not released yet may change. */
+  /** True if these are the bytes of a release. Those of a version that is not released yet may change. */
   readonly released: boolean;
-  /** The folder of this version alone, from the service's origin. */
+  /** The folder of this version only, from the service's origin. */
   readonly path: string;
   /** By name in that folder: the value of an integrity attribute. */
   readonly files: Readonly<Record<string, string>>;
 };
 
-/** A file at its address, and for how long whoever has it may keep it: for ever, or not at all. Undefined: as its address says. */
+/** A file at its address, and its caching: `forever`, `never`, or if undefined by its address. */
 export type PublishedFile = WidgetFile & { readonly keep?: "forever" | "never" };
 
 /** The digests of each released version's files, by version and name. */
 export type ReleasedVersions = Readonly<Record<string, IntegrityList["files"]>>;
 
-/** Where `npm run release-widget` writes what was released. */
+/** The file in which `npm run release-widget` records releases. */
 export const releasedFile: URL = new URL("released.json", import.meta.url);
 
-/** The versions that were released, from released.json. */
+/** Returns the released versions, from released.json. */
 export function readReleased(): ReleasedVersions {
   return JSON.parse(readFileSync(releasedFile, "utf8")) as ReleasedVersions;
 }
 
 /**
- * The files by their path: below `/widget/v1/`, where fixes come by themselves, and below `/widget/v{version}/`, where the
- * bytes of a released version stay those of `integrity.json` beside them. Nobody keeps the bytes of a version that is not
- * released, or is not built as it was released.
+ * Returns the files by their path: below `/widget/v1/`, which receives fixes automatically, and below
+ * `/widget/v{version}/`, where the bytes of a released version stay those of `integrity.json` beside them. The bytes of
+ * a version that is not released, or whose build differs from its release, are never cached.
  */
 export function publishWidget(
   files: ReadonlyMap<string, WidgetFile>,
@@ -52,7 +52,7 @@ export function publishWidget(
   return new Map([...moving, ...all.map(([name, file]) => [path + name, { ...file, keep }] as const)]);
 }
 
-/** The names of files that are not as they were released, or are not on both sides. */
+/** Returns the names of files that differ from their release, or are missing on one side. */
 export function differencesFrom(
   released: IntegrityList["files"],
   files: ReadonlyMap<string, WidgetFile>,
@@ -62,7 +62,7 @@ export function differencesFrom(
   return [...names].filter((name) => released[name] !== digests[name]);
 }
 
-/** The sha384 digest of each file, by its name. */
+/** Returns the sha384 digest of each file, by its name. */
 export function digestsOf(files: ReadonlyMap<string, WidgetFile>): IntegrityList["files"] {
   return Object.fromEntries([...files].sort().map(([name, { bytes }]) => [name, digestOf(bytes)]));
 }

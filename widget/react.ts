@@ -1,16 +1,19 @@
-/** The widget as a React component: `@switchyard/widget/react`. It owns when the widget is mounted, and nothing of a payment. */
+/**
+ * The widget as a React component: `@switchyard/widget/react`. It decides only when the widget is mounted; payments are
+ * the widget's.
+ */
 "use client";
 
 import { createElement, forwardRef, useEffect, useImperativeHandle, useInsertionEffect, useRef } from "react";
 import { type MountedWidget, type MountOptions, mount } from "./es-module.ts";
 
-/** The options of mount, but for the container, which the component brings. */
+/** The options of mount without the container, which the component provides. */
 export type SwitchyardWidgetProps = Omit<MountOptions, "container"> & {
-  /** Of the element around the widget. */
+  /** The class of the element around the widget. */
   readonly className?: string;
 };
 
-/** What a ref to the component holds once the widget is there. */
+/** The value of a ref to the component once the widget is mounted. */
 export type SwitchyardWidgetHandle = Pick<MountedWidget, "submit" | "focus">;
 
 /**
@@ -30,7 +33,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
     });
 
     const { className, apiBase, locale, submitButton, sessionId } = props;
-    // An object that is written anew at each render is the same look.
+    // An object that is created anew at each render is the same look.
     const look = JSON.stringify(props.appearance);
     // biome-ignore lint/correctness/useExhaustiveDependencies: These say when to mount; the rest is read by way of latest.
     useEffect(() => {
@@ -47,12 +50,12 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
       let isCurrent = true;
       const show = () => {
         const mounted = widget.current;
-        // Another form after a success would take the money again.
+        // Another form after a success could charge again.
         if (!isCurrent || !mounted || paid.current || shownSession.current === sessionId) return;
         if (mounted.running) return void mounted.submit().then(show);
         shownSession.current = sessionId;
         const { clientSecret, vault } = latest.current;
-        // Who has to know of a failure hears of it by onError.
+        // Failures are reported by onError.
         mounted.update({ sessionId, clientSecret, vault }).catch(() => undefined);
       };
       show();
@@ -69,7 +72,7 @@ export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWid
   },
 );
 
-/** The options as they are now, with callbacks that reach those of the latest render. */
+/** Returns the current options, with callbacks that reach those of the latest render. */
 function optionsOf(
   latest: { readonly current: SwitchyardWidgetProps },
   paid: { current: boolean },

@@ -1,4 +1,4 @@
-/** What `<script src="…/widget/v1/widget.js">` runs: sets `Switchyard.mount`. */
+/** The entry of `<script src="…/widget/v1/widget.js">`: sets `Switchyard.mount`. */
 
 import { createMount, type Mount } from "./mount.ts";
 
@@ -12,8 +12,9 @@ declare global {
 const scriptUrl = (document.currentScript as HTMLScriptElement).src;
 const load = (part: string, failures = 0) => {
   const address = new URL(WIDGET_CHUNKS[part]!, scriptUrl);
-  // Browsers give a module that they once lost up for the life of the page, but for another address (Chromium since
-  // 150 too). Where the page names the part, its import map has pinned it by a digest, which no other address has.
+  // After a failed load, browsers refuse a module's address for the life of the page (Chromium since 150 too), so a
+  // retry needs another address. Where the page names the part, its import map has pinned it by a digest, which no
+  // other address has.
   if (failures > 0 && !document.documentElement.innerHTML.includes(WIDGET_CHUNKS[part]!))
     address.search = `${failures}`;
   return import(address.href);

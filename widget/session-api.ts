@@ -1,5 +1,5 @@
 /**
- * The two RPCs of payments.v1.CheckoutService, in the words of checkout.ts. The only file of the widget that knows
+ * The two RPCs of payments.v1.CheckoutService, in the terms of checkout.ts. The only file of the widget that imports
  * Connect and protobuf; it is a chunk of its own, loaded after the form has painted.
  */
 
@@ -9,32 +9,35 @@ import { type Checkout, CheckoutService } from "../gen/payments/v1/checkout_pb.t
 import { PaymentSession_Status } from "../gen/payments/v1/payment_session_pb.ts";
 import { amountText } from "./amount-text.ts";
 import type { ApiAnswer, CheckoutView, Outcome, SessionApi, WidgetError } from "./answers.ts";
-import { declines } from "./locales/en-declines.ts";
+import { outcomes } from "./locales/en-outcomes.ts";
+import type { OutcomeTexts } from "./texts.ts";
 
 export { ExpiryWatch } from "./expiry-watch.ts";
-/** The English texts that are wanted only once the service has answered. */
-export const englishDeclines: Readonly<Record<string, string>> = declines;
+/** The English texts that follow an answer of the service. */
+export const englishOutcomes: OutcomeTexts = outcomes;
 
-/** The session, and what proves that this page may pay it. */
+const tokenRefused: WidgetError = { code: "token_refused", message: "The card's token cannot be used any more." };
+
+/** The session, and the proof that this page may pay it. */
 export type SessionAccess = {
   readonly apiBase: string;
   readonly sessionId: string;
   readonly clientSecret: string;
-  /** BCP 47; how amounts are written. */
+  /** BCP 47; the format of amounts. */
   readonly locale: string;
-  /** Aborts what is on its way when the widget lets go of the session; the payment itself runs on. */
+  /** Aborts requests in flight when the widget releases the session; the payment itself continues. */
   readonly closed: AbortSignal;
 };
 
 // A read answers in milliseconds; this is for a network that swallows packets.
 const readTimeoutMs = 10_000;
-// The service answers a submit after 20 s at the latest; the rest is the way there and back.
+// The service answers a submit after 20 s at the latest; the rest is the network's time in both directions.
 const submitTimeoutMs = 30_000;
 
-// No limit of the service asks for more; a box on the way may, and the customer is there now.
+// No limit of the service asks for more; a proxy may, and the customer is waiting.
 const waitLongestMs = 60_000;
 
-/** A connection to one session's RPCs. Nothing is sent until a method is called. */
+/** Creates a connection to one session's RPCs. Nothing is sent until a method is called. */
 export function connectSession({ apiBase, sessionId, clientSecret, locale, closed }: SessionAccess): SessionApi {
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
@@ -56,16 +59,29 @@ async function answerOf(call: Promise<{ checkout?: Checkout | undefined }>, loca
     return checkout ? { kind: "checkout", checkout: viewOf(checkout, locale) } : { kind: "unreachable" };
   } catch (error) {
     const { code, metadata, details } = ConnectError.from(error);
-    // A bare 401 or 403 is a firewall's or a hotel's: it says nothing of a payment that may be under way.
+    // A bare 401 or 403 comes from a firewall or a captive portal: it says nothing about a payment that may be
+    // processing.
     const isOurs = details.some((detail) => "type" in detail && detail.type === "google.rpc.ErrorInfo");
-    const refusal = isOurs && refusals.get(code);
+    const refusal = isOurs && (isOfToken(details) ? tokenRefused : refusals.get(code));
     if (refusal) return { kind: "refused", error: refusal };
     const waitS = Number(metadata.get("retry-after"));
-    return waitS > 0 ? { kind: "later", waitMs: Math.min(waitS * 1_000, waitLongestMs) } : { kind: "unreachable" };
+    if (!(waitS > 0)) return { kind: "unreachable" };
+    // The service counts a call before it has any effect.
+    const isUntouched = isOurs && code === Code.ResourceExhausted;
+    return { kind: "later", waitMs: Math.min(waitS * 1_000, waitLongestMs), isUntouched };
   }
 }
 
-// Codes with which the service itself says no. All others pass, or say nothing.
+// The reasons of ErrorInfo with which the service refuses a token and leaves the session open. Matched as text: its
+// schema would be a fifth of this chunk.
+const tokenReason = /TOKEN_(?:NOT_FOUND|EXPIRED|USED)/;
+function isOfToken(details: ConnectError["details"]): boolean {
+  return details.some(
+    (detail) => "value" in detail && tokenReason.test(String.fromCharCode(...(detail.value as Uint8Array))),
+  );
+}
+
+// Codes with which the service itself refuses. All others are temporary or inconclusive.
 const refusals = new Map<Code, WidgetError>([
   [Code.Unauthenticated, { code: "invalid_client_secret", message: "The client secret is not valid any more." }],
   [Code.PermissionDenied, { code: "origin_not_allowed", message: "This page's origin is not registered." }],
@@ -102,7 +118,7 @@ function outcomeOf({ status, outcome }: Checkout): Outcome | undefined {
     case PaymentSession_Status.EXPIRED:
       return { kind: "expired" };
     default:
-      // A status of a later version is not an end that this version knows: it goes on asking.
+      // A status of a later version is no end that this version knows: it keeps polling.
       return undefined;
   }
 }

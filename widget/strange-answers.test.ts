@@ -1,7 +1,12 @@
-/** Answers that are not the service's own: they end no payment, and what is asked again is the truth. */
+/** Answers that are not the service's own: they end no payment, and the next answer decides. */
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { CheckoutStandIn, refusalOf, standInClientSecret, standInSession } from "../src/testing/checkout-stand-in.ts";
+import {
+  CheckoutEmulator,
+  emulatorClientSecret,
+  emulatorSession,
+  refusalOf,
+} from "../src/dev/testing/checkout-emulator.ts";
 import type { CardAnswer, CheckoutView } from "./answers.ts";
 import { Checkout, type CheckoutResult } from "./checkout.ts";
 import { connectSession } from "./session-api.ts";
@@ -9,15 +14,15 @@ import { connectSession } from "./session-api.ts";
 const vaultOrigin = "https://vault.example";
 const success = { kind: "succeeded", capturedVia: "SANDBOX_B", failoverUsed: true };
 
-let service: CheckoutStandIn;
+let service: CheckoutEmulator;
 let closing: AbortController;
-let told: CheckoutResult[];
+let results: CheckoutResult[];
 let nowMs: number;
 
 beforeEach(async () => {
-  service = await CheckoutStandIn.start({ vaultOrigin });
+  service = await CheckoutEmulator.start({ vaultOrigin });
   closing = new AbortController();
-  told = [];
+  results = [];
   nowMs = 0;
 });
 
@@ -29,12 +34,17 @@ afterEach(async () => {
 const takeCard = async (): Promise<CardAnswer> => ({ kind: "token", token: "tok_1" });
 
 function openCheckout(tokenize = takeCard): Checkout {
-  const access = { sessionId: standInSession, clientSecret: standInClientSecret, locale: "en", closed: closing.signal };
+  const access = {
+    sessionId: emulatorSession,
+    clientSecret: emulatorClientSecret,
+    locale: "en",
+    closed: closing.signal,
+  };
   return new Checkout({
     api: connectSession({ apiBase: service.origin, ...access }),
     tokenize,
     vaultOrigin,
-    // Pauses take no time: what is asked is what counts here.
+    // Pauses take no time: only the requests count here.
     clock: {
       now: () => nowMs,
       wait: async (durationMs) => {
@@ -47,11 +57,11 @@ function openCheckout(tokenize = takeCard): Checkout {
     onState: () => undefined,
     onView: (_view: CheckoutView) => undefined,
     onPending: () => undefined,
-    onResult: (result) => told.push(result),
+    onResult: (result) => results.push(result),
   });
 }
 
-it.each([401, 403, 404])("a firewall's %i at mount is asked again", async (status) => {
+it.each([401, 403, 404])("a firewall's %i at mount is retried", async (status) => {
   service.walled = { calls: 3, status };
   expect(await openCheckout().resume()).toMatchObject({ kind: "checkout" });
   expect(service.looks).toBe(1);
@@ -65,7 +75,7 @@ it.each([401, 403])("a firewall's %i after a lost submit leaves the payment to i
     return service.checkout;
   };
   expect(await openCheckout().submit()).toEqual(success);
-  expect(told).toEqual([success]);
+  expect(results).toEqual([success]);
 });
 
 it("a firewall's 403 in place of the submit's answer leaves it too", async () => {
@@ -78,12 +88,12 @@ it("a firewall's 403 in place of the submit's answer leaves it too", async () =>
 
 it("the service's own refusal ends it", async () => {
   service.onSubmit = () => {
-    throw refusalOf(Code.FailedPrecondition, "TOKEN_USED");
+    throw refusalOf(Code.FailedPrecondition, "SESSION_EXPIRED");
   };
   expect(await openCheckout().submit()).toMatchObject({ kind: "failed", error: { code: "not_submittable" } });
 });
 
-it("a submit after the end answers at once and asks nobody", async () => {
+it("a submit after the end answers at once without a request", async () => {
   const checkout = openCheckout(() => new Promise<never>(() => undefined));
   await checkout.resume();
   closing.abort();

@@ -3,18 +3,18 @@ import { declineCodes } from "../src/gateways/declines.ts";
 import { messageFor } from "./callbacks.ts";
 import { isRightToLeft, translationFor, translations } from "./locale.ts";
 import { texts as firstEnglish } from "./locales/en.ts";
-import { declines } from "./locales/en-declines.ts";
+import { outcomes } from "./locales/en-outcomes.ts";
 import { declineText, type Texts } from "./texts.ts";
 
-// As it is from the first answer of the service on.
-const english: Texts = { ...firstEnglish, declines: { ...firstEnglish.declines, ...declines } };
+// The texts after the first answer of the service.
+const english: Texts = { ...firstEnglish, ...outcomes };
 const all = await Promise.all(
   translations.map(async (locale) => [locale, (await import(`./locales/${locale}.ts`)).texts as Texts] as const),
 );
 
 describe("locales", () => {
-  it.each(all)("%s says everything that English says, with a place for the amount", (_locale, texts) => {
-    expect(Object.keys(texts)).toEqual(Object.keys(english));
+  it.each(all)("%s has every text that English has, with a place for the amount", (_locale, texts) => {
+    expect(Object.keys(texts).toSorted()).toEqual(Object.keys(english).toSorted());
     expect(Object.keys(texts.declines)).toEqual(Object.keys(english.declines));
     expect(texts.pay).toContain("{amount}");
     expect([...Object.values(texts), ...Object.values(texts.declines)]).not.toContain("");
@@ -26,7 +26,7 @@ describe("decline texts", () => {
   const neverShown = ["fraud_suspected", "lost_or_stolen", "unclassified"];
   const shown = declineCodes.filter((code) => !neverShown.includes(code));
 
-  it.each([["en", english] as const, ...all])("are there in %s for every public decline code", (_locale, texts) => {
+  it.each([["en", english] as const, ...all])("exist in %s for every public decline code", (_locale, texts) => {
     expect(Object.keys(texts.declines).toSorted()).toEqual(shown.toSorted());
   });
 
@@ -38,7 +38,7 @@ describe("decline texts", () => {
 });
 
 describe("translationFor()", () => {
-  it("finds the language of a regional tag, and leaves the rest to English", () => {
+  it("finds the language of a regional tag, and falls back to English", () => {
     expect(translationFor("pt-BR")).toBe("pt");
     expect(translationFor("AR-eg")).toBe("ar");
     expect(translationFor("en-GB")).toBeUndefined();
@@ -47,14 +47,14 @@ describe("translationFor()", () => {
 });
 
 describe("isRightToLeft()", () => {
-  it("knows Arabic and Hebrew from the languages that begin like them", () => {
+  it("distinguishes Arabic and Hebrew from languages with the same first letters", () => {
     expect(["ar", "ar-EG", "he"].every(isRightToLeft)).toBe(true);
     expect(["arn", "hes", "en", "de"].some(isRightToLeft)).toBe(false);
   });
 });
 
 describe("declineText()", () => {
-  it("says card_declined for codes that it does not know", () => {
+  it("returns card_declined for unknown codes", () => {
     for (const code of ["fraud_suspected", "later_code", "constructor", ""]) {
       expect(declineText(english, code)).toBe(english.declines.card_declined);
     }
@@ -62,12 +62,12 @@ describe("declineText()", () => {
 });
 
 describe("messageFor()", () => {
-  it("leaves to the card form what the card form shows", () => {
+  it("leaves messages that the card form shows to the card form", () => {
     const error = { code: "invalid_card", message: "incomplete" };
     expect(messageFor({ kind: "failed", error }, english)).toBeUndefined();
   });
 
-  it("asks for another try only where another try can help", () => {
+  it("suggests another try only where another try can help", () => {
     const failed = (code: string) => messageFor({ kind: "failed", error: { code, message: "" } }, english)?.text;
     expect(failed("unreachable")).toBe(english.unreachable);
     expect(failed("invalid_client_secret")).toBe(english.notAccepted);

@@ -1,14 +1,14 @@
-/** What the widget says to the customer. Each file in locales/ holds these texts in one language. */
+/** The widget's texts for the customer. Each file in locales/ holds these texts in one language. */
 
 /** Every text of the widget in one language. */
 export type Texts = {
-  /** The pay button; `{amount}` stands for the amount with its currency. */
+  /** The pay button; `{amount}` is replaced by the amount with its currency. */
   readonly pay: string;
   readonly processing: string;
   readonly succeeded: string;
   readonly pending: string;
   readonly expired: string;
-  /** Some two minutes before the end. */
+  /** Shown about two minutes before the end. */
   readonly expiresSoon: string;
   readonly unreachable: string;
   readonly formUnavailable: string;
@@ -19,7 +19,10 @@ export type Texts = {
   readonly declines: { readonly card_declined: string; [code: string]: string };
 };
 
-/** PURE. The words for a decline. */
+/** The texts that follow an answer of the service. */
+export type OutcomeTexts = Pick<Texts, "succeeded" | "pending" | "expired" | "expiresSoon" | "declines">;
+
+/** PURE. Returns the text of a decline. */
 export function declineText(texts: Texts, declineCode: string): string {
   return (Object.hasOwn(texts.declines, declineCode) && texts.declines[declineCode]) || texts.declines.card_declined;
 }

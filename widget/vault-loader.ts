@@ -1,11 +1,13 @@
-/** Loads the vault's script from the vault's own origin, once per address. What it sets is all the widget sees of it. */
+/**
+ * Loads the vault's script from the vault's own origin, once per address. The widget uses only the global that it sets.
+ */
 
 import { inTime } from "./lazy-parts.ts";
 import type { SwitchyardVault } from "./vault-sdk/sdk.ts";
 
 const loads = new Map<string, Promise<SwitchyardVault>>();
 
-/** The vault's script. A load that failed or was not in time is forgotten, so that the next call tries again. */
+/** Loads the vault's script. A load that failed or timed out is forgotten, so that the next call retries. */
 export function loadVaultSdk(sdkUrl: URL): Promise<SwitchyardVault> {
   const known = loads.get(sdkUrl.href);
   if (known) return known;
@@ -23,7 +25,7 @@ function appendScript(script: HTMLScriptElement, address: string): Promise<Switc
   return new Promise((resolve, reject) => {
     script.src = trusted(address);
     script.async = true;
-    // The vault has no use for knowing which page of the shop this is.
+    // The vault does not need to know which page of the shop this is.
     script.referrerPolicy = "origin";
     script.onload = () => {
       if (globalThis.SwitchyardVault) resolve(globalThis.SwitchyardVault);
@@ -40,13 +42,16 @@ type TrustedTypes = { createPolicy(name: string, rules: ScriptAddresses): Script
 
 let policy: ScriptAddresses | undefined;
 
-/** The address as a page that requires Trusted Types takes it: by the policy `switchyard`, used for the vault's script alone. */
+/**
+ * Wraps the address for a page that requires Trusted Types: by the policy `switchyard`, used for the vault's script
+ * only.
+ */
 function trusted(address: string): string {
   const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
   try {
     policy ??= trustedTypes?.createPolicy("switchyard", { createScriptURL: (checked) => checked });
   } catch {
-    // The page allows no policy of this name, or has one already: then it decides what becomes of plain text.
+    // The page allows no policy of this name, or has one already: then the browser decides about the plain text.
   }
   return policy?.createScriptURL(address) ?? address;
 }

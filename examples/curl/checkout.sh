@@ -3,12 +3,12 @@
 #
 #   API_ORIGIN=http://localhost:4400 SECRET_KEY=switchyard_test_sk_… examples/curl/checkout.sh
 #
-# Needs curl alone. A secret key on a command line is seen by everybody on the machine, so curl reads it from a file that is
+# Needs only curl. A secret key on a command line is visible to everyone on the machine, so curl reads it from a file that is
 # no file (--config).
 set -euo pipefail
 : "${API_ORIGIN:?Set API_ORIGIN, such as http://localhost:4400}" "${SECRET_KEY:?Set SECRET_KEY}"
 
-api() { # path, and what else curl is to know
+api() { # path, and further arguments of curl
   curl --silent --show-error --max-time 15 --config <(echo "header = \"Authorization: Bearer $SECRET_KEY\"") \
     --write-out '\nHTTP %{http_code}\n' "$API_ORIGIN/api/v1$1" "${@:2}"
 }
@@ -20,7 +20,7 @@ create() {
     --data "{\"amountMinor\": $1, \"currency\": \"EUR\", \"orderRef\": \"$order\"}"
 }
 
-echo "# Create. The page of the one customer gets sessionId, clientSecret and vault; no log gets them."
+echo "# Create. Pass sessionId, clientSecret and vault to the page of this one customer, and log none of them."
 created=$(create 4900)
 session=$(member sessionId <<<"$created")
 echo "$session, $(tail -1 <<<"$created")"
@@ -32,8 +32,8 @@ echo "$(member sessionId <<<"$again"), $(tail -1 <<<"$again")"
 echo "# The same key for another amount: refused."
 create 5000 | sed 's/"requestId":"[^"]*"/"requestId":"…"/'
 
-echo "# Read: the status, and every try at a gateway once there is one."
+echo "# Read: the status, and every attempt at a gateway once there is one."
 api "/payment-sessions/$session"
 
-echo "# List what an order has."
+echo "# List the sessions of an order."
 api "/payment-sessions?orderRef=$order&pageSize=1"

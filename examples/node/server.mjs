@@ -1,6 +1,6 @@
 /**
- * A merchant's backend: opens a payment session for each order, shows the page to pay on, believes signed webhooks only, and
- * tells how an order was paid. README.md says how to run it.
+ * A merchant's backend: opens a payment session for each order, shows the page to pay on, accepts only signed webhooks, and
+ * shows how an order was paid. README.md says how to run it.
  */
 // @ts-check
 import { randomUUID } from "node:crypto";
@@ -10,13 +10,13 @@ import { Webhook, WebhookVerificationError } from "standardwebhooks";
 
 const { API_ORIGIN = "", SECRET_KEY = "", SIGNING_SECRET = "", PORT = "3000" } = process.env;
 if (!API_ORIGIN || !SECRET_KEY || !SIGNING_SECRET) {
-  console.error("Set API_ORIGIN, SECRET_KEY and SIGNING_SECRET, and PORT if it is not to be 3000.");
+  console.error("Set API_ORIGIN, SECRET_KEY and SIGNING_SECRET, and PORT to use another than 3000.");
   process.exit(1);
 }
 
 // A secret is <brand>_<environment>_whsec_…; the library takes it from whsec_ on.
 const webhook = new Webhook(SIGNING_SECRET.slice(SIGNING_SECRET.indexOf("whsec_")));
-// What an order costs is your matter, and never the browser's. Yours are in a database, all three.
+// Your backend sets the price, never the browser. Keep all three in a database.
 const price = { amountMinor: 4900, currency: "EUR" };
 /** @type {Map<string, string>} the session of each order */
 const sessions = new Map();
@@ -26,7 +26,7 @@ const seenWebhooks = new Set();
 /** @param {string} path @param {RequestInit} options */
 async function callApi(path, options = {}) {
   const headers = { ...options.headers, Authorization: `Bearer ${SECRET_KEY}` };
-  // Waits no longer than a customer would; whoever repeats a creation keeps its Idempotency-Key.
+  // Waits no longer than a customer would; repeat a creation with the same Idempotency-Key.
   const response = await fetch(`${API_ORIGIN}/api/v1${path}`, {
     ...options,
     headers,
@@ -48,7 +48,7 @@ async function openOrder() {
   return session;
 }
 
-/** The order with every try at a gateway, and why the next one was asked. @param {string} orderRef */
+/** The order with every attempt at a gateway, and why the next one was made. @param {string} orderRef */
 async function readOrder(orderRef) {
   const sessionId = sessions.get(orderRef);
   if (sessionId === undefined) return undefined;
@@ -61,7 +61,7 @@ async function readOrder(orderRef) {
   return { orderRef, paid: paidOrders.has(orderRef), status, trail };
 }
 
-/** It holds the client secret, so it is for the one customer who pays. @param {any} session */
+/** It contains the client secret, so show it only to the customer who pays. @param {any} session */
 function checkoutPage({ sessionId, clientSecret, vault, orderRef }) {
   const options = { container: "#card", apiBase: API_ORIGIN, sessionId, clientSecret, vault };
   // "<" must not end the script element.
@@ -71,7 +71,7 @@ function checkoutPage({ sessionId, clientSecret, vault, orderRef }) {
 <h1>49.00 EUR</h1>
 <div id="card"></div>
 <p id="outcome"></p>
-<p><a href="/orders/${orderRef}">How the order stands</a></p>
+<p><a href="/orders/${orderRef}">Order status</a></p>
 <script src="${API_ORIGIN}/widget/v1/widget.js"></script>
 <script>
   const show = (text) => { document.getElementById("outcome").textContent = text; };
@@ -85,15 +85,15 @@ function checkoutPage({ sessionId, clientSecret, vault, orderRef }) {
 }
 
 /**
- * Throws WebhookVerificationError for a request that the service has not sent.
+ * Throws WebhookVerificationError for a request that the service did not send.
  * @param {import("node:http").IncomingHttpHeaders} headers @param {Buffer} rawBody
  */
 function receiveWebhook(headers, rawBody) {
   const event = /** @type {any} */ (webhook.verify(rawBody, /** @type {Record<string, string>} */ (headers)));
-  // One may come twice.
+  // A webhook may arrive twice.
   if (seenWebhooks.has(headers["webhook-id"])) return;
   seenWebhooks.add(headers["webhook-id"]);
-  // Ship now, and not when the page says so: a customer may close it.
+  // Ship now, not when the page reports success: a customer may close it.
   if (event.type === "payment_session.succeeded") paidOrders.add(event.data.orderRef);
   console.log(event.type, event.data.orderRef ?? "");
 }
@@ -107,7 +107,7 @@ async function answer(request) {
     return order ? { status: 200, body: order } : { status: 404 };
   }
   if (method === "POST" && url === "/webhooks") {
-    // The bytes as they came: a body that was parsed and printed again has another signature.
+    // The raw bytes: a body that is parsed and printed again has another signature.
     receiveWebhook(request.headers, await buffer(request));
     return { status: 204 };
   }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { systemEntropy } from "../platform/entropy.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { generateKey, parseKey } from "./api-keys.ts";
 
 const generated = (environment = "test", kind: "secret" | "publishable" = "secret") =>
-  generateKey(systemEntropy, { brand: "switchyard", environment, kind }).expose();
+  generateKey(systemRuntime, { brand: "switchyard", environment, kind }).expose();
 
 describe("API keys", () => {
-  it("say their brand, environment and kind, and are read back", () => {
+  it("contain their brand, environment and kind, and can be parsed again", () => {
     expect(generated()).toMatch(/^switchyard_test_sk_[0-9A-Za-z]{38}$/);
     expect(parseKey("switchyard", generated("live", "publishable"))).toEqual({
       environment: "live",
@@ -29,7 +29,7 @@ describe("API keys", () => {
     );
   });
 
-  it.each(["", "switchyard_test_sk_", "other_test_sk_0", "switchyard_prod_sk_0"])("are not %j", (text) => {
+  it.each(["", "switchyard_test_sk_", "other_test_sk_0", "switchyard_prod_sk_0"])("cannot be %j", (text) => {
     expect(parseKey("switchyard", text)).toBeUndefined();
   });
 

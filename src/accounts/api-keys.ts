@@ -1,14 +1,14 @@
-/** API keys of a merchant in one environment: how they look, how they are kept, whom they stand for. */
+/** API keys of a merchant in one environment: their format, their storage and their holders. */
 import { crc32 } from "node:zlib";
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { MerchantSettings } from "./merchant-settings.ts";
 
 /** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
 export type KeyKind = "secret" | "publishable";
 
-/** What a presented key claims to be, read from its letters alone. */
+/** The environment and kind that a presented key claims, read from its text alone. */
 export type ParsedKey = { readonly environment: string; readonly kind: KeyKind };
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -18,7 +18,7 @@ const randomDigits = 32;
 const checksumDigits = 6;
 const letters: Record<KeyKind, string> = { secret: "sk", publishable: "pk" };
 
-/** Reads environment and kind from a key of this brand, or undefined when it cannot be one: no query is spent on it. */
+/** Reads environment and kind from a key of this brand, or undefined if it cannot be one; such a key costs no query. */
 export function parseKey(brand: string, key: string): ParsedKey | undefined {
   const match = /^([a-z0-9]+)_(test|live)_(sk|pk)_([0-9A-Za-z]{38})$/.exec(key);
   if (match?.[1] !== brand || match[2] === undefined || match[4] === undefined) return undefined;
@@ -27,12 +27,12 @@ export function parseKey(brand: string, key: string): ParsedKey | undefined {
   return { environment: match[2], kind: match[3] === "sk" ? "secret" : "publishable" };
 }
 
-/** A new key: `<brand>_(test|live)_(sk|pk)_`, 32 random base62 digits and 6 of their CRC-32. */
-export function generateKey(entropy: Entropy, options: { brand: string; environment: string; kind: KeyKind }): Secret {
+/** Generates a key: `<brand>_(test|live)_(sk|pk)_`, 32 random base62 digits and 6 of their CRC-32. */
+export function generateKey(runtime: Runtime, options: { brand: string; environment: string; kind: KeyKind }): Secret {
   let random = "";
   while (random.length < randomDigits) {
     // 248 is the largest multiple of 62 in a byte: bytes from there on would favour the first digits.
-    for (const byte of entropy.randomBytes(randomDigits)) {
+    for (const byte of runtime.randomBytes(randomDigits)) {
       if (byte < 248 && random.length < randomDigits) random += base62[byte % 62];
     }
   }
@@ -61,7 +61,7 @@ const selectKeyHolders: Statement = {
     WHERE k.hash = ANY ($1) AND k.revoked_at IS NULL`,
 };
 
-/** The holders of keys with these hashes at this moment, by the hash in hexadecimal; of unknown and revoked ones, nothing. */
+/** Returns the current holders of keys by their hash in hexadecimal, without unknown and revoked keys. */
 export async function findKeyHolders(
   database: Database,
   hashes: readonly Buffer[],
@@ -79,7 +79,10 @@ const insertKey: Statement = {
   text: "INSERT INTO api_key (id, merchant_id, kind, hash, prefix, last4) VALUES ($1, $2, $3, $4, $5, $6)",
 };
 
-/** Replaces a merchant's key of one kind: the old one is refused from the commit on. The clear key is in the answer only. */
+/**
+ * Replaces a merchant's key of one kind: the old one is refused from the commit on. Only the answer contains the clear
+ * key.
+ */
 export async function recordKey(
   tx: Tx,
   key: { id: string; merchantId: string; kind: KeyKind; secret: Secret },
@@ -110,7 +113,7 @@ const selectKeys: Statement = {
          WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY kind`,
 };
 
-/** A merchant's keys in use, without what would let anybody use them. */
+/** Returns a merchant's keys in use, without anything that would allow their use. */
 export async function listKeys(queryable: Queryable, merchantId: string): Promise<ShownKey[]> {
   return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }

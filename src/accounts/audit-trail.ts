@@ -1,25 +1,28 @@
-/** The audit trail of one environment, or of the accounts: who did what to which merchant, how it was before and is after. Rows never change. */
+/**
+ * The audit trail of one environment, or of the accounts: actor, action, merchant, and the state before and after. Rows
+ * never change.
+ */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 
-/** What happened. `before` and `after` never hold a secret. */
+/** An audited event. `before` and `after` never hold a secret. */
 export type AuditFact = {
-  /** Undefined for what concerns no single merchant. */
+  /** Undefined for events that concern no single merchant. */
   readonly merchantId: string | undefined;
-  /** Whose own account it is about, where the member is to read it. */
+  /** The member whose own account it concerns, if they may read it. */
   readonly memberId?: string | undefined;
-  /** Who, such as `demo (op_…)`. */
+  /** The actor, such as `demo (op_…)`. */
   readonly actor: string;
   /** The rpc's name. */
   readonly action: string;
-  /** The public id of what was changed or looked at. */
+  /** The public id of the changed or viewed object. */
   readonly subject: string;
   readonly before?: object | undefined;
   readonly after?: object | undefined;
   readonly requestId: string;
 };
 
-/** A fact as it is kept. */
+/** A fact as it is stored. */
 export type AuditEntry = {
   readonly id: string;
   readonly actor: string;
@@ -31,7 +34,7 @@ export type AuditEntry = {
   readonly createdAt: Date;
 };
 
-// The one of an environment has no members.
+// An environment's trail has no members.
 const insertOwnEntry: Statement = {
   name: "insert_audit_entry_of_member",
   text: `INSERT INTO audit_entry (id, merchant_id, actor, action, subject, before, after, request_id, member_id)
@@ -43,7 +46,7 @@ const insertEntry: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
-/** Adds a row; give it the transaction of the change, so that there is none without the other. */
+/** Adds a row; call it in the transaction of the change, so that neither exists without the other. */
 export async function recordAudit(queryable: Queryable, id: string, fact: AuditFact): Promise<void> {
   const { merchantId, memberId, actor, action, subject, before, after, requestId } = fact;
   await queryable.query(memberId === undefined ? insertEntry : insertOwnEntry, [
@@ -64,19 +67,21 @@ const selectMerchants: Statement = {
   text: `SELECT merchant_id AS "merchantId" FROM membership WHERE member_id = $1`,
 };
 
-/** Adds a row about a member's own account, which they read, and one for each of their merchants, whose owners do. */
+/**
+ * Adds a row about a member's own account, which they read, and one for each of their merchants, whose owners read it.
+ */
 export async function recordMemberAudit(
   tx: Tx,
-  entropy: Pick<Entropy, "uuid">,
+  runtime: Pick<Runtime, "uuid">,
   { memberId, ...fact }: Omit<AuditFact, "merchantId"> & { readonly memberId: string },
 ): Promise<void> {
-  await recordAudit(tx, entropy.uuid(), { ...fact, memberId, merchantId: undefined });
+  await recordAudit(tx, runtime.uuid(), { ...fact, memberId, merchantId: undefined });
   for (const { merchantId } of await tx.query<{ merchantId: string }>(selectMerchants, [memberId])) {
-    await recordAudit(tx, entropy.uuid(), { ...fact, merchantId });
+    await recordAudit(tx, runtime.uuid(), { ...fact, merchantId });
   }
 }
 
-// Not before any id: where a list begins.
+// The largest id, where a list begins.
 const uuidLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const selectEntries: Statement = {
   name: "select_audit_entries",
@@ -89,7 +94,7 @@ const selectOwnEntries: Statement = {
          FROM audit_entry WHERE member_id = $1 ORDER BY id DESC LIMIT $2`,
 };
 
-/** The entries about a merchant, newest first: from the newest one on, or from the one after `after`. */
+/** Returns the entries about a merchant, newest first: from the newest one on, or from the one after `after`. */
 export async function listAudit(
   queryable: Queryable,
   { merchantId, after, count }: { merchantId: string; after: string | undefined; count: number },
@@ -97,7 +102,7 @@ export async function listAudit(
   return queryable.query<AuditEntry>(selectEntries, [merchantId, count, after ?? null]);
 }
 
-/** The newest entries about a member's own account, newest first. */
+/** Returns the newest entries about a member's own account, newest first. */
 export async function listOwnAudit(accounts: Queryable, memberId: string, count: number): Promise<AuditEntry[]> {
   return accounts.query<AuditEntry>(selectOwnEntries, [memberId, count]);
 }

@@ -1,4 +1,4 @@
-/** Ends what let people in at the moment of a backup: who was shut out since must not come back with it. */
+/** Ends the sign-ins, invitations and links of a restored backup: access revoked since then must not return with it. */
 import type { Database, Statement } from "../platform/database.ts";
 
 const endSignIns: Statement = {
@@ -14,7 +14,7 @@ const endResets: Statement = {
   text: "UPDATE password_reset SET ended_at = clock_timestamp() WHERE ended_at IS NULL RETURNING 1",
 };
 
-/** Ends every sign-in, open invitation and password link. Returns how many of each; durable on return. */
+/** Ends every sign-in, open invitation and password link. Returns the number of each; durable on return. */
 export async function endEverySignIn(
   accounts: Database,
 ): Promise<{ signIns: number; invitations: number; passwordLinks: number }> {

@@ -1,35 +1,90 @@
-/** Lets a few password hashes run at once and a few wait: each takes memory and a core, and strangers can ask for them. */
-import { hashesAtOnce, hashesWaitingMax, hashPauseMs } from "../limits/sign-in.ts";
+/**
+ * Bounds password hashes: a few run at once and a few wait, because each takes memory and a core, and strangers can
+ * request them.
+ */
+import { hashesAtOnce, hashesWaitingEachMax, hashesWaitingMax, hashPauseMs } from "../limits/sign-in.ts";
 import { DomainError } from "../platform/errors.ts";
 
-/** Who wants a password hashed: somebody who is signed in goes first, and has places of their own. */
-export type Hasher = "member" | "stranger";
+const kinds = ["member", "browser", "stranger"] as const;
 
-/** The hashes of one process. */
+/**
+ * The requester of a hash: a signed-in member, a browser that a member has signed in by before, or a stranger by their
+ * address. Each kind has places of its own, and each name within it.
+ */
+export type Hasher = { readonly kind: (typeof kinds)[number]; readonly name: string };
+
+type Waiting = { readonly hasher: Hasher; readonly begin: () => void };
+
+/** The hashes of one process: one at a time for each name, names of a kind in turn, and the kinds in turn. */
 export class HashQueue {
-  #running = 0;
-  readonly #waiting: Record<Hasher, (() => void)[]> = { member: [], stranger: [] };
+  readonly #running = new Set<string>();
+  #places = hashesAtOnce;
+  /** The first kind is the next one, and the first waiting of a kind is its next one. */
+  readonly #turns = kinds.map((kind) => ({ kind, waiting: [] as Waiting[] }));
 
-  /** Throws `unavailable` when nobody of the kind could be taken on: ask before anything is counted. */
-  requireRoom(hasher: Hasher): void {
-    if (this.#running < hashesAtOnce || this.#waiting[hasher].length < hashesWaitingMax[hasher]) return;
+  /** Throws if the hasher cannot be admitted: call it before anything is counted. */
+  requireRoom({ kind, name }: Hasher): void {
+    const waiting = this.#waitingOf(kind);
+    if (waiting.filter(({ hasher }) => hasher.name === name).length >= hashesWaitingEachMax[kind]) {
+      throw new DomainError(
+        "rate_limited",
+        "Too many passwords are being checked for you. Wait a moment, then try again.",
+        {
+          retryAfterMs: hashPauseMs,
+        },
+      );
+    }
+    if (waiting.length < hashesWaitingMax[kind]) return;
     throw new DomainError("unavailable", "Many people sign in at this moment. Try again in a few seconds.", {
       retryAfterMs: hashPauseMs,
     });
   }
 
-  /** Does the work when it is its turn. */
+  /** Runs the work in its turn. */
   async run<Result>(hasher: Hasher, work: () => Promise<Result>): Promise<Result> {
     this.requireRoom(hasher);
-    if (this.#running < hashesAtOnce) this.#running += 1;
-    // Whoever ends hands the place over, so nobody who comes in between takes it.
-    else await new Promise<void>((resolve) => this.#waiting[hasher].push(resolve));
+    await new Promise<void>((begin) => {
+      this.#waitingOf(hasher.kind).push({ hasher, begin });
+      this.#fillPlaces();
+    });
     try {
       return await work();
     } finally {
-      const next = this.#waiting.member.shift() ?? this.#waiting.stranger.shift();
-      if (next) next();
-      else this.#running -= 1;
+      this.#running.delete(keyOf(hasher));
+      this.#places += 1;
+      this.#fillPlaces();
     }
   }
+
+  #fillPlaces(): void {
+    while (this.#places > 0) {
+      const next = this.#takeNext();
+      if (next === undefined) return;
+      this.#places -= 1;
+      this.#running.add(keyOf(next.hasher));
+      next.begin();
+    }
+  }
+
+  /** Removes the one that has waited longest of the next kind; the kind, and the name's others, then come last. */
+  #takeNext(): Waiting | undefined {
+    for (const [turn, { waiting }] of this.#turns.entries()) {
+      const index = waiting.findIndex(({ hasher }) => !this.#running.has(keyOf(hasher)));
+      if (index === -1) continue;
+      const [next] = waiting.splice(index, 1);
+      const others = waiting.filter(({ hasher }) => hasher.name === next!.hasher.name);
+      waiting.splice(0, waiting.length, ...waiting.filter((each) => !others.includes(each)), ...others);
+      this.#turns.push(...this.#turns.splice(turn, 1));
+      return next;
+    }
+    return undefined;
+  }
+
+  #waitingOf(kind: Hasher["kind"]): Waiting[] {
+    return this.#turns.find((turn) => turn.kind === kind)!.waiting;
+  }
+}
+
+function keyOf({ kind, name }: Hasher): string {
+  return `${kind} ${name}`;
 }

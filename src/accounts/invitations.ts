@@ -1,13 +1,13 @@
-/** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Kept as a hash. */
+/** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Stored as a hash. */
 import { invitationLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { MemberRole } from "./members.ts";
 
 const tokenBytes = 32;
 
-/** One that nobody has accepted yet. */
+/** An invitation that is not accepted yet. */
 export type Invitation = {
   readonly id: string;
   readonly merchantId: string;
@@ -30,30 +30,34 @@ const insert: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 millisecond') RETURNING ${columns}`,
 };
 
-/** Invites an address, in place of an earlier invitation of the same address. */
+/** Invites an address and replaces an earlier invitation of the same address. */
 export async function invite(
   tx: Tx,
-  entropy: Pick<Entropy, "randomBytes" | "uuid">,
+  runtime: Pick<Runtime, "randomBytes" | "uuid">,
   whom: Pick<Invitation, "merchantId" | "email" | "role" | "invitedBy">,
 ): Promise<{ invitation: Invitation; token: Secret }> {
   const { merchantId, email, role, invitedBy } = whom;
-  const token = new Secret(Buffer.from(entropy.randomBytes(tokenBytes)).toString("base64url"));
+  const token = new Secret(Buffer.from(runtime.randomBytes(tokenBytes)).toString("base64url"));
   await tx.query(endEarlier, [merchantId, email]);
-  const values = [entropy.uuid(), merchantId, email, role, sha256(token.expose()), invitedBy, invitationLifetimeMs];
+  const values = [runtime.uuid(), merchantId, email, role, sha256(token.expose()), invitedBy, invitationLifetimeMs];
   const [invitation] = await tx.query<Invitation>(insert, values);
   return { invitation: invitation!, token };
 }
 
 const countOfADay: Statement = {
   name: "count_invitations_of_a_day",
-  text: `SELECT count(*)::integer AS count FROM invitation
+  text: `SELECT count(*)::integer AS count, (count(*) FILTER (WHERE email = $2))::integer AS "ofAddress" FROM invitation
          WHERE merchant_id = $1 AND created_at > clock_timestamp() - interval '1 day'`,
 };
 
-/** How many invitations the merchant has made within a day, taken back or not. */
-export async function countInvitationsOfADay(tx: Tx, merchantId: string): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(countOfADay, [merchantId]);
-  return row?.count ?? 0;
+/** Counts the invitations that the merchant has made within a day, revoked or not, and those of them to one address. */
+export async function countInvitationsOfADay(
+  tx: Tx,
+  merchantId: string,
+  email: string,
+): Promise<{ count: number; ofAddress: number }> {
+  const [row] = await tx.query<{ count: number; ofAddress: number }>(countOfADay, [merchantId, email]);
+  return row!;
 }
 
 const accept: Statement = {
@@ -62,7 +66,9 @@ const accept: Statement = {
          WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING ${columns}`,
 };
 
-/** Uses an invitation up, in the transaction that makes the membership; undefined when it is unknown, ended or expired. */
+/**
+ * Consumes an invitation, in the transaction that creates the membership; undefined if it is unknown, ended or expired.
+ */
 export async function acceptInvitation(tx: Tx, token: Secret): Promise<Invitation | undefined> {
   return (await tx.query<Invitation>(accept, [sha256(token.expose())]))[0];
 }
@@ -72,7 +78,7 @@ const selectByToken: Statement = {
   text: `SELECT ${columns} FROM invitation WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp()`,
 };
 
-/** The invitation behind a link, without using it up. */
+/** Returns the invitation of a link, without consuming it. */
 export async function findInvitation(queryable: Queryable, token: Secret): Promise<Invitation | undefined> {
   return (await queryable.query<Invitation>(selectByToken, [sha256(token.expose())]))[0];
 }
@@ -83,7 +89,7 @@ const selectOpen: Statement = {
          WHERE merchant_id = $1 AND ended_at IS NULL AND expires_at > clock_timestamp() ORDER BY id DESC LIMIT 100`,
 };
 
-/** The merchant's open invitations, newest first, a hundred at most. */
+/** Returns the merchant's open invitations, newest first, at most a hundred. */
 export async function listInvitations(queryable: Queryable, merchantId: string): Promise<Invitation[]> {
   return queryable.query<Invitation>(selectOpen, [merchantId]);
 }
@@ -94,9 +100,13 @@ const revoke: Statement = {
          WHERE id = $1 AND merchant_id = $2 AND ended_at IS NULL RETURNING ${columns}`,
 };
 
-/** Takes an invitation back; undefined when the merchant has no such open one. */
-export async function revokeInvitation(tx: Tx, merchantId: string, id: string): Promise<Invitation | undefined> {
-  return (await tx.query<Invitation>(revoke, [id, merchantId]))[0];
+/** Revokes an invitation; undefined if the merchant has no such open one. */
+export async function revokeInvitation(
+  queryable: Queryable,
+  merchantId: string,
+  id: string,
+): Promise<Invitation | undefined> {
+  return (await queryable.query<Invitation>(revoke, [id, merchantId]))[0];
 }
 
 const revokeAllOf: Statement = {
@@ -105,7 +115,7 @@ const revokeAllOf: Statement = {
          WHERE merchant_id = $1 AND invited_by = $2 AND ended_at IS NULL RETURNING id`,
 };
 
-/** Takes back what somebody has invited to who may invite no more: a way back in would be among it. */
+/** Revokes the invitations of a member who may no longer invite: one of them could be their own way back in. */
 export async function revokeInvitationsOf(tx: Tx, merchantId: string, invitedBy: string): Promise<void> {
   await tx.query(revokeAllOf, [merchantId, invitedBy]);
 }

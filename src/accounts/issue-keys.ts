@@ -1,18 +1,20 @@
-/** Gives a merchant keys in one environment: on its creation both kinds with its settings, later one kind anew. */
+/**
+ * Issues a merchant's keys in one environment: both kinds with its settings on its creation, later one kind at a time.
+ */
 import { sessionLifetimeMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { generateKey, type KeyKind, recordKey } from "./api-keys.ts";
 import { recordSettings } from "./merchant-settings.ts";
 
-/** What a key's letters are made from, and where its randomness comes from. */
-export type KeyMaker = { readonly entropy: Entropy; readonly brand: string; readonly environment: string };
+/** The parts of a key's text, and the source of its randomness. */
+export type KeyMaker = { readonly runtime: Runtime; readonly brand: string; readonly environment: string };
 
 /** A merchant's keys in clear, which exist nowhere else. */
 export type IssuedKeys = { readonly secretKey: Secret; readonly publishableKey: Secret };
 
-/** Opens one environment to a merchant: both keys, and settings as a merchant begins with. */
+/** Opens one environment to a merchant: creates both keys and the initial settings. */
 export async function openEnvironmentTo(tx: Tx, maker: KeyMaker, merchantId: string): Promise<IssuedKeys> {
   const secretKey = await issueKey(tx, maker, { merchantId, kind: "secret" });
   const publishableKey = await issueKey(tx, maker, { merchantId, kind: "publishable" });
@@ -31,15 +33,15 @@ const replacePublishableKey: Statement = {
   text: "UPDATE merchant_settings SET publishable_key = $2 WHERE merchant_id = $1",
 };
 
-/** Issues a key of one kind in place of the one in use, which is refused from the commit on. */
+/** Issues a key of one kind and replaces the one in use, which is refused from the commit on. */
 export async function issueKey(
   tx: Tx,
   maker: KeyMaker,
   wanted: { merchantId: string; kind: KeyKind },
 ): Promise<Secret> {
   const { merchantId, kind } = wanted;
-  const secret = generateKey(maker.entropy, { brand: maker.brand, environment: maker.environment, kind });
-  await recordKey(tx, { id: maker.entropy.uuid(), merchantId, kind, secret });
+  const secret = generateKey(maker.runtime, { brand: maker.brand, environment: maker.environment, kind });
+  await recordKey(tx, { id: maker.runtime.uuid(), merchantId, kind, secret });
   if (kind === "publishable") await tx.query(replacePublishableKey, [merchantId, secret.expose()]);
   return secret;
 }

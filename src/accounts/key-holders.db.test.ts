@@ -1,23 +1,23 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { Database, type Statement } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
 import { issueKey, openEnvironmentTo } from "./issue-keys.ts";
 import { KeyHolders } from "./key-holders.ts";
 
-/** A database that remembers what it was asked. */
+/** A database that records its statements. */
 class WatchedDatabase extends Database {
-  readonly asked: string[] = [];
+  readonly statements: string[] = [];
 
   override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    this.asked.push(statement.name);
+    this.statements.push(statement.name);
     return super.query<Row>(statement, values);
   }
 }
 
-const maker = { entropy: systemEntropy, brand: "switchyard", environment: "test" };
+const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
 let testDatabase: TestDatabase;
 let database: WatchedDatabase;
 let holders: KeyHolders;
@@ -32,15 +32,15 @@ afterAll(async () => {
 });
 
 async function newMerchant() {
-  const merchantId = systemEntropy.uuid();
+  const merchantId = systemRuntime.uuid();
   const keys = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchantId));
   return { merchantId, secret: keys.secretKey.expose(), publishable: keys.publishableKey.expose() };
 }
 
 describe("KeyHolders", () => {
-  it("gives each of the requests of one moment its own merchant, by one statement", async () => {
+  it("maps concurrent requests to their own merchants by one statement", async () => {
     const [first, second] = [await newMerchant(), await newMerchant()];
-    database.asked.length = 0;
+    database.statements.length = 0;
     const keys = [first.secret, second.publishable, "switchyard_test_sk_unknown", second.secret, first.secret];
     const found = await Promise.all(keys.map((key) => holders.find(sha256(key))));
     expect(found.map((holder) => holder && [holder.merchantId, holder.kind])).toEqual([
@@ -52,7 +52,7 @@ describe("KeyHolders", () => {
     ]);
     expect(found[0]).toMatchObject({ publishableKey: first.publishable, checkoutOrigins: [] });
     expect(found[0]).not.toHaveProperty("hash");
-    expect(database.asked).toEqual(["select_key_holders"]);
+    expect(database.statements).toEqual(["select_key_holders"]);
   });
 
   it("refuses a revoked key from the commit on", async () => {
@@ -63,7 +63,7 @@ describe("KeyHolders", () => {
     expect(await holders.find(sha256(renewed.expose()))).toMatchObject({ merchantId });
   });
 
-  it("tells every request of the moment when the database does not answer", async () => {
+  it("rejects every concurrent request when the database does not answer", async () => {
     const pool = new Pool({ connectionString: "postgres://nobody@127.0.0.1:1/none" });
     const unreachable = new KeyHolders(new Database(pool));
     const failures = await Promise.allSettled([unreachable.find(sha256("a")), unreachable.find(sha256("b"))]);

@@ -1,4 +1,7 @@
-/** Whom the keys of arriving requests stand for: read from the database each time, in one statement for all of one moment. */
+/**
+ * Holders of the keys of arriving requests: read from the database each time, in one statement for all concurrent
+ * requests.
+ */
 import type { Database } from "../platform/database.ts";
 import { findKeyHolders, type KeyHolder } from "./api-keys.ts";
 
@@ -18,13 +21,14 @@ export class KeyHolders {
   }
 
   /**
-   * The merchant for whom a key with this SHA-256 stands at this moment. The statement is sent after the call and nothing is kept of its
-   * answer, so a revoked key stops at once.
+   * Returns the current holder of the key with this SHA-256. The statement is sent after the call and its answer is not
+   * cached, so a revoked key stops at once.
    */
   find(hash: Buffer): Promise<KeyHolder | undefined> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ hash, resolve, reject });
-      // At the end of this turn of the event loop: requests that have arrived with this one are in it, none waits for more.
+      // Runs at the end of this turn of the event loop: it includes requests that arrived with this one, and none waits
+      // for more.
       if (this.#questions.length === 1) setImmediate(() => this.#answer());
     });
   }

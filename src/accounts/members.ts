@@ -1,7 +1,7 @@
-/** The people of the dashboard, and what each may do for which merchant. How they prove who they are is in sign-ins.ts. */
+/** The people of the dashboard, and their roles for each merchant. sign-ins.ts has their authentication. */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
-/** What a member may do for a merchant; each may do what those before it may. */
+/** The roles of a member for a merchant; each includes the rights of those before it. */
 export const memberRoles = ["VIEWER", "DEVELOPER", "OWNER"] as const;
 /** One of them. */
 export type MemberRole = (typeof memberRoles)[number];
@@ -9,7 +9,7 @@ export type MemberRole = (typeof memberRoles)[number];
 /** A person. */
 export type Member = { readonly id: string; readonly email: string; readonly name: string };
 
-/** A person's part in a merchant. */
+/** A person's membership of a merchant. */
 export type MerchantMember = Member & {
   readonly role: MemberRole;
   readonly hasTotp: boolean;
@@ -18,7 +18,7 @@ export type MerchantMember = Member & {
 
 const emailPattern = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u;
 
-/** An address as it is kept and compared; undefined when it is none. */
+/** Returns an address as it is stored and compared; undefined if it is none. */
 export function normalizeEmail(text: string): string | undefined {
   const email = text.trim().toLowerCase();
   return emailPattern.test(email) ? email : undefined;
@@ -29,7 +29,7 @@ const insert: Statement = {
   text: "INSERT INTO member (id, email, name, password_hash) VALUES ($1, $2, $3, $4) ON CONFLICT (email) DO NOTHING RETURNING id",
 };
 
-/** Adds a person; false when somebody has the address already. */
+/** Adds a person; false if the address is taken. */
 export async function insertMember(queryable: Queryable, member: Member, passwordHash: string): Promise<boolean> {
   return (await queryable.query(insert, [member.id, member.email, member.name, passwordHash])).length > 0;
 }
@@ -41,28 +41,34 @@ const selectByEmail: Statement = {
          FROM member WHERE email = $1`,
 };
 
-/** A person with what proves who they are. */
+/** A person with their credentials. */
 export type MemberProofs = Member & {
   readonly passwordHash: string;
   readonly totpSealed: string | null;
   readonly totpLastStep: number | null;
-  /** Goes up with each new password and app. */
+  /** Increments with each new password and app. */
   readonly proofVersion: number;
 };
 
-/** The person with an address, which is in the form of `normalizeEmail`. */
+/** Returns the person with an address, which is in the form of `normalizeEmail`. */
 export async function findMemberByEmail(queryable: Queryable, email: string): Promise<MemberProofs | undefined> {
   return (await queryable.query<MemberProofs>(selectByEmail, [email]))[0];
 }
 
 const updatePassword: Statement = {
   name: "update_member_password",
-  text: "UPDATE member SET password_hash = $2, proof_version = proof_version + 1 WHERE id = $1",
+  text: `UPDATE member SET password_hash = $2, proof_version = proof_version + 1 WHERE id = $1
+         RETURNING proof_version AS "proofVersion"`,
 };
 
-/** Replaces the password; the caller ends the other sign-ins in the same transaction. Proofs of the old one begin none any more. */
-export async function changePassword(tx: Tx, memberId: string, passwordHash: string): Promise<void> {
-  await tx.query(updatePassword, [memberId, passwordHash]);
+/**
+ * Replaces the password; the caller ends the other sign-ins in the same transaction. Proofs by the old one start no
+ * further sign-in. Returns the new version of proofs.
+ */
+export async function changePassword(tx: Tx, memberId: string, passwordHash: string): Promise<number> {
+  const [changed] = await tx.query<Pick<MemberProofs, "proofVersion">>(updatePassword, [memberId, passwordHash]);
+  if (changed === undefined) throw new Error("a member whose password is changed exists");
+  return changed.proofVersion;
 }
 
 const upsertMembership: Statement = {
@@ -71,7 +77,7 @@ const upsertMembership: Statement = {
          ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role`,
 };
 
-/** Gives a member this role for the merchant, in place of any other. */
+/** Grants a member this role for the merchant and replaces any other. */
 export async function grantRole(tx: Tx, merchantId: string, memberId: string, role: MemberRole): Promise<void> {
   await tx.query(upsertMembership, [merchantId, memberId, role]);
 }
@@ -81,7 +87,7 @@ const deleteMembership: Statement = {
   text: "DELETE FROM membership WHERE merchant_id = $1 AND member_id = $2",
 };
 
-/** Takes a merchant away from a member. */
+/** Removes a member from a merchant. */
 export async function removeMembership(tx: Tx, merchantId: string, memberId: string): Promise<void> {
   await tx.query(deleteMembership, [merchantId, memberId]);
 }
@@ -91,7 +97,7 @@ const lockMemberships: Statement = {
   text: "SELECT pg_advisory_xact_lock(hashtextextended('membership ' || $1, 0))",
 };
 
-/** Lets one change of a merchant's team after another, so that the last owner cannot be removed twice over. */
+/** Serializes changes of a merchant's team, so that two changes cannot both remove the last owner. */
 export async function lockTeam(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(lockMemberships, [merchantId]);
 }
@@ -104,7 +110,7 @@ const selectTeam: Statement = {
          WHERE s.merchant_id = $1 ORDER BY s.created_at, m.id`,
 };
 
-/** The merchant's members, in the order in which they came. */
+/** Returns the merchant's members, in the order in which they joined. */
 export async function listTeam(queryable: Queryable, merchantId: string): Promise<MerchantMember[]> {
   return queryable.query<MerchantMember>(selectTeam, [merchantId]);
 }

@@ -1,4 +1,4 @@
-/** What a merchant has set for its checkouts in one environment. */
+/** A merchant's checkout settings in one environment. */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
@@ -34,13 +34,13 @@ const selectSettings: Statement = {
     FROM merchant_settings WHERE merchant_id = $1`,
 };
 
-/** The settings of a merchant that somebody names, or undefined when there is none in this environment. */
+/** Returns the settings of a merchant named by a caller, or undefined if there is none in this environment. */
 export async function findSettings(database: Queryable, merchantId: string): Promise<MerchantSettings | undefined> {
   const [settings] = await database.query<MerchantSettings>(selectSettings, [merchantId]);
   return settings;
 }
 
-/** A merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
+/** Returns a merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
 export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings> {
   const settings = await findSettings(database, merchantId);
   if (settings === undefined) throw new Error("a merchant without settings");
@@ -52,7 +52,7 @@ const lockRow: Statement = {
   text: "SELECT 1 FROM merchant_settings WHERE merchant_id = $1 FOR UPDATE",
 };
 
-/** Makes changes of one merchant's configuration wait for each other: until this transaction ends, no other has the lock. */
+/** Serializes changes of one merchant's configuration: until this transaction ends, no other has the lock. */
 export async function lockConfiguration(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(lockRow, [merchantId]);
 }

@@ -1,14 +1,14 @@
-/** Tokens of the people who administer an installation from its command line. Kept as a hash. */
-import type { Database, Statement } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+/** Tokens of the people who administer an installation from its command line. Stored as a hash. */
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 
 // Beyond guessing, as any key of 256 bits.
 const tokenBytes = 32;
 
-/** A new token: `<brand>_operator_` and 43 base64url characters. */
-export function generateOperatorToken(entropy: Pick<Entropy, "randomBytes">, brand: string): Secret {
-  return new Secret(`${brand}_operator_${Buffer.from(entropy.randomBytes(tokenBytes)).toString("base64url")}`);
+/** Generates a token: `<brand>_operator_` and 43 base64url characters. */
+export function generateOperatorToken(runtime: Pick<Runtime, "randomBytes">, brand: string): Secret {
+  return new Secret(`${brand}_operator_${Buffer.from(runtime.randomBytes(tokenBytes)).toString("base64url")}`);
 }
 
 const insertToken: Statement = {
@@ -16,7 +16,7 @@ const insertToken: Statement = {
   text: "INSERT INTO operator_token (id, label, hash) VALUES ($1, $2, $3)",
 };
 
-/** Lets a token in from now on; durable on return. */
+/** Adds a token, valid from now on; durable on return. */
 export async function insertOperatorToken(
   accounts: Database,
   operator: { id: string; label: string; token: Secret },
@@ -32,10 +32,20 @@ const selectOperator: Statement = {
   text: "SELECT id, label FROM operator_token WHERE hash = $1 AND revoked_at IS NULL",
 };
 
-/** Whom a token stands for at this moment; undefined for one that is unknown or revoked. */
-export async function findOperator(accounts: Database, token: string): Promise<Operator | undefined> {
+/** Returns the current holder of a token; undefined if it is unknown or revoked. */
+export async function findOperator(accounts: Queryable, token: string): Promise<Operator | undefined> {
   const [row] = await accounts.query<Operator>(selectOperator, [sha256(token)]);
   return row;
+}
+
+const lockToken: Statement = {
+  name: "lock_operator_token",
+  text: "SELECT id, label FROM operator_token WHERE id = $1 AND revoked_at IS NULL FOR NO KEY UPDATE",
+};
+
+/** Returns the same operator if their token is still valid; it cannot be revoked until the transaction ends. */
+export async function lockOperator(tx: Tx, { id }: Operator): Promise<Operator | undefined> {
+  return (await tx.query<Operator>(lockToken, [id]))[0];
 }
 
 const revokeTokens: Statement = {
@@ -43,7 +53,7 @@ const revokeTokens: Statement = {
   text: "UPDATE operator_token SET revoked_at = clock_timestamp() WHERE label = $1 AND revoked_at IS NULL RETURNING id",
 };
 
-/** Refuses every token with this label from now on; durable on return. Returns how many were in use. */
+/** Refuses every token with this label from now on; durable on return. Returns the number that were in use. */
 export async function revokeOperatorTokens(accounts: Database, label: string): Promise<number> {
   return (await accounts.query(revokeTokens, [label])).length;
 }

@@ -1,23 +1,23 @@
-/** What passkeys are asked to sign: random, for one purpose of one asker, once and within minutes. Kept as a hash. */
+/** Challenges for passkeys: random, for one purpose of one requester, valid once and for minutes. Stored as a hash. */
 import { challengeLifetimeMs, challengesMax } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, sha256 } from "../platform/secrets.ts";
 import { keyedHash } from "./sign-in-throttle.ts";
 
-// Twice what the specification asks for (https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges).
+// Twice the length that the specification requires (https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges).
 const challengeBytes = 32;
 
-/** What a challenge is for; of who is signed in, by which sign-in. */
+/** The purpose of a challenge; for a signed-in member, with their sign-in. */
 export type ChallengePurpose =
   | { readonly purpose: "SIGN_IN"; readonly address: string }
   | { readonly purpose: "REGISTER" | "PROVE"; readonly signInId: string };
 
-/** Where challenges are kept. */
+/** The storage of challenges. */
 export type ChallengeContext = {
   readonly accounts: Queryable;
-  readonly entropy: Pick<Entropy, "randomBytes">;
+  readonly runtime: Pick<Runtime, "randomBytes">;
   readonly sealing: KeyRing;
 };
 
@@ -29,18 +29,18 @@ const insert: Statement = {
          RETURNING 1`,
 };
 
-/** A new challenge in base64url. Throws `rate_limited` when the asker has too many that are not answered. */
+/** Creates a challenge in base64url. Throws `rate_limited` if the requester has too many unanswered ones. */
 export async function offerChallenge(
-  { accounts, entropy, sealing }: ChallengeContext,
+  { accounts, runtime, sealing }: ChallengeContext,
   about: ChallengePurpose,
 ): Promise<string> {
-  const challenge = Buffer.from(entropy.randomBytes(challengeBytes)).toString("base64url");
+  const challenge = Buffer.from(runtime.randomBytes(challengeBytes)).toString("base64url");
   const signInId = about.purpose === "SIGN_IN" ? null : about.signInId;
   const asker = about.purpose === "SIGN_IN" ? `address ${about.address}` : `sign-in ${about.signInId}`;
   const values = [sha256(challenge), about.purpose, signInId, keyedHash(sealing, asker)];
   const kept = await accounts.query(insert, [...values, challengeLifetimeMs, challengesMax]);
   if (kept.length > 0) return challenge;
-  throw new DomainError("rate_limited", "Too many passkeys were asked for. Wait a few minutes, then try again.", {
+  throw new DomainError("rate_limited", "Too many passkeys were requested. Wait a few minutes, then try again.", {
     retryAfterMs: challengeLifetimeMs,
   });
 }
@@ -51,7 +51,10 @@ const take: Statement = {
          AND expires_at > clock_timestamp() RETURNING 1`,
 };
 
-/** Uses a challenge up, before anything that came with it is believed; false when it is unknown, used, another's or too old. */
+/**
+ * Consumes a challenge, before anything that came with it is trusted; false if it is unknown, used, another's or too
+ * old.
+ */
 export async function takeChallenge(
   accounts: Queryable,
   challenge: string,

@@ -1,8 +1,8 @@
-/** Passkeys of members as they are kept: public keys alone, and how often each was used. How they are checked is in webauthn.ts. */
+/** Members' stored passkeys: public keys only, and how often each was used. webauthn.ts verifies them. */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Proved } from "./prove-member.ts";
 
-/** One as its member sees it. */
+/** A passkey as its member sees it. */
 export type Passkey = {
   readonly id: Buffer;
   readonly name: string;
@@ -12,7 +12,7 @@ export type Passkey = {
   readonly lastUsedAt: Date | null;
 };
 
-/** What an authenticator has made. */
+/** A passkey that an authenticator has created. */
 export type NewPasskey = Pick<Passkey, "id" | "name" | "isSynced" | "transports"> & {
   readonly memberId: string;
   readonly publicKey: Uint8Array;
@@ -27,7 +27,7 @@ const insert: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING RETURNING ${columns}`,
 };
 
-/** Adds a passkey; undefined when somebody has it already. */
+/** Adds a passkey; undefined if it is registered already. */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<Passkey | undefined> {
   const { id, memberId, publicKey, signCount, name, transports, isSynced } = passkey;
   const values = [id, memberId, Buffer.from(publicKey), signCount, name, transports, isSynced];
@@ -39,7 +39,7 @@ const lockKeeper: Statement = {
   text: "SELECT 1 FROM member WHERE id = $1 FOR NO KEY UPDATE",
 };
 
-/** Until the transaction ends nobody else adds one who asks for this too, so that what is counted stays the number. */
+/** Locks a member's passkeys until the transaction ends, so that their count stays correct. */
 export async function lockPasskeys(tx: Tx, memberId: string): Promise<void> {
   await tx.query(lockKeeper, [memberId]);
 }
@@ -49,7 +49,7 @@ const selectOfMember: Statement = {
   text: `SELECT ${columns} FROM passkey WHERE member_id = $1 ORDER BY created_at, id`,
 };
 
-/** A member's passkeys, oldest first. */
+/** Returns a member's passkeys, oldest first. */
 export async function listPasskeys(queryable: Queryable, memberId: string): Promise<Passkey[]> {
   return queryable.query<Passkey>(selectOfMember, [memberId]);
 }
@@ -61,22 +61,22 @@ const selectById: Statement = {
          FROM passkey k JOIN member m ON m.id = k.member_id WHERE k.id = $1`,
 };
 
-/** A passkey with whoever proves by it who they are. */
+/** A passkey with its member. */
 export type HeldPasskey = Proved & { readonly publicKey: Buffer; readonly signCount: number };
 
-/** Whose passkey it is; undefined for one that is unknown or removed. */
+/** Returns a passkey with its member; undefined if it is unknown or removed. */
 export async function findPasskey(queryable: Queryable, id: Buffer): Promise<HeldPasskey | undefined> {
   return (await queryable.query<HeldPasskey>(selectById, [id]))[0];
 }
 
-// Authenticators that do not count say 0 each time; of others a count that does not grow is a copy's, or an old answer.
+// Authenticators that do not count always send 0; with others a count that does not grow means a copy or an old answer.
 const noteUse: Statement = {
   name: "note_passkey_use",
   text: `UPDATE passkey SET sign_count = $2, is_synced = $3, last_used_at = clock_timestamp()
          WHERE id = $1 AND (sign_count < $2 OR sign_count = 0 AND $2 = 0) RETURNING 1`,
 };
 
-/** Notes a use; false when the count has not grown, or the passkey was removed meanwhile. */
+/** Records a use; false if the count has not grown, or the passkey was removed meanwhile. */
 export async function notePasskeyUse(
   tx: Tx,
   { id, signCount, isSynced }: Pick<NewPasskey, "id" | "signCount" | "isSynced">,
@@ -89,7 +89,7 @@ const rename: Statement = {
   text: "UPDATE passkey SET name = $3 WHERE id = $1 AND member_id = $2 RETURNING 1",
 };
 
-/** Gives a passkey of the member's another name; false when they have no such one. */
+/** Renames a passkey of the member; false if they have no such one. */
 export async function renamePasskey(tx: Tx, memberId: string, { id, name }: Pick<Passkey, "id" | "name">) {
   return (await tx.query(rename, [id, memberId, name])).length > 0;
 }
@@ -99,7 +99,7 @@ const remove: Statement = {
   text: "DELETE FROM passkey WHERE id = $1 AND member_id = $2 RETURNING name",
 };
 
-/** Forgets a passkey of the member's, and tells its name; undefined when they have no such one. */
+/** Removes a passkey of the member and returns its name; undefined if they have no such one. */
 export async function removePasskey(tx: Tx, memberId: string, id: Buffer): Promise<string | undefined> {
   return (await tx.query<{ name: string }>(remove, [id, memberId]))[0]?.name;
 }
@@ -109,7 +109,7 @@ const removeAll: Statement = {
   text: "DELETE FROM passkey WHERE member_id = $1 RETURNING 1",
 };
 
-/** Forgets every passkey of a member; returns how many there were. */
+/** Removes every passkey of a member; returns their number. */
 export async function removePasskeysOf(tx: Tx, memberId: string): Promise<number> {
   return (await tx.query(removeAll, [memberId])).length;
 }

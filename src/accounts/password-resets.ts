@@ -1,7 +1,9 @@
-/** Links by which a member chooses a new password: made by an operator, for once and for an hour. Kept as a hash. */
+/**
+ * Links by which a member chooses a new password: created by an operator, valid once and for an hour. Stored as a hash.
+ */
 import { passwordResetLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member } from "./members.ts";
 
@@ -17,15 +19,15 @@ const insert: Statement = {
          VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond') RETURNING expires_at AS "expiresAt"`,
 };
 
-/** Makes a link's token in place of an earlier one. The password stays as it is until it is used. */
+/** Creates a link's token and replaces an earlier one. The password stays valid until the link is used. */
 export async function offerPasswordReset(
   tx: Tx,
-  entropy: Pick<Entropy, "randomBytes" | "uuid">,
+  runtime: Pick<Runtime, "randomBytes" | "uuid">,
   memberId: string,
 ): Promise<{ token: Secret; expiresAt: Date }> {
-  const token = new Secret(Buffer.from(entropy.randomBytes(tokenBytes)).toString("base64url"));
+  const token = new Secret(Buffer.from(runtime.randomBytes(tokenBytes)).toString("base64url"));
   await tx.query(endEarlier, [memberId]);
-  const values = [entropy.uuid(), memberId, sha256(token.expose()), passwordResetLifetimeMs];
+  const values = [runtime.uuid(), memberId, sha256(token.expose()), passwordResetLifetimeMs];
   const [offered] = await tx.query<{ expiresAt: Date }>(insert, values);
   return { token, expiresAt: offered!.expiresAt };
 }
@@ -36,7 +38,7 @@ const find: Statement = {
          WHERE r.token_hash = $1 AND r.ended_at IS NULL AND r.expires_at > clock_timestamp()`,
 };
 
-/** Whose link it is, without using it up; undefined when it is unknown, used or too old. */
+/** Returns the link's member, without consuming it; undefined if it is unknown, used or too old. */
 export async function findPasswordReset(queryable: Queryable, token: Secret): Promise<Member | undefined> {
   return (await queryable.query<Member>(find, [sha256(token.expose())]))[0];
 }
@@ -47,7 +49,7 @@ const use: Statement = {
          WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING id`,
 };
 
-/** Uses a link up, in the transaction that sets the password; false when somebody was faster. */
+/** Consumes a link, in the transaction that sets the password; false if another request has used it. */
 export async function usePasswordReset(tx: Tx, token: Secret): Promise<boolean> {
   return (await tx.query(use, [sha256(token.expose())])).length > 0;
 }

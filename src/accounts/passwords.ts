@@ -1,5 +1,5 @@
-/** Passwords of members: what one has to be like, and how it is kept and compared. */
-import { type Argon2Parameters, argon2, randomBytes } from "node:crypto";
+/** Passwords of members: the rules for them, their storage and their reconciliation. */
+import { type Argon2Parameters, argon2, randomBytes, randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { passwordCharacters } from "../limits/sign-in.ts";
 import { equalInConstantTime, type Secret } from "../platform/secrets.ts";
@@ -15,27 +15,36 @@ const tagBytes = 32;
 const hash = promisify(argon2);
 const queue = new HashQueue();
 
-/** Throws `unavailable` where no hash of theirs could be taken on at this moment. */
+/** Throws `unavailable` or `rate_limited` if no hash of this hasher can be admitted now. */
 export function requireHashingRoom(hasher: Hasher): void {
   queue.requireRoom(hasher);
 }
 
-/** Why a password is not accepted, as the end of a sentence that begins with its field; undefined when it is. */
+/**
+ * Returns the reason why a password is not accepted, as the end of a sentence that begins with its field; undefined if
+ * it is.
+ */
 export function findPasswordProblem(password: Secret, email: string): string | undefined {
   const text = password.expose().normalize("NFKC");
   const characters = [...text].length;
-  const { least, most } = passwordCharacters;
-  if (characters < least || characters > most) return `must have ${least} to ${most} characters`;
+  const { min, max } = passwordCharacters;
+  if (characters < min || characters > max) return `must have ${min} to ${max} characters`;
   if (new Set(text).size < 5) return "must have at least five different characters";
   const account = email.split("@")[0]!;
-  if (text.toLowerCase().includes(account) && characters - account.length < least / 2) {
+  if (text.toLowerCase().includes(account) && characters - account.length < min / 2) {
     return "must be more than the address and a few characters";
   }
   return undefined;
 }
 
-/** The password as it is kept: a PHC string with its cost and salt. Throws `unavailable` when too many wait for theirs. */
-export async function hashPassword(password: Secret, hasher: Hasher = "member"): Promise<string> {
+/**
+ * Hashes a password for storage: a PHC string with its cost and salt. Throws `unavailable` if too many hashers wait,
+ * and `rate_limited` if the same hasher has too many; without one the call counts for no hasher.
+ */
+export async function hashPassword(
+  password: Secret,
+  hasher: Hasher = { kind: "member", name: randomUUID() },
+): Promise<string> {
   const salt = randomBytes(saltBytes);
   const tag = await queue.run(hasher, () => derive(password, salt, cost));
   const { memory, passes, parallelism } = cost;
@@ -43,8 +52,8 @@ export async function hashPassword(password: Secret, hasher: Hasher = "member"):
 }
 
 /**
- * Whether it is the password. Takes as long for nobody's hash as for somebody's, so that it tells not who is a member.
- * Throws `unavailable` when too many wait for theirs.
+ * Reports whether it is the password. Takes as long without a stored hash, so that the time does not reveal who is a
+ * member. Throws as `hashPassword` if too many wait.
  */
 export async function verifyPassword(password: Secret, kept: string | undefined, hasher: Hasher): Promise<boolean> {
   const { salt, tag, ...parameters } = parse(kept ?? nobodysHash);
@@ -52,13 +61,13 @@ export async function verifyPassword(password: Secret, kept: string | undefined,
   return isRight && kept !== undefined;
 }
 
-// Of no password: its tag is not argon2's.
+// Matches no password: its tag is not argon2's.
 const nobodysHash = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${encode(Buffer.alloc(saltBytes))}$${encode(Buffer.alloc(tagBytes))}`;
 
 type Cost = Pick<Argon2Parameters, "memory" | "passes" | "parallelism">;
 
 function derive(password: Secret, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> {
-  // What a keyboard composes in one way or another is the same password.
+  // Different Unicode compositions of the same text are the same password.
   const message = password.expose().normalize("NFKC");
   return hash("argon2id", { message, nonce, memory, passes, parallelism, tagLength: tagBytes });
 }

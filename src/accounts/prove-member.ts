@@ -1,74 +1,93 @@
-/** Proves by password and code who a member is: the same answer, in the same time, for everything that is not right. */
+/** Proves a member's identity by password and code, with the same answer in the same time for every failure. */
 import type { Database } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { recordMemberAudit } from "./audit-trail.ts";
 import type { Hasher } from "./hash-queue.ts";
+import { findBrowser } from "./known-browsers.ts";
 import { findMemberByEmail, type Member, type MemberProofs, normalizeEmail } from "./members.ts";
 import { requireHashingRoom, verifyPassword } from "./passwords.ts";
 import {
-  countTry,
+  countSignInAttempt,
   forgetTries,
   isStep,
   keyedHash,
+  returnAttempt,
   type Throttled,
-  takeTryBack,
   throttledAccount,
   throttledAddress,
+  throttledBrowser,
   throttledProofs,
 } from "./sign-in-throttle.ts";
 import { stepOfCode, type TotpContext, useCode } from "./totp.ts";
 
-/** What proofs are checked with. */
-export type ProofContext = TotpContext & { readonly accounts: Database; readonly entropy: Pick<Entropy, "uuid"> };
+/** The dependencies of a proof. */
+export type ProofContext = TotpContext & {
+  readonly accounts: Database;
+  readonly runtime: Pick<Runtime, "now" | "uuid">;
+};
 
-/** What somebody says who wants to be a member. */
+/** The claim of a caller to be a member. */
 export type Claim = {
   readonly email: string;
   readonly password: Secret;
-  /** Of an authenticator app; empty when there is none yet. */
+  /** The code of an authenticator app; empty if there is none yet. */
   readonly code: string;
   readonly address: string;
+  /** The browser's mark from an earlier sign-in. */
+  readonly browserMark: string | undefined;
   readonly requestId: string;
 };
 
-/** Who it is, as they were when it was checked. */
+/** The proved member, with the version of the credentials at the check. */
 export type Proved = { readonly member: Member; readonly proofVersion: number };
 
-/** Who it is, or that an app's code is needed too. */
+/** The proved member, or the request for an app's code. */
 export type Proof = Proved | "code_needed";
 
 /**
- * Throws `invalid_sign_in` for what is wrong, without saying which part, and `rate_limited` after many failures.
- * That a code is needed is told only with the right password; until the code came, the try counts as one of the account's failures.
+ * Throws `invalid_sign_in` for a wrong claim, without saying which part, and `rate_limited` after many failures. The
+ * answer that a code is needed requires the right password; until the code arrives, the attempt counts as one of the
+ * account's failures. A browser that the member has signed in by before has its own count, so that others'
+ * failures do not delay it.
  */
 export async function proveMember(context: ProofContext, claim: Claim): Promise<Proof> {
-  requireHashingRoom("stranger");
   const email = normalizeEmail(claim.email) ?? "";
-  const [address, account] = [throttledAddress(claim.address), throttledAccount(email)];
-  await countTry(context, address);
-  const failures = await countTry(context, account);
   const member = await findMemberByEmail(context.accounts, email);
-  const verdict = await check(context, claim, { member, hasher: "stranger" });
+  const { browserMark } = claim;
+  const marked = member && { memberId: member.id, proofVersion: member.proofVersion };
+  const browser = marked && findBrowser(context.sealing, context.runtime, browserMark, marked);
+  const hasher: Hasher =
+    browser === undefined ? { kind: "stranger", name: claim.address } : { kind: "browser", name: browser };
+  requireHashingRoom(hasher);
+  const address = browser === undefined ? throttledAddress(claim.address) : undefined;
+  const throttled = browser === undefined ? throttledAccount(email) : throttledBrowser(browser);
+  if (address) await countSignInAttempt(context, address);
+  const failures = await countSignInAttempt(context, throttled);
+  const verdict = await check(context, claim, { member, hasher });
   if (verdict === "wrong") {
-    const refusal = { claim, member, action: "SignInRefused" };
-    await noteRefusal(context, refusal, { throttled: account, failures });
+    await noteRefusal(context, { claim, member, action: "SignInRefused" }, { throttled, failures });
     throw refused();
   }
-  await takeTryBack(context, address);
-  if (verdict !== "code_needed") await forgetTries(context, account);
+  if (address) await returnAttempt(context, address);
+  if (verdict !== "code_needed") await forgetTries(context, throttled);
   return verdict;
 }
 
-/** The same of somebody who is signed in: counted by the sign-in, so that no stranger keeps them from it. */
-export async function proveAgain(context: ProofContext, signInId: string, claim: Claim): Promise<Proof> {
-  requireHashingRoom("member");
-  const throttled = throttledProofs(signInId);
-  const failures = await countTry(context, throttled);
+/** Proves a signed-in member again: counted by the sign-in, so that strangers cannot block it. */
+export async function proveAgain(
+  context: ProofContext,
+  signIn: { readonly id: string; readonly member: Pick<Member, "id"> },
+  claim: Claim,
+): Promise<Proof> {
+  const hasher: Hasher = { kind: "member", name: signIn.member.id };
+  requireHashingRoom(hasher);
+  const throttled = throttledProofs(signIn.id);
+  const failures = await countSignInAttempt(context, throttled);
   const member = await findMemberByEmail(context.accounts, claim.email);
-  const verdict = await check(context, claim, { member, hasher: "member" });
+  const verdict = await check(context, claim, { member, hasher });
   if (verdict === "wrong") {
     await noteRefusal(context, { claim, member, action: "ProofRefused" }, { throttled, failures });
     throw refused();
@@ -98,9 +117,12 @@ const noteStep = {
   text: "UPDATE sign_in_failures SET last_at = clock_timestamp() WHERE subject = $1",
 };
 
-/** A row for each step of the throttle. Of an unknown account it writes too, so that its time tells not who is a member. */
+/**
+ * Writes an audit row for each step of the throttle. It also writes for an unknown account, so that the time does not
+ * reveal who is a member.
+ */
 async function noteRefusal(
-  { accounts, entropy, sealing }: ProofContext,
+  { accounts, runtime, sealing }: ProofContext,
   { claim, member, action }: { claim: Claim; member: MemberProofs | undefined; action: string },
   { throttled, failures }: { throttled: Throttled; failures: number },
 ): Promise<void> {
@@ -110,7 +132,7 @@ async function noteRefusal(
     await tx.query(noteStep, [keyedHash(sealing, throttled.name)]);
     if (member === undefined) return;
     const about = { memberId: member.id, subject: encodeId("mbr", member.id), after: { failures, address } };
-    await recordMemberAudit(tx, entropy, { ...about, actor: "somebody not signed in", action, requestId });
+    await recordMemberAudit(tx, runtime, { ...about, actor: "not signed in", action, requestId });
   });
 }
 

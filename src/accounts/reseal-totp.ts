@@ -1,9 +1,9 @@
-/** Seals what members' authenticator apps share with us anew, so that the key before the current one can go. */
+/** Reseals the secrets of members' authenticator apps, so that the previous key can be removed. */
 import type { Database, Statement, Tx } from "../platform/database.ts";
 import { type KeyRing, seal, unseal } from "../platform/secrets.ts";
-import { placeOf } from "./totp.ts";
+import { associatedDataOf } from "./totp.ts";
 
-// Few enough that nobody waits long for a locked row.
+// Small enough that locked rows delay no sign-in for long.
 const rowsAtOnce = 100;
 
 const lockOld: Statement = {
@@ -19,7 +19,7 @@ const replace: Statement = {
 
 type Row = { readonly id: string; readonly sealed: string | null; readonly offered: string | null };
 
-/** How many members' secrets were sealed anew with the ring's current key; afterwards no other key seals any. */
+/** Reseals members' secrets with the ring's current key and returns their number; afterwards no other key seals any. */
 export async function resealTotp(accounts: Database, ring: KeyRing): Promise<number> {
   for (let resealed = 0; ; ) {
     const count = await accounts.transaction((tx) => resealSome(tx, ring));
@@ -31,7 +31,8 @@ export async function resealTotp(accounts: Database, ring: KeyRing): Promise<num
 async function resealSome(tx: Tx, ring: KeyRing): Promise<number> {
   const rows = await tx.query<Row>(lockOld, [ring.current]);
   for (const { id, sealed, offered } of rows) {
-    const anew = (text: string | null) => text && seal(ring, placeOf(id), unseal(ring, placeOf(id), text).expose());
+    const anew = (text: string | null) =>
+      text && seal(ring, associatedDataOf(id), unseal(ring, associatedDataOf(id), text).expose());
     await tx.query(replace, [id, anew(sealed), anew(offered)]);
   }
   return rows.length;

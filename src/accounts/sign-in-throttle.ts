@@ -1,32 +1,37 @@
-/** Slows the guessing of passwords down: whatever is counted waits longer after every failure beyond the first few. */
+/** Slows down password guessing: each count waits longer after every failure beyond the first few. */
 import { freeSignInFailures, signInFailuresLifetimeMs, signInWaitMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
 
-/** Where failures are counted, and the ring that the names of what is counted are hashed with. */
+/** The storage of failures, and the key ring for the hashed names of counts. */
 export type ThrottleContext = { readonly accounts: Queryable; readonly sealing: KeyRing };
 
-/** What is counted by itself, and how many failures of it are free. */
+/** A separate count, and its number of free failures. */
 export type Throttled = { readonly name: string; readonly free: number };
 
-/** Tries at the sign-in page by anybody. The account need not exist. */
+/** Attempts at the sign-in page by any browser. The account need not exist. */
 export const throttledAccount = (email: string): Throttled => ({
   name: `account ${email}`,
   free: freeSignInFailures.account,
 });
-/** Tries at the sign-in page from one address. */
+/** Attempts at the sign-in page from one address. */
 export const throttledAddress = (address: string): Throttled => ({
   name: `address ${address}`,
   free: freeSignInFailures.address,
 });
-/** Proofs by somebody who is signed in: strangers cannot keep a member from them. */
+/** Attempts at the sign-in page by a browser that the member has signed in by before: strangers cannot block it. */
+export const throttledBrowser = (name: string): Throttled => ({
+  name: `browser ${name}`,
+  free: freeSignInFailures.account,
+});
+/** Proofs by a signed-in member: strangers cannot block them. */
 export const throttledProofs = (signInId: string): Throttled => ({
   name: `proofs of ${signInId}`,
   free: freeSignInFailures.account,
 });
 
-// Counted before the password is looked at, so that a thousand tries at once are a thousand failures.
+// Counted before the password is checked, so that a thousand concurrent attempts are a thousand failures.
 const count: Statement = {
   name: "count_sign_in_failure",
   text: `INSERT INTO sign_in_failures AS f (subject, failures, last_at) VALUES ($1, 1, clock_timestamp())
@@ -44,13 +49,19 @@ const takeBack: Statement = {
   text: "UPDATE sign_in_failures SET failures = failures - 1 WHERE subject = $1 AND failures > 0",
 };
 
-/** A text as it is kept: by a hash with a key, so that the rows tell nobody who has them who tried. */
+/** Hashes a text with a key for storage, so that the rows alone do not reveal who tried to sign in. */
 export function keyedHash(ring: KeyRing, text: string): Buffer {
   return hmacSha256(deriveKey(ring.keys[ring.current]!, "sign-in failures"), text);
 }
 
-/** Counts a try as failed until it is forgiven, and tells how many there are. Throws `rate_limited` when it comes too soon. */
-export async function countTry({ accounts, sealing }: ThrottleContext, { name, free }: Throttled): Promise<number> {
+/**
+ * Counts an attempt as failed until it is forgiven, and returns the number of failures. Throws `rate_limited` if it
+ * comes too soon.
+ */
+export async function countSignInAttempt(
+  { accounts, sealing }: ThrottleContext,
+  { name, free }: Throttled,
+): Promise<number> {
   const values = [keyedHash(sealing, name), free, signInWaitMs, signInFailuresLifetimeMs];
   const [counted] = await accounts.query<{ failures: number }>(count, values);
   if (counted !== undefined) return counted.failures;
@@ -59,17 +70,17 @@ export async function countTry({ accounts, sealing }: ThrottleContext, { name, f
   });
 }
 
-/** Says that none of the failures were any: it is known now who tries. */
+/** Clears all failures, once the caller is known. */
 export async function forgetTries({ accounts, sealing }: ThrottleContext, { name }: Throttled): Promise<void> {
   await accounts.query(forget, [keyedHash(sealing, name)]);
 }
 
-/** Says that the last try was no failure; the others may be real. */
-export async function takeTryBack({ accounts, sealing }: ThrottleContext, { name }: Throttled): Promise<void> {
+/** Removes the last attempt from the failures; the others may be real. */
+export async function returnAttempt({ accounts, sealing }: ThrottleContext, { name }: Throttled): Promise<void> {
   await accounts.query(takeBack, [keyedHash(sealing, name)]);
 }
 
-/** Whether this failure is a step of the throttle: the first one, and each that made somebody wait. */
+/** Reports whether this failure is a step of the throttle: the first one, and each that caused a wait. */
 export function isStep(failures: number, { free }: Throttled): boolean {
   return failures === 1 || failures >= free;
 }

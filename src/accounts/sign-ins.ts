@@ -1,20 +1,23 @@
-/** Browsers that are signed in: each has a token, kept as a hash, which ends by itself, by its member or with a new password. */
+/**
+ * Signed-in browsers: each has a token, stored as a hash, which expires, or is ended by its member or with a new
+ * password.
+ */
 import { earlierTokenMs, freshSignInMs, lastSeenEveryMs, signInIdleMs, signInLifetimeMs } from "../limits/sign-in.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member, MemberRole } from "./members.ts";
 
 // Beyond guessing, as any key of 256 bits.
 const tokenBytes = 32;
-// What the rows have room for.
+// The size limit of the rows.
 const userAgentCharactersMax = 500;
 const addressCharactersMax = 64;
 
-/** From where somebody signs in, as they see it in their list. */
+/** The browser and address of a sign-in, as its member sees it in their list. */
 export type Browser = { readonly userAgent: string; readonly address: string };
 
-// The share waits for a new password that is being set, and then sees its version.
+// The share lock waits for a new password that is being set, and then sees its version.
 const insert: Statement = {
   name: "insert_sign_in",
   text: `INSERT INTO sign_in (id, member_id, token_hash, user_agent, address, expires_at)
@@ -23,12 +26,12 @@ const insert: Statement = {
 };
 
 /**
- * Signs a member in; the token is told this once. Undefined when the password or the app has changed since the proof:
- * a change ends every sign-in that was there, and none begins by the old one after it.
+ * Signs a member in and returns the token, which is not stored. Undefined if the password or the app has changed since
+ * the proof: a change ends every earlier sign-in, and no sign-in begins with the old credentials after it.
  */
 export async function startSignIn(
   tx: Tx,
-  entropy: Pick<Entropy, "randomBytes" | "uuid">,
+  runtime: Pick<Runtime, "randomBytes" | "uuid">,
   {
     memberId,
     proofVersion,
@@ -36,9 +39,9 @@ export async function startSignIn(
     address,
   }: Browser & { readonly memberId: string; readonly proofVersion: number },
 ): Promise<Secret | undefined> {
-  const token = newToken(entropy);
-  const begun = await tx.query(insert, [
-    entropy.uuid(),
+  const token = newToken(runtime);
+  const inserted = await tx.query(insert, [
+    runtime.uuid(),
     memberId,
     sha256(token.expose()),
     userAgent.slice(0, userAgentCharactersMax),
@@ -46,14 +49,14 @@ export async function startSignIn(
     signInLifetimeMs,
     proofVersion,
   ]);
-  return begun.length > 0 ? token : undefined;
+  return inserted.length > 0 ? token : undefined;
 }
 
-function newToken({ randomBytes }: Pick<Entropy, "randomBytes">): Secret {
+function newToken({ randomBytes }: Pick<Runtime, "randomBytes">): Secret {
   return new Secret(Buffer.from(randomBytes(tokenBytes)).toString("base64url"));
 }
 
-/** Who is signed in by a token, and what they may do now. */
+/** The member of a token, with their current rights. */
 export type SignIn = {
   readonly id: string;
   readonly member: Member & { readonly hasTotp: boolean; readonly hasPasskey: boolean };
@@ -62,12 +65,12 @@ export type SignIn = {
     readonly merchantName: string;
     readonly role: MemberRole;
   }[];
-  /** Whether the proof of who they are is recent enough for what is dangerous. */
+  /** True if the proof of identity is recent enough for dangerous actions. */
   readonly isFresh: boolean;
   readonly expiresAt: Date;
 };
 
-// In one statement, as every call of a page asks it.
+// One statement, as every call of a page runs it.
 const select: Statement = {
   name: "select_sign_in",
   text: `WITH found AS (
@@ -92,10 +95,48 @@ const select: Statement = {
          FROM found JOIN member m ON m.id = found.member_id`,
 };
 
-/** Who a token stands for at this moment; undefined for one that is unknown, idle for too long, expired or ended. */
+/** Returns the current sign-in of a token; undefined if it is unknown, idle for too long, expired or ended. */
 export async function findSignIn(queryable: Queryable, token: string): Promise<SignIn | undefined> {
   const values = [sha256(token), signInIdleMs, lastSeenEveryMs, freshSignInMs, earlierTokenMs];
   return (await queryable.query<SignIn>(select, values))[0];
+}
+
+// Locked before its sign-ins, as a new password does: this serializes changes of one account.
+const lockMember: Statement = {
+  name: "lock_member_of_sign_in",
+  text: "SELECT 1 FROM member WHERE id = $1 FOR NO KEY UPDATE",
+};
+const lockOpen: Statement = {
+  name: "lock_open_sign_in",
+  text: `SELECT token_hash = $2 AS "isNewest" FROM sign_in
+         WHERE id = $1 AND (token_hash = $2 OR earlier_token_hash = $2) AND ended_at IS NULL FOR NO KEY UPDATE`,
+};
+const lockMembership: Statement = {
+  name: "lock_membership",
+  text: "SELECT role FROM membership WHERE member_id = $1 AND merchant_id = $2 FOR NO KEY UPDATE",
+};
+
+/**
+ * Reads a sign-in's current state again, with the member's role for one merchant: neither can be revoked until the
+ * transaction ends. Undefined if it has ended. A sign-in whose token was replaced is no longer fresh; the time since
+ * its proof counts from the beginning of the call. The locks are exclusive, so that overlapping calls cannot delay a
+ * revocation without end.
+ */
+export async function lockSignIn(
+  tx: Tx,
+  { signIn, token, merchantId }: { signIn: SignIn; token: string; merchantId: string | undefined },
+): Promise<SignIn | undefined> {
+  const memberId = signIn.member.id;
+  const [, [open], [membership]] = await Promise.all([
+    tx.query(lockMember, [memberId]),
+    tx.query<{ isNewest: boolean }>(lockOpen, [signIn.id, sha256(token)]),
+    tx.query<{ role: MemberRole }>(lockMembership, [memberId, merchantId ?? null]),
+  ]);
+  if (open === undefined) return undefined;
+  const memberships = signIn.memberships.flatMap((each) =>
+    each.merchantId === merchantId && membership !== undefined ? [{ ...each, role: membership.role }] : [],
+  );
+  return { ...signIn, memberships, isFresh: signIn.isFresh && open.isNewest };
 }
 
 const prove: Statement = {
@@ -106,15 +147,15 @@ const prove: Statement = {
 };
 
 /**
- * Notes that the member has just proved again who they are, and gives the browser another token: one that was seen before
- * is not fresh with it. Undefined when the sign-in has ended.
+ * Records that the member has just proved their identity again, and replaces the browser's token: the old token is not
+ * fresh. Undefined if the sign-in has ended.
  */
 export async function noteProof(
   tx: Tx,
-  entropy: Pick<Entropy, "randomBytes">,
+  runtime: Pick<Runtime, "randomBytes">,
   signInId: string,
 ): Promise<Secret | undefined> {
-  const token = newToken(entropy);
+  const token = newToken(runtime);
   const proved = await tx.query(prove, [signInId, sha256(token.expose())]);
   return proved.length > 0 ? token : undefined;
 }
@@ -124,7 +165,7 @@ const endByToken: Statement = {
   text: "UPDATE sign_in SET ended_at = clock_timestamp() WHERE token_hash = $1 AND ended_at IS NULL",
 };
 
-/** Refuses a token from now on, of whomever it is: its browser is given another one. */
+/** Refuses a token from now on, of any member: its browser receives another one. */
 export async function endSignInByToken(tx: Tx, token: string): Promise<void> {
   await tx.query(endByToken, [sha256(token)]);
 }
@@ -134,7 +175,7 @@ const end: Statement = {
   text: `UPDATE sign_in SET ended_at = clock_timestamp() WHERE id = $1 AND member_id = $2 AND ended_at IS NULL RETURNING id`,
 };
 
-/** Refuses the token from now on; false when there was nothing of this member's to end. */
+/** Refuses the token from now on; false if the member has no such open sign-in. */
 export async function endSignIn(queryable: Queryable, memberId: string, signInId: string): Promise<boolean> {
   return (await queryable.query(end, [signInId, memberId])).length > 0;
 }
@@ -145,7 +186,7 @@ const endOthers: Statement = {
          WHERE member_id = $1 AND ended_at IS NULL AND id IS DISTINCT FROM $2::uuid RETURNING id`,
 };
 
-/** Refuses every token of a member but one, or all; returns how many were open. */
+/** Refuses every token of a member but one, or all; returns the number of open ones. */
 export async function endOtherSignIns(queryable: Queryable, memberId: string, keptId?: string): Promise<number> {
   return (await queryable.query(endOthers, [memberId, keptId ?? null])).length;
 }
@@ -161,7 +202,7 @@ const selectOpen: Statement = {
          ORDER BY created_at DESC, id LIMIT 100`,
 };
 
-/** Where a member is signed in, newest first, a hundred at most. */
+/** Returns a member's sign-ins, newest first, at most a hundred. */
 export async function listSignIns(queryable: Queryable, memberId: string): Promise<ListedSignIn[]> {
   return queryable.query<ListedSignIn>(selectOpen, [memberId, signInIdleMs]);
 }

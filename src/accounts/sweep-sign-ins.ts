@@ -1,4 +1,4 @@
-/** Removes what has lapsed of signing in, sign-ins and invitations that are long over, and the oldest rows of the trail. */
+/** Removes lapsed sign-in data, sign-ins and invitations that ended long ago, and the oldest audit rows. */
 import { auditRetentionMs, endedSignInRetentionMs } from "../limits/retention.ts";
 import { signInFailuresLifetimeMs, signInSweepRows } from "../limits/sign-in.ts";
 import type { Database, Statement } from "../platform/database.ts";
@@ -13,6 +13,13 @@ const removeChallenges: Statement = {
   name: "remove_old_passkey_challenges",
   text: `DELETE FROM passkey_challenge WHERE hash IN (
            SELECT hash FROM passkey_challenge WHERE expires_at < clock_timestamp()
+           LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+};
+
+const removeActions: Statement = {
+  name: "remove_old_member_actions",
+  text: `DELETE FROM member_action WHERE (subject, action) IN (
+           SELECT subject, action FROM member_action WHERE window_ends < clock_timestamp()
            LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 };
 
@@ -31,12 +38,13 @@ const removeAudit: Statement = {
            LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 };
 
-/** One turn; true when there is more to do. */
+/** Runs one round; true if there is more to do. */
 export async function sweepSignInsOnce(accounts: Database): Promise<boolean> {
   const failures = await accounts.query(removeFailures, [signInFailuresLifetimeMs, signInSweepRows]);
   const challenges = await accounts.query(removeChallenges, [signInSweepRows]);
-  // Challenges of a sign-in are gone long before it.
-  const others = [await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
+  // Challenges of a sign-in are removed long before it.
+  const actions = await accounts.query(removeActions, [signInSweepRows]);
+  const others = [actions, await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
   for (const statement of removeEnded) {
     others.push(await accounts.query(statement, [endedSignInRetentionMs, signInSweepRows]));
   }

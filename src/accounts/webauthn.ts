@@ -1,19 +1,19 @@
-/** What browsers are told to ask of authenticators, and whether an answer is theirs: by WebAuthn, with verified users alone. */
+/** Options for passkeys and verification of their answers: by WebAuthn, with user verification required. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import { challengeLifetimeMs } from "../limits/sign-in.ts";
 import type { Member } from "./members.ts";
 import type { HeldPasskey, NewPasskey, Passkey } from "./passkeys.ts";
 
-/** Whose page asks: passkeys are made for its host name, and answer to its origin alone. */
+/** The site that requests passkeys: they are created for its host name, and answer to its origin only. */
 export type RelyingParty = { readonly origin: string; readonly name: string };
 
 const hostOf = ({ origin }: RelyingParty) => new URL(origin).hostname;
 
-// Loaded with the first use: most processes never have one, and it takes a part of a second.
+// Loaded at the first use: most processes never need it, and it takes a part of a second.
 const library = () => import("@simplewebauthn/server");
 const helpers = () => import("@simplewebauthn/server/helpers");
 
-/** The options of `navigator.credentials.create`, in JSON. */
+/** Returns the options of `navigator.credentials.create`, in JSON. */
 export async function writeCreation(
   party: RelyingParty,
   { member, known, challenge }: { member: Member; known: readonly Passkey[]; challenge: string },
@@ -35,7 +35,9 @@ export async function writeCreation(
   return JSON.stringify(options);
 }
 
-/** The options of `navigator.credentials.get`, in JSON: by one of these passkeys, or by any where none is named. */
+/**
+ * Returns the options of `navigator.credentials.get`, in JSON: for the given passkeys, or for any if none are given.
+ */
 export async function writeRequest(
   party: RelyingParty,
   { known, challenge }: { known: readonly Passkey[]; challenge: string },
@@ -51,14 +53,14 @@ export async function writeRequest(
   return JSON.stringify(options);
 }
 
-/** A browser's answer, of which nothing is believed yet. */
+/** A browser's answer, not verified yet. */
 export type Answer<Response> = { readonly response: Response; readonly challenge: string; readonly id: Buffer };
-/** To `writeCreation`. */
+/** The answer to `writeCreation`. */
 export type CreationAnswer = Answer<RegistrationResponseJSON>;
-/** To `writeRequest`. */
+/** The answer to `writeRequest`. */
 export type RequestAnswer = Answer<AuthenticationResponseJSON>;
 
-/** Reads an answer, and which challenge it says it is to; undefined for what is none. */
+/** Parses an answer and the challenge that it claims to answer; undefined if it is malformed. */
 export function parseAnswer<Response extends CreationAnswer["response"] | RequestAnswer["response"]>(
   text: string,
 ): Answer<Response> | undefined {
@@ -73,14 +75,14 @@ export function parseAnswer<Response extends CreationAnswer["response"] | Reques
   }
 }
 
-/** The passkey that an authenticator has made; undefined when the answer is not to be believed. */
+/** Returns the passkey that an authenticator has created; undefined if the answer is invalid. */
 export async function verifyCreation(
   party: RelyingParty,
   { response, challenge }: CreationAnswer,
 ): Promise<Omit<NewPasskey, "memberId" | "name"> | undefined> {
   const { verifyRegistrationResponse } = await library();
   try {
-    // None is asked for, and one that came all the same would have its certificates looked at.
+    // No attestation is requested, and the library would process the certificates of one that was sent anyway.
     if (!(await hasNoCertificates(response))) return undefined;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,
@@ -99,7 +101,7 @@ export async function verifyCreation(
       isSynced: credentialBackedUp,
     };
   } catch {
-    // The library throws for whatever is wrong with an answer.
+    // The library throws for every fault of an answer.
     return undefined;
   }
 }
@@ -111,7 +113,7 @@ async function hasNoCertificates({ response }: RegistrationResponseJSON): Promis
   return format === "none" || (format === "packed" && attestation.get("attStmt").get("x5c") === undefined);
 }
 
-/** The count that a use of this passkey leaves; undefined when the answer is not of it, or not to be believed. */
+/** Returns the new count of a use of this passkey; undefined if the answer is another passkey's, or invalid. */
 export async function verifyUse(
   party: RelyingParty,
   { response, challenge, id }: RequestAnswer,
@@ -137,14 +139,14 @@ export async function verifyUse(
   }
 }
 
-// https://www.w3.org/TR/webauthn-3/#enum-transport; what else a browser says is not kept.
+// https://www.w3.org/TR/webauthn-3/#enum-transport; other values of a browser are dropped.
 const knownTransports: readonly string[] = ["usb", "nfc", "ble", "smart-card", "hybrid", "internal"];
 
 function described({ id, transports }: Passkey) {
   return { id: id.toString("base64url"), ...(transports.length > 0 && { transports: [...transports] }) };
 }
 
-/** The member's id itself: it tells an authenticator, and who finds it, nothing. */
+/** The member's id itself, which reveals nothing to an authenticator or its finder. */
 function userHandleOf(memberId: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(memberId.replaceAll("-", ""), "hex"));
 }

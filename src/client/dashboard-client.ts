@@ -1,4 +1,7 @@
-/** The dashboard's rpcs for programs without generated code: JSON in and JSON out, typed by the schemas, over gRPC. */
+/**
+ * Calls the dashboard's rpcs from programs without generated code: JSON in and JSON out, typed by the schemas, over
+ * gRPC.
+ */
 import {
   type DescMethodUnary,
   type DescService,
@@ -20,47 +23,43 @@ import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { type WebhookAlertJson, WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import {
-  type WebhookDeliveryJson,
+  type WebhookAttemptJson,
   WebhookDeliveryService,
   type WebhookEventJson,
-  type WebhookTryJson,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { type WebhookEndpointJson, WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { type WebhookNoticeJson, WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
-import { type WorkItemJson, WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
+import { type WorkItemJson, WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
+import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import type { Secret } from "../platform/secrets.ts";
-import { type CallOptions, createGrpcClient } from "./grpc-client.ts";
 import { RpcError } from "./rpc-error.ts";
 
-/** A routing rule as the rpcs show it. */
+/** A routing rule as the rpcs return it. */
 export type RoutingRuleView = RoutingRuleJson;
 
-/** A merchant's settings as the rpcs show them. */
+/** A merchant's settings as the rpcs return them. */
 export type SettingsView = SettingsJson;
 
-/** A work item as the rpcs show it. */
+/** A row of the work queue as the rpcs return it. */
 export type WorkItemView = WorkItemJson;
 
-/** A webhook endpoint as the rpcs show it. */
+/** A webhook endpoint as the rpcs return it. */
 export type EndpointView = WebhookEndpointJson;
 
-/** A notice about an endpoint as the rpcs show it. */
-export type NoticeView = WebhookNoticeJson;
-
-/** A webhook delivery as the rpcs show it. */
-export type DeliveryView = WebhookDeliveryJson;
+/** An endpoint alert as the rpcs return it. */
+export type AlertView = WebhookAlertJson;
 
 /** A payment as lists show it. */
 export type PaymentView = PaymentSummaryJson;
 
-/** An event as the rpcs show it. */
+/** An event as the rpcs return it. */
 export type EventView = WebhookEventJson;
 
-/** A try of a webhook delivery as the rpcs show it. */
-export type TryView = WebhookTryJson;
+/** A delivery attempt of a webhook as the rpcs return it. */
+export type AttemptView = WebhookAttemptJson;
 
-/** Counted payments and attempts as the rpcs show them. */
+/** Counted payments and attempts as the rpcs return them. */
 export type AnalyticsView = GetAnalyticsResponseJson;
 
 type JsonMethods<Service extends DescService> = {
@@ -69,7 +68,7 @@ type JsonMethods<Service extends DescService> = {
     : never;
 };
 
-// A verification waits for the gateway's answer and up to ten seconds more for its test notice.
+// A verification waits for the gateway's answer and up to ten seconds more for its test notification.
 const callTimeoutMs = 40_000;
 
 /** Connects lazily with an operator token. Every method rejects with RpcError; `address` is `host:port`. */
@@ -103,13 +102,13 @@ export function createDashboardClient(address: string, operatorToken: Secret) {
     routingRules: clientOf(RoutingRuleService),
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),
-    notices: clientOf(WebhookNoticeService),
+    alerts: clientOf(WebhookAlertService),
     analytics: clientOf(AnalyticsService),
     settings: clientOf(SettingsService),
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
     home: clientOf(HomeService),
-    workList: clientOf(WorkListService),
+    workQueue: clientOf(WorkQueueService),
     reconciliation: clientOf(ReconciliationService),
     close: () => {
       for (const close of closers) close();

@@ -3,10 +3,10 @@ import { createServer, type Socket, connect as tcpConnect } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
-import { type EdgeFixture, startEdgeFixture } from "../edge/edge-fixture.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
+import { type EdgeFixture, startEdgeFixture } from "../edge/edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "../edge/grpc-server.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
-import { TestAuthority } from "../testing/certificates.ts";
 import { PaymentSessionsClient, type PaymentSessionsClientOptions } from "./payment-sessions-client.ts";
 
 let edge: EdgeFixture;
@@ -32,7 +32,7 @@ function clientAt(at: number, options: Partial<PaymentSessionsClientOptions> = {
 
 const order = (orderRef: string) => ({ amountMinor: 4900n, currency: "EUR", orderRef });
 
-/** A line to the edge that can be held, so that answers stay on their way, and cut. */
+/** A connection to the edge that can be stopped, so that answers stay under way, and cut. */
 async function startLine() {
   const sockets: Socket[] = [];
   const upstreams: Socket[] = [];
@@ -97,16 +97,17 @@ describe("PaymentSessionsClient", () => {
     expect(again.sessionId).toBe(first.sessionId);
   });
 
-  it("tells a refusal as REST does, and does not repeat it", async () => {
+  it("reports a refusal as REST does, and does not repeat it", async () => {
     const refused = client.createSession({ ...order(""), amountMinor: -1n }, { idempotencyKey: "refused-1" });
     const error = await refused.catch((failure) => failure);
     expect(error).toMatchObject({ code: "missing_field", tries: 1, isTemporary: false, idempotencyKey: "refused-1" });
     expect(error.requestId).toMatch(/^req_/);
     expect(error.problems.map(({ param }: { param: string }) => param).toSorted()).toEqual(["amountMinor", "orderRef"]);
+    expect(error.message).toMatch(/: amountMinor must be [^:]+ \(and 1 more\)\.$/);
     await expect(client.getSession("ps_1")).rejects.toMatchObject({ code: "not_found", tries: 1 });
   });
 
-  it("finds by itself that an idle connection is dead", async () => {
+  it("detects by itself that an idle connection is dead", async () => {
     const line = await startLine();
     const patient = clientAt(line.port, { keepaliveMs: 100 });
     await patient.listSessions();
@@ -117,13 +118,17 @@ describe("PaymentSessionsClient", () => {
     await patient.close();
   });
 
-  it("says that nobody is there, after so many tries", async () => {
-    const nobody = clientAt(1, { triesMax: 2 });
-    await expect(nobody.listSessions()).rejects.toMatchObject({ code: "unavailable", tries: 2, isTemporary: true });
-    await nobody.close();
+  it("reports that no server answers, after the maximum of requests", async () => {
+    const unreachable = clientAt(1, { triesMax: 2 });
+    await expect(unreachable.listSessions()).rejects.toMatchObject({
+      code: "unavailable",
+      tries: 2,
+      isTemporary: true,
+    });
+    await unreachable.close();
   });
 
-  it("ends a call that is not answered in time", async () => {
+  it("ends a call without an answer in time", async () => {
     const line = await startLine();
     const waiting = clientAt(line.port, { triesMax: 1 });
     await waiting.listSessions();
@@ -133,7 +138,7 @@ describe("PaymentSessionsClient", () => {
     await waiting.close();
   });
 
-  it("lets running calls finish when it is closed, and takes no others", async () => {
+  it("lets running calls finish when it is closed, and accepts no others", async () => {
     const closing = clientAt(port);
     const ends: string[] = [];
     const running = closing.createSession(order("closing")).finally(() => ends.push("call"));
@@ -144,7 +149,7 @@ describe("PaymentSessionsClient", () => {
     expect(ends).toEqual(["call", "client"]);
   });
 
-  it("speaks TLS, proves who it is where that is asked for, and believes its own authorities only", async () => {
+  it("speaks TLS, authenticates itself where required, and trusts only its own authorities", async () => {
     const authority = new TestAuthority("ours");
     const [{ certFile, keyFile }, own] = [authority.issue("server"), authority.issue("client")];
     const tls = new TlsFiles({ certFile, keyFile, clientCaFile: authority.certFile }, { onBroken: () => {} });
@@ -164,7 +169,7 @@ describe("PaymentSessionsClient", () => {
     await expect(list(identity)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("shows its key to nobody", async () => {
+  it("hides its key when printed", async () => {
     const secretKey = "switchyard_test_sk_neverShown";
     const stranger = clientAt(port, { secretKey });
     expect(inspect(stranger, { depth: 10, showHidden: true })).not.toContain(secretKey);

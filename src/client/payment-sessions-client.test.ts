@@ -13,7 +13,7 @@ const style = { brand: "switchyard", errorDocsUrl: "https://docs.example/errors"
 const refusal = (code: DomainErrorCode, options = {}) =>
   toConnectError(style, new DomainError(code, `It is ${code}.`, options), "req_1");
 
-/** A gRPC server that refuses in turn, and then creates; and a client of it. */
+/** Starts a gRPC server that refuses in turn and then creates, and a client of it. */
 async function startRefusing(...refusals: ConnectError[]) {
   const keys: (string | null)[] = [];
   const createPaymentSession = (_: unknown, { requestHeader }: { requestHeader: Headers }) => {
@@ -25,14 +25,14 @@ async function startRefusing(...refusals: ConnectError[]) {
   return { client: await startServer({ createPaymentSession }), keys };
 }
 
-/** A gRPC server with these rpcs, and a client of it. */
+/** Starts a gRPC server with these rpcs, and a client of it. */
 async function startServer(rpcs: Partial<ServiceImpl<typeof PaymentSessionService>>): Promise<PaymentSessionsClient> {
   const server = createServer(
     connectNodeAdapter({ routes: (router) => router.service(PaymentSessionService, rpcs) }),
   ).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  // Longer than a test, so that no deadline ends what the test itself is to end.
+  // Longer than a test, so that no deadline ends a call before the test does.
   const patience = { tryTimeoutMs: 60_000, timeoutMs: 120_000 };
   const address = `127.0.0.1:${port}`;
   const client = new PaymentSessionsClient({ address, secretKey: "switchyard_test_sk_x", ...patience });
@@ -69,7 +69,7 @@ describe("PaymentSessionsClient", () => {
     },
   );
 
-  it("cancels a call that is no longer wanted, also at the server, and sends none that was never wanted", async () => {
+  it("cancels an aborted call, also at the server, and sends none that was aborted before", async () => {
     const arrived = Promise.withResolvers<AbortSignal>();
     const client = await startServer({
       listPaymentSessions(_, { signal }) {
@@ -87,7 +87,7 @@ describe("PaymentSessionsClient", () => {
     await expect(client.getSession("ps_1", { signal: mind.signal })).rejects.toThrow("changed my mind");
   });
 
-  it("tells how long to wait when that is longer than a call waits", async () => {
+  it("reports the time to wait when it is longer than a call waits", async () => {
     const { client, keys } = await startRefusing(refusal("rate_limited", { retryAfterMs: 20_000 }));
     const error = await client.createSession(order).catch((failure) => failure);
     expect(error).toMatchObject({ code: "rate_limited", retryAfterMs: 20_000, isTemporary: true });

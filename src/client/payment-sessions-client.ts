@@ -1,4 +1,7 @@
-/** Payment sessions over gRPC, for internal services: typed by the schemas, with deadlines, keepalive and safe repeats. */
+/**
+ * Calls payment sessions over gRPC from internal services: typed by the schemas, with deadlines, keepalive and safe
+ * repeats.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
@@ -11,39 +14,39 @@ import {
   PaymentSessionService,
   type PaymentSessionSummary,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { createGrpcClient, type GrpcClient } from "./grpc-client.ts";
+import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
 import { ApiError } from "./merchant/api-error.ts";
 import { checkHeaderText } from "./merchant/header-text.ts";
 import type { SessionFilters } from "./merchant/payment-session.ts";
 import { type Patience, patienceOf, sendUntilAnswered } from "./merchant/repeat.ts";
 import { RpcError } from "./rpc-error.ts";
 
-/** Where the service is, who calls it, and how long its answers may take. */
+/** The address of the service, the caller's key, and the bounds of a call. */
 export type PaymentSessionsClientOptions = {
   /** `host:port` of the gRPC port. */
   readonly address: string;
   readonly secretKey: string;
-  /** The connection is in clear without it. `{}` trusts the system's authorities. */
+  /** Without it, the connection is not encrypted. `{}` trusts the system's authorities. */
   readonly tls?: TlsParts;
-  /** For one try; 15 s when not given. */
+  /** For one request; 15 s when not given. */
   readonly tryTimeoutMs?: number;
   /** For a whole call with its repeats; 45 s when not given. */
   readonly timeoutMs?: number;
-  /** How often a request is sent at most; 4 when not given. */
+  /** Maximum number of times a request is sent; 4 when not given. */
   readonly triesMax?: number;
-  /** How often a quiet connection is asked whether it still stands; 20 s when not given. */
+  /** Interval of keepalive pings on a quiet connection; 20 s when not given. */
   readonly keepaliveMs?: number;
 };
 
-/** Text of PEM files. With a key and a certificate of its own, the client proves who it is (mutual TLS). */
-export type TlsParts = {
-  /** Whose certificates are believed, in place of the system's authorities. */
+/** Text of PEM files. With its own key and certificate, the client authenticates itself (mutual TLS). */
+type TlsParts = {
+  /** The trusted authorities, instead of the system's. */
   readonly authorities?: string;
   readonly clientKey?: string;
   readonly clientCertificate?: string;
 };
 
-/** What one call may change. */
+/** Options of one call. */
 export type RpcCallOptions = {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -51,15 +54,18 @@ export type RpcCallOptions = {
   readonly timeoutMs?: number | undefined;
 };
 
-// A server that restarts is back within a second or two; a try that finds none has certainly not been sent.
+// A restarting server is back within a second or two; a request that finds no server has certainly not been sent.
 const connectWaitMs = 2_000;
-// A connection that a firewall has forgotten is found within half a minute and not by the first call that needs it.
-const keepaliveUsualMs = 20_000;
+// Detects within half a minute a connection that a firewall has forgotten, before a call needs it.
+const keepaliveDefaultMs = 20_000;
 const keepaliveTimeoutMs = 5_000;
 // As over REST: a page of 100 sessions is well under 1 MiB.
 const answerBytes = { "grpc.max_receive_message_length": 4 * 1024 * 1024 };
 
-/** Connects lazily. Every method rejects with RpcError; all are safe to repeat, and are, as RestClient does it. */
+/**
+ * Connects lazily. Every method rejects with RpcError. All methods are safe to repeat, and are repeated as by
+ * RestClient.
+ */
 export class PaymentSessionsClient {
   readonly #rpcs: GrpcClient<typeof PaymentSessionService>;
   readonly #secretKey: string;
@@ -67,11 +73,11 @@ export class PaymentSessionsClient {
   readonly #running = new Set<Promise<unknown>>();
   #isClosing = false;
 
-  /** Throws TypeError for a key that cannot be one. */
+  /** Throws TypeError for an invalid key. */
   constructor(options: PaymentSessionsClientOptions) {
     const channelOptions = {
       ...answerBytes,
-      "grpc.keepalive_time_ms": options.keepaliveMs ?? keepaliveUsualMs,
+      "grpc.keepalive_time_ms": options.keepaliveMs ?? keepaliveDefaultMs,
       "grpc.keepalive_timeout_ms": keepaliveTimeoutMs,
       "grpc.keepalive_permit_without_calls": 1,
     };
@@ -80,7 +86,9 @@ export class PaymentSessionsClient {
     this.#patience = patienceOf(options);
   }
 
-  /** Creates a session. The same `idempotencyKey` returns the first one; without one, a key for this call alone is made. */
+  /**
+   * Creates a session. The same `idempotencyKey` returns the first one; without a key, one is made for this call alone.
+   */
   async createSession(
     session: MessageInitShape<typeof CreatePaymentSessionRequestSchema>,
     options: RpcCallOptions & { readonly idempotencyKey?: string | undefined } = {},
@@ -95,13 +103,13 @@ export class PaymentSessionsClient {
     }
   }
 
-  /** A session with its attempt trail. */
+  /** Returns a session with its attempt trail. */
   async getSession(sessionId: string, options: RpcCallOptions = {}): Promise<PaymentSession> {
     const answer = await this.#call((call) => this.#rpcs.getPaymentSession({ sessionId }, call), options);
     return answer.paymentSession!;
   }
 
-  /** One page of sessions, newest first. `pageToken` goes on where a page with the same filters ended. */
+  /** Returns one page of sessions, newest first. `pageToken` continues after a page with the same filters. */
   listSessions(
     filters: SessionFilters & { readonly pageToken?: string | undefined } = {},
     options: RpcCallOptions = {},
@@ -116,7 +124,7 @@ export class PaymentSessionsClient {
     return this.#call((call) => this.#rpcs.listPaymentSessions(request, call), options);
   }
 
-  /** Every session that fits, newest first, page by page as they are asked for. */
+  /** Yields every matching session, newest first, and reads pages as they are needed. */
   async *eachSession(
     filters: SessionFilters = {},
     options: RpcCallOptions = {},
@@ -129,7 +137,7 @@ export class PaymentSessionsClient {
     } while (pageToken !== undefined);
   }
 
-  /** Takes no calls any more, waits for those that run, which their deadlines end, and disconnects. */
+  /** Accepts no more calls, waits for running ones, which their deadlines bound, and disconnects. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#running);
@@ -166,7 +174,7 @@ function channelOf(tls: TlsParts | undefined): ChannelCredentials {
   return credentials.createSsl(bytesOf(tls.authorities), bytesOf(tls.clientKey), bytesOf(tls.clientCertificate));
 }
 
-/** Waits for `work`, and no longer than until the signal is aborted. */
+/** Waits for `work`, at most until the signal is aborted. */
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   let stop = () => {};
   const aborted = new Promise<void>((resolve) => {

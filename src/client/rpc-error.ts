@@ -1,4 +1,4 @@
-/** What a gRPC server of ours refused, read from the status details: grpc-js decodes the plain message only in part. */
+/** Reads a gRPC server's refusal from the status details: grpc-js decodes the plain message only in part. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
@@ -6,7 +6,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/go
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { ApiError, type ErrorFacts } from "./merchant/api-error.ts";
 
-// What REST repeats under a 5xx, 408, 409 and 429; gRPC's own codes are among them when the server said none of ours.
+// The codes that REST repeats under a 5xx, 408, 409 and 429; with gRPC's own codes, for errors without one of ours.
 const temporaryCodes = new Set([
   "unavailable",
   "deadline_exceeded",
@@ -16,14 +16,14 @@ const temporaryCodes = new Set([
   "idempotency_in_progress",
 ]);
 
-// What grpc-js says when it could not connect; an error of a connection that was there reads otherwise.
+// The message of grpc-js when it could not connect; an error on an existing connection reads otherwise.
 const noConnection = /^(No connection established|Name resolution failed)/;
 
-/** A refusal in the server's words. `code` is one of docs/errors.md, or gRPC's own where the server said none. */
+/** A refusal by the server. `code` is one of docs/errors.md, or gRPC's own if the server sent none. */
 export class RpcError extends ApiError {
   override readonly name = "RpcError";
 
-  /** `address` is where the call went, for the message when nothing answers there. */
+  /** `address` is the called address, for the message when nothing answers there. */
   constructor(error: ServiceError, address?: string) {
     super(factsOf(error, address));
   }
@@ -33,13 +33,13 @@ function factsOf(error: ServiceError, address: string | undefined): ErrorFacts {
   const { reason, message, ...details } = detailsOf(error);
   const code = reason ?? status[error.code]?.toLowerCase() ?? "unknown";
   const isTemporary = temporaryCodes.has(code);
-  const nobody =
+  const noAnswer =
     address !== undefined && noConnection.test(error.details) ? `Nothing answers at ${address}.` : undefined;
-  return { code, detail: message ?? nobody ?? error.details, isTemporary, ...details, cause: error };
+  return { code, detail: message ?? noAnswer ?? error.details, isTemporary, ...details, cause: error };
 }
 
 function detailsOf(error: ServiceError) {
-  // It is not there when no server answered.
+  // Absent when no server answered.
   const encoded = error.metadata?.get("grpc-status-details-bin")[0];
   if (!(encoded instanceof Uint8Array)) return {};
   const { message, details } = fromBinary(StatusSchema, encoded);

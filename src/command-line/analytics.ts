@@ -1,4 +1,4 @@
-/** `switchyard analytics`: what became of a merchant's payments. */
+/** `switchyard analytics`: outcomes of a merchant's payments over time. */
 import { Command, Option } from "commander";
 import type { AnalyticsView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
@@ -19,36 +19,42 @@ const dayMs = 86_400_000;
 
 /** Counts payments and attempts over days. */
 export function analyticsCommand(): Command {
-  return new Command("analytics").description("what became of a merchant's payments").addCommand(showCommand());
+  return new Command("analytics").description("outcomes of a merchant's payments over time").addCommand(showCommand());
 }
 
 function showCommand(): Command {
   return merchantCommand("show", {
     description:
-      "count payments and attempts over whole days: seven of them when no others are asked for; a payment counts when its outcome became final",
+      "count payments and attempts over whole days, by default the last seven; a payment counts on the day its outcome became final",
     example: "switchyard analytics show --from 2026-11-01 --to 2026-11-30 --time-zone Europe/Berlin --points week",
   })
-    .option("--from <day>", "the first day, such as 2026-11-15; six days before the last one when not given")
-    .option("--to <day>", "the last day, which is counted too; today when not given")
-    .option("--time-zone <name>", "in which days begin and end, such as Europe/Berlin", "UTC")
-    .addOption(new Option("--points <length>", "how long a row lasts").choices(["hour", "day", "week"]))
-    .option("--gateway <gateway>", "attempts and declines at one gateway alone")
-    .option("--currency <code>", "payments in one currency alone")
+    .option("--from <day>", "first day, such as 2026-11-15 (default: six days before the last day)")
+    .option("--to <day>", "last day, included (default: today)")
+    .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
+    .addOption(
+      new Option("--points <length>", "period of a row; chosen to fit the range by default").choices([
+        "hour",
+        "day",
+        "week",
+      ]),
+    )
+    .option("--gateway <gateway>", "count attempts and declines at this gateway only")
+    .option("--currency <code>", "count payments in this currency only")
     .action(async (options: AnalyticsOptions) => {
       const { points, timeZone, gateway = "", currency = "" } = options;
       const lastDay = options.to ?? todayIn(timeZone);
       const firstDay = options.from ?? new Date(Date.parse(lastDay) - 6 * dayMs).toISOString().slice(0, 10);
       const pointLength = points && pointLengths[points];
-      const asked = { firstDay, lastDay, timeZone, gateway, currency, ...(pointLength && { pointLength }) };
+      const request = { firstDay, lastDay, timeZone, gateway, currency, ...(pointLength && { pointLength }) };
       await administer(
         options,
-        ({ analytics }) => analytics.getAnalytics({ ...scopeOf(options), ...asked }),
+        ({ analytics }) => analytics.getAnalytics({ ...scopeOf(options), ...request }),
         (answer) => linesOf(answer, timeZone),
       );
     });
 }
 
-/** A zone that nobody knows is for the service to refuse. */
+/** Today's date in a time zone. An unknown zone is passed through, so that the service refuses it. */
 function todayIn(timeZone: string): string {
   try {
     return new Date().toLocaleDateString("sv-SE", { timeZone });
@@ -73,18 +79,18 @@ function linesOf({ total, points = [], declines = [] }: AnalyticsView, timeZone:
         "SAVED",
         "ATTEMPTS",
         "APPROVED",
-        "TECHNICAL",
-        "HALF WITHIN",
-        "95 IN 100",
+        "TECHNICAL FAILURES",
+        "P50",
+        "P95",
       ],
       [...named, ["all", total ?? {}] as [string, Point]].map(([name, point]) => pointCells(name, point)),
       "",
     ),
     "",
     ...table(
-      ["GATEWAY", "ATTEMPTS", "APPROVED", "TIMEOUTS", "ERRORS", "HALF WITHIN", "95 IN 100"],
+      ["GATEWAY", "ATTEMPTS", "APPROVED", "TIMEOUTS", "ERRORS", "P50", "P95"],
       (total?.gateways ?? []).map(gatewayCells),
-      "No gateway was asked.",
+      "No gateway was called.",
     ),
     "",
     ...table(

@@ -1,10 +1,9 @@
-/** How a command finds the installation it works on: a demo's state folder, or an address and a secret. */
+/** Finds the installation that a command works on: a demo's state folder, or an address and a secret. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { RpcError } from "../client/rpc-error.ts";
-import { readCommandLineVariables } from "../config.ts";
+import type { DashboardClient } from "../client/dashboard-client.ts";
+import { ApiError } from "../client/merchant/api-error.ts";
 import { type DemoFile, readDemoFile } from "../demo/demo-file.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -14,49 +13,49 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Where the installation is. */
+/** The options that name an installation and its operator. */
 export type AttachOptions = OutputOptions & {
   readonly demo: string;
   readonly grpcAddress?: string;
   readonly operatorTokenFile?: string;
 };
 
-/** Whose configuration, and on which side. */
+/** The merchant and environment whose configuration a command works on. */
 export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
-/** On which side. */
+/** The environment that a command works on. */
 export type EnvironmentOptions = { readonly environment: "test" | "live" };
 
 type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
 type Scope = EnvironmentScope & { readonly merchantId: string };
 
-/** A command with an example in its help, and --json. */
+/** Returns a command with an example in its help and the option --json. */
 export function describedCommand(name: string, about: { description: string; example: string }): Command {
   return new Command(name)
     .description(about.description)
-    .option("--json", "print the answer as JSON")
+    .option("--json", "print the result as JSON")
     .addHelpText("after", `\nExample:\n  ${about.example}`);
 }
 
-/** A command that calls the dashboard's rpcs as an operator. */
+/** Returns a command that calls the dashboard's rpcs as an operator. */
 export function operatorCommand(name: string, about: { description: string; example: string }): Command {
   return addAttachment(describedCommand(name, about));
 }
 
-/** Adds the options that name an installation and let an operator in. */
+/** Adds the options that name an installation and authenticate an operator. */
 export function addAttachment(command: Command): Command {
   return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
-    .option("--operator-token-file <file>", "holds the operator token; or set SWITCHYARD_OPERATOR_TOKEN");
+    .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN");
 }
 
-/** An operator's command about one merchant in one environment. */
+/** Returns an operator's command about one merchant in one environment. */
 export function merchantCommand(name: string, about: { description: string; example: string }): Command {
   return addScope(operatorCommand(name, about));
 }
 
-/** An operator's command about one environment, whichever merchant's things are in it. */
+/** Returns an operator's command about one environment, for all of its merchants. */
 export function environmentCommand(name: string, about: { description: string; example: string }): Command {
   return addEnvironment(operatorCommand(name, about));
 }
@@ -68,20 +67,23 @@ export function addScope(command: Command): Command {
 
 /** Adds --merchant alone. */
 export function addMerchant(command: Command): Command {
-  return command.option("--merchant <id>", "the merchant; in a demo its first one when not given");
+  return command.option("--merchant <id>", "id of the merchant (default in a demo: its first one)");
 }
 
 function addEnvironment(command: Command): Command {
-  return command.addOption(new Option("--environment <name>", "which side").choices(["test", "live"]).default("test"));
+  return command.addOption(
+    new Option("--environment <name>", "environment to use").choices(["test", "live"]).default("test"),
+  );
 }
 
-/** Makes one call as an operator and prints the answer; `lines` says it to a person. */
+/** Makes one call as an operator and prints the answer; `lines` formats it for people. */
 export async function administer<Answer extends object>(
   options: AttachOptions,
   call: (dashboard: DashboardClient) => Promise<Answer>,
   lines: (answer: Answer) => readonly string[],
 ): Promise<Answer> {
-  const { grpcAddress, operatorToken } = attach(options);
+  const { createDashboardClient } = await import("../client/dashboard-client.ts");
+  const { grpcAddress, operatorToken } = await attach(options);
   const dashboard = createDashboardClient(grpcAddress, operatorToken);
   try {
     const answer = await call(dashboard);
@@ -96,32 +98,32 @@ export async function administer<Answer extends object>(
   }
 }
 
-/** What to ask when nothing answers where a demo was. */
+/** The hint for a demo that does not answer. */
 export const isItRunning = "Is the demo running? To start it: npm start";
 
-/** Whether nobody answered, which is not a refusal: those have a request's id. */
-export function isSilence(error: unknown): error is RpcError {
-  return error instanceof RpcError && error.code === "unavailable" && error.requestId === undefined;
+/** True if nothing answered. A refusal by the service has a request id. */
+function isSilence(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === "unavailable" && error.requestId === undefined;
 }
 
-/** The merchant and side that the options name, as requests carry them. */
+/** Returns the merchant and environment that the options name, in the form of a request. */
 export function scopeOf(options: AttachOptions & ScopeOptions): Scope {
   const merchantId = options.merchant ?? (isDemo(options) ? demoOf(options).merchants[0]?.merchantId : undefined);
-  if (merchantId === undefined) throw new UsageError("Say whose with --merchant mer_….");
+  if (merchantId === undefined) throw new UsageError("Name the merchant with --merchant mer_….");
   return { merchantId, ...environmentOf(options) };
 }
 
-/** The side that the options name, as requests carry it. */
+/** Returns the environment that the options name, in the form of a request. */
 export function environmentOf({ environment }: EnvironmentOptions): EnvironmentScope {
   return { environment: environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
 }
 
-/** Whether the command works on a demo. */
+/** True if the command works on a demo. */
 export function isDemo(options: Pick<AttachOptions, "grpcAddress">): boolean {
   return options.grpcAddress === undefined;
 }
 
-/** What the demo wrote for programs that attach. Throws UsageError when there is none. */
+/** Reads the file that the demo wrote for programs that attach. Throws UsageError when there is none. */
 export function demoOf(options: { readonly demo: string }): DemoFile {
   const file = readDemoFile(resolve(options.demo));
   if (file !== undefined) return file;
@@ -130,20 +132,20 @@ export function demoOf(options: { readonly demo: string }): DemoFile {
   );
 }
 
-/** A secret's file, without the line's end that editors add. */
+/** Reads a secret from a file, without the line ending that editors add. */
 export function readSecretFile(file: string): Secret {
   return new Secret(readFileSync(file, "utf8").trim());
 }
 
-/** Where the options lead, and the operator that they let in. Throws UsageError when they do not say. */
-export function attach(options: AttachOptions): { grpcAddress: string; operatorToken: Secret } {
+/** Returns the address and the operator token that the options give. Throws UsageError when one is missing. */
+export async function attach(options: AttachOptions): Promise<{ grpcAddress: string; operatorToken: Secret }> {
   if (options.grpcAddress === undefined) {
     const { grpcAddress, operatorToken } = demoOf(options);
     return { grpcAddress, operatorToken: new Secret(operatorToken) };
   }
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)
-    : readCommandLineVariables().operatorToken;
+    : (await import("../config/config.ts")).readCommandLineVariables().operatorToken;
   if (operatorToken === undefined) {
     throw new UsageError("Give the operator token with --operator-token-file, or set SWITCHYARD_OPERATOR_TOKEN.");
   }

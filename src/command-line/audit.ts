@@ -1,17 +1,19 @@
-/** `switchyard audit`: who did what. */
+/** `switchyard audit`: the audit trail of a merchant's configuration. */
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 
-/** Lists who changed what of a merchant's configuration. */
+/** Lists the changes to a merchant's configuration, each with the member or operator who made it. */
 export function auditCommand(): Command {
-  return new Command("audit").description("who did what to a merchant's configuration").addCommand(listCommand());
+  return new Command("audit")
+    .description("audit trail of changes to a merchant's configuration")
+    .addCommand(listCommand());
 }
 
 function listCommand(): Command {
   const command = merchantCommand("list", {
-    description: "list the entries, newest first",
+    description: "list changes, newest first",
     example: "switchyard audit list --count 50 --json",
   });
   return addPaging(command).action(async (options: AttachOptions & ScopeOptions & PagingOptions) => {
@@ -25,7 +27,7 @@ function listCommand(): Command {
           action,
           subject,
         ]);
-        return withNextPage(table(["WHEN", "WHO", "WHAT", "TO"], rows, "Nothing was done yet."), nextPageToken);
+        return withNextPage(table(["WHEN", "WHO", "WHAT", "TO"], rows, "There are no entries yet."), nextPageToken);
       },
     );
   });

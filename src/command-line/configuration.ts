@@ -1,4 +1,4 @@
-/** `switchyard configuration`: every setting there is, for a person, a program or the documentation. */
+/** `switchyard configuration`: lists every setting, for a person, a program or the documentation. */
 import { type Command, Option } from "commander";
 import { allSettings } from "../config/all-settings.ts";
 import { describeSetting, renderSettingsPage } from "../config/settings-page.ts";
@@ -9,14 +9,14 @@ const roles = ["edge", "worker", "dashboard", "vault", "sandbox", "commands"] as
 
 type ConfigurationOptions = OutputOptions & { readonly markdown?: true; readonly role?: (typeof roles)[number] };
 
-/** Prints the settings; their values it does not read. */
+/** Prints the settings. It does not read their values. */
 export function configurationCommand(): Command {
   return describedCommand("configuration", {
     description: "list every setting that a process or a command reads (docs/configuration.md)",
     example: "switchyard configuration --role vault",
   })
-    .addOption(new Option("--role <role>", "only what this role reads").choices(roles))
-    .option("--markdown", "print docs/configuration.md")
+    .addOption(new Option("--role <role>", "only settings that this role reads").choices(roles))
+    .option("--markdown", "print the page docs/configuration.md")
     .action((options: ConfigurationOptions) => {
       if (options.markdown) {
         process.stdout.write(renderSettingsPage());
@@ -26,13 +26,13 @@ export function configurationCommand(): Command {
       const settings = allSettings.filter((setting) => role === undefined || setting.roles.includes(role));
       print(options, { settings: settings.map(describeSetting) }, (answer) =>
         table(
-          ["variable", "default", "what it is"],
+          ["variable", "default", "description"],
           answer.settings.map((setting) => [
             setting.name,
             setting.default ?? (setting.required === "always" ? "required" : "none"),
             setting.about,
           ]),
-          "There are none.",
+          "No setting belongs to this role.",
         ),
       );
     });

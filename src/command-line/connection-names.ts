@@ -1,7 +1,7 @@
-/** What a merchant calls its accounts at gateways, for answers that know them by their ids alone. */
+/** Reads a merchant's names for its gateway connections, for answers that hold only their ids. */
 import type { DashboardClient } from "../client/dashboard-client.ts";
 
-/** The name of a connection by its id; undefined for one that the merchant does not have. */
+/** Returns the name of a connection by its id; undefined if the merchant has no such connection. */
 export type ConnectionNames = (connectionId: string) => ConnectionName | undefined;
 
 type ConnectionName = { readonly gateway: string; readonly account: string };

@@ -30,27 +30,30 @@ export function connectionCommand(): Command {
 
 function addCommand(): Command {
   return merchantCommand("add", {
-    description: "record an account with its credentials, which are sealed and never shown again",
+    description: "add an account at a gateway; its credentials are sealed and never shown again",
     example: `echo '{"apiKey": "sandbox_test_mine"}' | switchyard connection add --gateway SANDBOX_A --account mine --credentials-file -`,
   })
-    .requiredOption("--gateway <gateway>", "such as SANDBOX_A")
-    .requiredOption("--account <name>", "what you call the account")
-    .requiredOption("--credentials-file <file>", "JSON object of what the gateway asks for; - reads standard input")
+    .requiredOption("--gateway <gateway>", "gateway, such as SANDBOX_A")
+    .requiredOption("--account <name>", "your name for the account")
+    .requiredOption(
+      "--credentials-file <file>",
+      "JSON object with the gateway's credentials (see `switchyard gateway list`); - reads standard input",
+    )
     .action(async (options: ConnectionOptions & { gateway: string; account: string; credentialsFile: string }) => {
       const { gateway, account } = options;
       const credentials = readCredentials(options.credentialsFile);
-      let sendsNotices = false;
+      let sendsNotifications = false;
       await administer(
         options,
         async ({ connections, gateways: service }) => {
           const { gateways = [] } = await service.listGateways(scopeOf(options));
-          sendsNotices = gateways.some((row) => row.gateway === gateway && row.sendsNotices);
+          sendsNotifications = gateways.some((row) => row.gateway === gateway && row.sendsNotifications);
           return connections.addGatewayConnection({ ...scopeOf(options), gateway, account, credentials });
         },
         ({ connection, notificationUrl }) => [
           `Added ${connection?.connectionId}. Verify it before routing to it:`,
           `  switchyard connection verify ${connection?.connectionId}${sameScope(options)}`,
-          ...(sendsNotices ? [`Let the gateway send its notices to ${notificationUrl}`] : []),
+          ...(sendsNotifications ? [`Configure the gateway to send its notifications to ${notificationUrl}`] : []),
         ],
       );
     });
@@ -58,10 +61,11 @@ function addCommand(): Command {
 
 function verifyCommand(): Command {
   return merchantCommand("verify", {
-    description: "try the newest credentials by a live test call and put them to use; exits with 1 when they fail",
+    description:
+      "check the newest credentials with a call to the gateway and use them if it passes; exits with 1 if it fails",
     example: "switchyard connection verify gc_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<connection>", "its id")
+    .argument("<connection>", "id of the connection")
     .action(async (connectionId: string, options: ConnectionOptions) => {
       const { verified } = await administer(
         options,
@@ -74,11 +78,14 @@ function verifyCommand(): Command {
 
 function rotateCommand(): Command {
   return merchantCommand("rotate", {
-    description: "replace an account's credentials, once a live test call has passed; exits with 1 when it fails",
+    description: "replace an account's credentials after a call to the gateway has passed; exits with 1 if it fails",
     example: `echo '{"apiKey": "sandbox_test_new"}' | switchyard connection rotate gc_01h455vb4pex5vsknk084sn02q --credentials-file -`,
   })
-    .argument("<connection>", "its id")
-    .requiredOption("--credentials-file <file>", "JSON object of all that the gateway asks for; - reads standard input")
+    .argument("<connection>", "id of the connection")
+    .requiredOption(
+      "--credentials-file <file>",
+      "JSON object with all of the gateway's credentials; - reads standard input",
+    )
     .action(async (connectionId: string, options: ConnectionOptions & { credentialsFile: string }) => {
       const credentials = readCredentials(options.credentialsFile);
       const { verified } = await administer(
@@ -92,16 +99,16 @@ function rotateCommand(): Command {
 
 function pauseCommand(): Command {
   return merchantCommand("pause", {
-    description: "leave an account out of new payments; what it holds is still captured or given back",
+    description: "exclude an account from new payments; its open holds are still captured or voided",
     example: "switchyard connection pause gc_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<connection>", "its id")
+    .argument("<connection>", "id of the connection")
     .action(async (connectionId: string, options: ConnectionOptions) => {
       await administer(
         options,
         ({ connections }) => connections.pauseGatewayConnection({ ...scopeOf(options), connectionId }),
         () => [
-          "Paused: new payments leave it out. To go on:",
+          "Paused: new payments do not use it. To resume:",
           `  switchyard connection resume ${connectionId}${sameScope(options)}`,
         ],
       );
@@ -110,10 +117,10 @@ function pauseCommand(): Command {
 
 function resumeCommand(): Command {
   return merchantCommand("resume", {
-    description: "ask a paused account again",
+    description: "use a paused account for new payments again",
     example: "switchyard connection resume gc_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<connection>", "its id")
+    .argument("<connection>", "id of the connection")
     .action(async (connectionId: string, options: ConnectionOptions) => {
       await administer(
         options,
@@ -125,7 +132,7 @@ function resumeCommand(): Command {
 
 function unclassifiedCommand(): Command {
   return merchantCommand("unclassified", {
-    description: "list the decline codes that nobody has classified, the latest first; each stopped its payment",
+    description: "list decline codes without a classification, latest first; each of them ended its payment",
     example: "switchyard connection unclassified --environment live",
   }).action(async (options: ConnectionOptions) => {
     await administer(
@@ -142,7 +149,7 @@ function unclassifiedCommand(): Command {
             code.lastSeenAt ?? "",
             code.attemptId ?? "",
           ]),
-          "Every decline code so far is classified.",
+          "All decline codes so far are classified.",
         ),
     );
   });
@@ -180,7 +187,7 @@ function readCredentials(file: string): Record<string, string> {
       return parsed as Record<string, string>;
     }
   } catch {
-    // What the parser says could repeat a part of a credential.
+    // The parser's message could repeat a part of a credential.
   }
   throw new UsageError('The credentials must be one JSON object of strings, such as {"apiKey": "…"}.');
 }

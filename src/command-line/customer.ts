@@ -1,18 +1,18 @@
-/** `switchyard customer`: what is kept about a customer, and its erasure on request. */
+/** `switchyard customer`: erases the data of a customer on request. */
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
-/** Erases what is kept about a customer. */
+/** Erases the data of a customer. */
 export function customerCommand(): Command {
-  return new Command("customer").description("what is kept about a merchant's customers").addCommand(eraseCommand());
+  return new Command("customer").description("stored data of a merchant's customers").addCommand(eraseCommand());
 }
 
 function eraseCommand(): Command {
   return merchantCommand("erase", {
-    description: "erase a customer's e-mail address from every session of the merchant; nothing brings it back",
+    description: "erase a customer's e-mail address from every session of the merchant; this cannot be undone",
     example: "switchyard customer erase --email ada@example.com --merchant mer_… --environment live",
   })
-    .requiredOption("--email <address>", "whose; upper and lower case are one address")
+    .requiredOption("--email <address>", "e-mail address of the customer; case is ignored")
     .action(async ({ email, ...options }: AttachOptions & ScopeOptions & { email: string }) => {
       await administer(
         options,
@@ -30,8 +30,8 @@ function eraseCommand(): Command {
           `Erased the address from ${sessions} sessions.`,
           ...(orderReferences === 0
             ? []
-            : [`${orderReferences} order references hold it; they are the shop's, and stay.`]),
-          "Backups and gateways may still have it: docs/security.md says what to do.",
+            : [`${orderReferences} order references contain it. They belong to the shop and were not changed.`]),
+          "Backups and gateways may still have it: see docs/security.md.",
         ],
       );
     });

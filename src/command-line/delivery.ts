@@ -1,6 +1,6 @@
-/** `switchyard delivery`: what became of a merchant's events, and sending them again. */
+/** `switchyard delivery`: the delivery log of a merchant's events, and sending them again. */
 import { Command, Option } from "commander";
-import type { DashboardClient, TryView } from "../client/dashboard-client.ts";
+import type { AttemptView, DashboardClient } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
@@ -17,10 +17,10 @@ type ListOptions = DeliveryOptions &
     readonly status?: "pending" | "succeeded" | "exhausted";
   };
 
-/** The delivery log, replay of one, recovery since a time. */
+/** Shows the delivery log, replays one delivery, and recovers all since a time. */
 export function deliveryCommand(): Command {
   return new Command("delivery")
-    .description("what became of a merchant's events, and sending them again")
+    .description("webhook deliveries of a merchant's events, and how to send them again")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(replayCommand())
@@ -29,10 +29,10 @@ export function deliveryCommand(): Command {
 
 const statuses = { pending: "PENDING", succeeded: "SUCCEEDED", exhausted: "EXHAUSTED" } as const;
 
-// Nothing is tried at such an endpoint, whenever a delivery would be due.
+// Nothing is sent to such an endpoint, even if a delivery is due.
 const waitsFor: Readonly<Record<string, string>> = {
-  PENDING: "waits for verification",
-  PAUSED: "waits for resumption",
+  PENDING: "waits until the endpoint is verified",
+  PAUSED: "waits until the endpoint is resumed",
   DISABLED: "none: its endpoint is disabled",
 };
 
@@ -41,10 +41,10 @@ function listCommand(): Command {
     description: "list deliveries, newest event first",
     example: "switchyard delivery list --endpoint we_01h455vb4pex5vsknk084sn02q --status exhausted",
   })
-    .option("--endpoint <id>", "to this endpoint only")
-    .option("--session <id>", "of this payment session only")
-    .option("--event <id>", "of this event only")
-    .addOption(new Option("--status <status>", "in this state only").choices(Object.keys(statuses)));
+    .option("--endpoint <id>", "only deliveries to this endpoint")
+    .option("--session <id>", "only deliveries of this payment session")
+    .option("--event <id>", "only deliveries of this event")
+    .addOption(new Option("--status <status>", "only deliveries with this status").choices(Object.keys(statuses)));
   return addPaging(command).action(async (options: ListOptions) => {
     const { endpoint: endpointId = "", session: sessionId = "", event: eventId = "", status } = options;
     const filter = { endpointId, sessionId, eventId, ...(status && { status: statuses[status] }) };
@@ -53,7 +53,7 @@ function listCommand(): Command {
       options,
       async ({ deliveries, endpoints }) => {
         const page = await deliveries.listWebhookDeliveries({ ...scopeOf(options), ...filter, ...pageOf(options) });
-        if (options.json || !page.deliveries?.some(({ nextTryAt }) => nextTryAt)) return page;
+        if (options.json || !page.deliveries?.some(({ nextAttemptAt }) => nextAttemptAt)) return page;
         const { endpoints: known = [] } = await endpoints.listWebhookEndpoints(scopeOf(options));
         for (const { endpointId, status } of known) waiting.set(endpointId, waitsFor[status ?? ""] ?? "");
         return page;
@@ -61,16 +61,16 @@ function listCommand(): Command {
       ({ deliveries = [], nextPageToken }) =>
         withNextPage(
           table(
-            ["EVENT", "ENDPOINT", "TYPE", "STATUS", "TRIES", "NEXT TRY"],
+            ["EVENT", "ENDPOINT", "TYPE", "STATUS", "ATTEMPTS", "NEXT ATTEMPT"],
             deliveries.map((delivery) => [
               delivery.eventId ?? "",
               delivery.endpointId ?? "",
               delivery.type ?? "",
               delivery.status ?? "",
               String(delivery.tries ?? 0),
-              delivery.nextTryAt ? waiting.get(delivery.endpointId) || delivery.nextTryAt : "",
+              delivery.nextAttemptAt ? waiting.get(delivery.endpointId) || delivery.nextAttemptAt : "",
             ]),
-            "There is no such delivery.",
+            "No delivery matches.",
           ),
           nextPageToken,
         ),
@@ -80,19 +80,19 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return merchantCommand("show", {
-    description: "show a delivery with each try: when, how long, what came back",
+    description: "show a delivery with the time, the duration and the response of each delivery attempt",
     example: "switchyard delivery show evt_01h455vb4pex5vsknk084sn02q we_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<event>", "the event's id")
-    .argument("<endpoint>", "the endpoint's id")
+    .argument("<event>", "id of the event")
+    .argument("<endpoint>", "id of the endpoint")
     .action(async (eventId: string, endpointId: string, options: DeliveryOptions) => {
       await administer(
         options,
         ({ deliveries }) => deliveries.getWebhookDelivery({ ...scopeOf(options), eventId, endpointId }),
         ({ delivery = {}, log = [] }) => [
           `${delivery.eventId}  ${delivery.type}  ${delivery.status}  ${delivery.sessionId}`,
-          ...log.map(describeTry),
-          ...(delivery.nextTryAt ? [`next try at ${delivery.nextTryAt}`] : []),
+          ...log.map(describeAttempt),
+          ...(delivery.nextAttemptAt ? [`next delivery attempt at ${delivery.nextAttemptAt}`] : []),
         ],
       );
     });
@@ -100,16 +100,16 @@ function showCommand(): Command {
 
 function replayCommand(): Command {
   return merchantCommand("replay", {
-    description: "post a delivery once more, whatever became of it; exits with 1 when it is not taken",
+    description: "post a delivery once more, whatever its status; exits with 1 if the endpoint does not accept it",
     example: "switchyard delivery replay evt_01h455vb4pex5vsknk084sn02q we_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<event>", "the event's id")
-    .argument("<endpoint>", "the endpoint's id")
+    .argument("<event>", "id of the event")
+    .argument("<endpoint>", "id of the endpoint")
     .action(async (eventId: string, endpointId: string, options: DeliveryOptions) => {
       const { taken } = await administer(
         options,
         ({ deliveries }) => deliveries.replayWebhookDelivery({ ...scopeOf(options), eventId, endpointId }),
-        ({ tried = {}, delivery }) => [describeTry(tried), `The delivery is ${delivery?.status}.`],
+        ({ tried = {}, delivery }) => [describeAttempt(tried), `The delivery is ${delivery?.status}.`],
       );
       if (!taken) process.exitCode = 1;
     });
@@ -117,11 +117,11 @@ function replayCommand(): Command {
 
 function recoverCommand(): Command {
   return merchantCommand("recover", {
-    description: "send an endpoint every event since a time that it has not taken with a 2xx answer",
+    description: "send an endpoint every event since a time that it has not accepted with a 2xx response",
     example: "switchyard delivery recover we_01h455vb4pex5vsknk084sn02q --since 2026-11-01T08:00:00Z",
   })
-    .argument("<endpoint>", "the endpoint's id")
-    .requiredOption("--since <time>", "such as 2026-11-01T08:00:00Z", parseTime)
+    .argument("<endpoint>", "id of the endpoint")
+    .requiredOption("--since <time>", "start time, such as 2026-11-01T08:00:00Z", parseTime)
     .action(async (endpointId: string, options: DeliveryOptions & { since: string }) => {
       await administer(
         options,
@@ -134,7 +134,7 @@ function recoverCommand(): Command {
     });
 }
 
-/** Batch by batch, and says on the way how far it is. */
+/** Recovers batch by batch and prints progress. */
 async function recoverAll(
   deliveries: DashboardClient["deliveries"],
   request: ReturnType<typeof scopeOf> & { endpointId: string; since: string },
@@ -149,7 +149,7 @@ async function recoverAll(
   }
 }
 
-function describeTry({ startedAt, durationMs, statusCode, noAnswer, answerExcerpt }: TryView): string {
+function describeAttempt({ startedAt, durationMs, statusCode, noAnswer, answerExcerpt }: AttemptView): string {
   const answer = noAnswer ? `no answer: ${noAnswer}` : String(statusCode);
   const excerpt = answerExcerpt ? `  ${JSON.stringify(answerExcerpt)}` : "";
   return `  ${startedAt}  ${answer} after ${durationMs} ms${excerpt}`;

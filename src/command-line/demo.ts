@@ -1,6 +1,7 @@
-/** `switchyard demo`: everything on this machine until Ctrl-C. */
+/** `switchyard demo`: runs the whole product on this machine until Ctrl-C. */
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { exitSoon } from "../platform/process-end.ts";
 import { stopRequested } from "./stop-requested.ts";
 
 type DemoCommandOptions = {
@@ -11,12 +12,12 @@ type DemoCommandOptions = {
   readonly demoTraffic?: string;
 };
 
-/** Runs everything on this machine, until it is stopped. */
+/** Runs the whole product on this machine until it is stopped. */
 export function demoCommand(): Command {
   return new Command("demo")
-    .description("run everything on this machine: databases, NATS, gateways that pretend, a shop to pay in")
-    .option("--port <port>", "first of eleven ports in a row on loopback", parsePort, 4400)
-    .option("--state <folder>", "where data and secrets are kept", ".switchyard")
+    .description("run everything on this machine: databases, NATS, sandbox gateways and a demo shop")
+    .option("--port <port>", "first of eleven consecutive ports on loopback", parsePort, 4400)
+    .option("--state <folder>", "folder for data and secrets", ".switchyard")
     .option(
       "--postgres <url>",
       "use this PostgreSQL (a role that may create databases and roles) instead of a private one",
@@ -25,7 +26,7 @@ export function demoCommand(): Command {
     .addOption(
       new Option(
         "--demo-traffic [seed]",
-        "begin with a week of payments, made through the API, which takes a few minutes",
+        "start with a week of payments, made through the API; this takes a minute or two",
       )
         .preset("week")
         .argParser(parseSeed),
@@ -38,8 +39,8 @@ export function demoCommand(): Command {
       await stop;
       console.log("\nStopping …");
       await demo.close();
-      console.log("Stopped. The data is kept; `npm start` finds it again.");
-      process.exit(0);
+      console.log("Stopped. The data is kept; `npm start` uses it again.");
+      exitSoon(0);
     });
 }
 
@@ -51,7 +52,7 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** It begins the order references of the payments. */
+/** The order references of the payments begin with the seed. */
 function parseSeed(text: string): string {
   if (/^[A-Za-z0-9-]{1,40}$/.test(text)) return text;
   throw new InvalidArgumentError("It must be 1 to 40 letters, digits and hyphens.");

@@ -1,11 +1,13 @@
-/** `switchyard doctor`: looks at an installation from where it is run, changes nothing, and says what to do. */
+/** `switchyard doctor`: checks an installation from this machine, changes nothing, and suggests remedies. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Role, readOwnVariables } from "../config.ts";
+import type { Role } from "../config/checked-config.ts";
+import { readOwnVariables } from "../config/config.ts";
 import { settingsFileName } from "../demo/demo-file.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { exitSoon } from "../platform/process-end.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
@@ -17,30 +19,33 @@ type DoctorOptions = OutputOptions & {
   readonly settings?: string;
 };
 
-// A command's own variables, such as an operator's token, say nothing of where things are.
+// A command's own variables, such as an operator's token, do not locate the installation.
 const ofAnInstallation = /_(DATABASE_URL(_FILE)?|PORT|ORIGIN)$/;
 
-type Place = { readonly variables: Readonly<Record<string, string | undefined>>; readonly stateFolder?: string };
+type SettingsSource = {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly stateFolder?: string;
+};
 
-/** Ends with 0 when everything is in order, with 1 after warnings, with 2 after problems. */
+/** Exits with 0 when everything is in order, with 1 for warnings and with 2 for problems. */
 export function doctorCommand(): Command {
   return describedCommand("doctor", {
     description:
-      "check settings, databases, NATS, keys, certificates and the work that should be done (docs/doctor.md); ends with 1 after warnings, 2 after problems",
+      "check settings, databases, NATS, keys, certificates and pending work (docs/doctor.md); exits with 1 for warnings, 2 for problems",
     example:
-      "switchyard doctor                                  the demo, or what SWITCHYARD_… variables say\n  switchyard doctor --role vault --settings live.env   one role, by a file of settings",
+      "switchyard doctor                                     the demo, or the installation of the SWITCHYARD_… variables\n  switchyard doctor --role vault --settings vault.env   one role, with settings from a file",
   })
     .option(
       "--role <roles>",
-      `comma-separated: ${roles.join(", ")}; all that the settings speak of otherwise`,
+      `comma-separated: ${roles.join(", ")}; by default every role that the settings configure`,
       parseRoles,
     )
-    .option("--settings <file>", "NAME=value lines instead of the environment")
-    .option("--demo <folder>", "state folder of a demo, where neither variables nor a file are given", ".switchyard")
+    .option("--settings <file>", "file of NAME=value lines, instead of the environment")
+    .option("--demo <folder>", "state folder of a demo, used if neither variables nor a file are given", ".switchyard")
     .action(async (options: DoctorOptions) => {
       const { variables, stateFolder } = findSettings(options);
       const { examine } = await import("../doctor/examine.ts");
-      const onSlow = (areas: readonly string[]) => console.error(`… still looking at ${areas.join(", ")}`);
+      const onSlow = (areas: readonly string[]) => console.error(`… still checking ${areas.join(", ")}`);
       const findings = await examine({ roles: options.role ?? rolesOf(variables), variables, stateFolder, onSlow });
       const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length;
       const [problems, warnings] = [count("PROBLEM"), count("WARNING")];
@@ -49,10 +54,10 @@ export function doctorCommand(): Command {
         "",
         problems + warnings === 0
           ? `Everything is in order (${findings.length} checks).`
-          : `${problems} problem(s), ${warnings} warning(s) in ${findings.length} checks.`,
+          : `${problems} problem(s), ${warnings} warning(s) in ${findings.length} checks. See docs/going-live.md.`,
       ]);
-      // At once: a server that takes a connection and says nothing would hold the process.
-      process.exit(problems > 0 ? 2 : warnings > 0 ? 1 : 0);
+      // Exit at once: a server that accepts a connection and stays silent would hold the process.
+      exitSoon(problems > 0 ? 2 : warnings > 0 ? 1 : 0);
     });
 }
 
@@ -61,8 +66,8 @@ function linesOf({ state, area, says, remedy }: Finding): string[] {
   return remedy === null ? [line] : [line, `         → ${remedy}`];
 }
 
-/** The file that is named, else the variables of this process, else the demo's. */
-function findSettings({ settings, demo }: DoctorOptions): Place {
+/** Returns the named file, else the variables of this process, else those of the demo. */
+function findSettings({ settings, demo }: DoctorOptions): SettingsSource {
   if (settings !== undefined) return { variables: parseEnv(readFileSync(settings, "utf8")) };
   const own = readOwnVariables();
   if (Object.keys(own).some((name) => ofAnInstallation.test(name))) return { variables: own };
@@ -70,12 +75,12 @@ function findSettings({ settings, demo }: DoctorOptions): Place {
   const file = join(stateFolder, settingsFileName);
   if (existsSync(file)) return { variables: parseEnv(readFileSync(file, "utf8")), stateFolder };
   throw new UsageError(
-    `There are no SWITCHYARD_… variables, and no demo in ${demo}: start one with \`npm start\`, name its folder with --demo, or name a file with --settings.`,
+    `There are no SWITCHYARD_… variables and there is no demo in ${demo}. Start one with \`npm start\`, name its folder with --demo, or name a file with --settings.`,
   );
 }
 
-/** A port of its own says that a role is meant; edge and worker are in every installation. */
-function rolesOf(variables: Place["variables"]): readonly Role[] {
+/** A role with a port of its own is part of the installation; edge and worker always are. */
+function rolesOf(variables: SettingsSource["variables"]): readonly Role[] {
   const ports = {
     dashboard: "SWITCHYARD_DASHBOARD_PORT",
     vault: "SWITCHYARD_VAULT_PORT",
@@ -91,8 +96,8 @@ function rolesOf(variables: Place["variables"]): readonly Role[] {
 }
 
 function parseRoles(text: string): readonly Role[] {
-  const asked = text.split(",");
-  const unknown = asked.filter((role) => !roles.some((known) => known === role));
+  const named = text.split(",");
+  const unknown = named.filter((role) => !roles.some((known) => known === role));
   if (unknown.length > 0) throw new InvalidArgumentError(`Unknown role: ${unknown.join(", ")}.`);
-  return roles.filter((role) => asked.includes(role));
+  return roles.filter((role) => named.includes(role));
 }

@@ -5,21 +5,21 @@ const missed = { missedEvents: 3, missedSince: "2026-03-02T09:30:00.000Z" };
 const recover = "  switchyard delivery recover we_1 --since 2026-03-02T09:30:00.000Z";
 
 describe("enabledLines()", () => {
-  it("names what was missed and the command that sends it, also of an endpoint whose new URL is to be verified", () => {
+  it("names what was missed and the command that sends it, also for an endpoint with a URL still to verify", () => {
     expect(enabledLines("we_1", { endpoint: { status: "ENABLED" }, ...missed })).toEqual([
       "Enabled: events are posted from now on.",
-      "It has missed 3 since 2026-03-02T09:30:00.000Z; to send them:",
+      "It has missed 3 events since 2026-03-02T09:30:00.000Z. To send them:",
       recover,
     ]);
     expect(enabledLines("we_1", { endpoint: { status: "PENDING" }, ...missed })).toEqual([
       "Its URL is not verified yet:",
       "  switchyard endpoint verify we_1",
-      "It has missed 3 since 2026-03-02T09:30:00.000Z; to send them once it is verified:",
+      "It has missed 3 events since 2026-03-02T09:30:00.000Z. To send them once it is verified:",
       recover,
     ]);
   });
 
-  it("speaks of nothing missed where nothing was", () => {
+  it("mentions nothing missed where nothing was missed", () => {
     expect(enabledLines("we_1", { endpoint: { status: "ENABLED" } })).toHaveLength(1);
     expect(enabledLines("we_1", { endpoint: { status: "PENDING" } })).toHaveLength(2);
   });

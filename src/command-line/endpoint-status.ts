@@ -1,32 +1,28 @@
-/** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: whether anything is posted to an endpoint. */
+/** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: turns deliveries to an endpoint on and off. */
 import type { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { sameScope } from "./same-scope.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
-/** What happens meanwhile waits. */
+/** Pauses deliveries; events of the meantime wait. */
 export function pauseCommand(): Command {
-  return endpointCommand(
-    "pause",
-    "post nothing more to an endpoint; its events wait, and all go out when it is resumed",
-    {
-      act: (endpointId, options) =>
-        administer(
-          options,
-          ({ endpoints }) => endpoints.pauseWebhookEndpoint({ ...scopeOf(options), endpointId }),
-          () => [
-            "Paused. Its events wait; to send them and go on:",
-            `  switchyard endpoint resume ${endpointId}${sameScope(options)}`,
-          ],
-        ),
-    },
-  );
+  return endpointCommand("pause", "stop posting to an endpoint; its events wait and are posted when it is resumed", {
+    act: (endpointId, options) =>
+      administer(
+        options,
+        ({ endpoints }) => endpoints.pauseWebhookEndpoint({ ...scopeOf(options), endpointId }),
+        () => [
+          "Paused. Its events wait. To resume and post them:",
+          `  switchyard endpoint resume ${endpointId}${sameScope(options)}`,
+        ],
+      ),
+  });
 }
 
-/** The end of a pause. */
+/** Ends a pause. */
 export function resumeCommand(): Command {
-  return endpointCommand("resume", "go on with a paused endpoint: what waited is posted, in order", {
+  return endpointCommand("resume", "resume a paused endpoint; waiting events are posted in order", {
     act: (endpointId, options) =>
       administer(
         options,
@@ -34,26 +30,30 @@ export function resumeCommand(): Command {
         ({ endpoint }) =>
           endpoint?.status === "PENDING"
             ? ["Its URL is not verified yet:", `  switchyard endpoint verify ${endpointId}${sameScope(options)}`]
-            : ["Resumed: what waited is posted now."],
+            : ["Resumed: waiting events are posted now."],
       ),
   });
 }
 
-/** What happens meanwhile is not kept to be sent. */
+/** Disables an endpoint; events of the meantime are not queued for it. */
 export function disableCommand(): Command {
-  return endpointCommand("disable", "stop an endpoint; what happens meanwhile is sent later only on request", {
-    act: (endpointId, options) =>
-      administer(
-        options,
-        ({ endpoints }) => endpoints.disableWebhookEndpoint({ ...scopeOf(options), endpointId }),
-        () => ["Disabled. To go on with it:", `  switchyard endpoint enable ${endpointId}${sameScope(options)}`],
-      ),
-  });
+  return endpointCommand(
+    "disable",
+    "disable an endpoint; events of the meantime are sent only if you recover them later",
+    {
+      act: (endpointId, options) =>
+        administer(
+          options,
+          ({ endpoints }) => endpoints.disableWebhookEndpoint({ ...scopeOf(options), endpointId }),
+          () => ["Disabled. To enable it again:", `  switchyard endpoint enable ${endpointId}${sameScope(options)}`],
+        ),
+    },
+  );
 }
 
-/** Says what was missed, and the command that sends it. */
+/** Enables an endpoint, and prints the number of missed events and the command that sends them. */
 export function enableCommand(): Command {
-  return endpointCommand("enable", "go on with an endpoint that you or its failures have disabled, or that is paused", {
+  return endpointCommand("enable", "enable an endpoint that is paused, or that you or its failures have disabled", {
     act: (endpointId, options) =>
       administer(
         options,
@@ -64,8 +64,8 @@ export function enableCommand(): Command {
 }
 
 /**
- * What an owner is told of an endpoint that goes on, whether at once or when its new URL is verified. `named` is its id
- * with the options that lead to it.
+ * Returns the lines that report an enabled endpoint, whether it is enabled at once or when its new URL is verified.
+ * `named` is its id with the options that lead to it.
  */
 export function enabledLines(
   named: string,
@@ -82,14 +82,14 @@ export function enabledLines(
   if (missedEvents === 0) return first;
   return [
     ...first,
-    `It has missed ${missedEvents} since ${missedSince}; to send them${isPending ? " once it is verified" : ""}:`,
+    `It has missed ${missedEvents} events since ${missedSince}. To send them${isPending ? " once it is verified" : ""}:`,
     `  switchyard delivery recover ${named} --since ${missedSince}`,
   ];
 }
 
-/** For good. */
+/** Removes an endpoint permanently. */
 export function removeCommand(): Command {
-  return endpointCommand("remove", "take an endpoint away for good; its delivery log is kept", {
+  return endpointCommand("remove", "remove an endpoint permanently; its delivery log is kept", {
     act: (endpointId, options) =>
       administer(
         options,
@@ -109,7 +109,7 @@ function endpointCommand(
 ): Command {
   const example = `switchyard endpoint ${name} we_01h455vb4pex5vsknk084sn02q`;
   return merchantCommand(name, { description, example })
-    .argument("<endpoint>", "its id")
+    .argument("<endpoint>", "id of the endpoint")
     .action(async (endpointId: string, options: EndpointOptions) => {
       await act(endpointId, options);
     });

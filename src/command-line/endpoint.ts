@@ -1,4 +1,4 @@
-/** `switchyard endpoint`: where a merchant's events go. */
+/** `switchyard endpoint`: the addresses that receive a merchant's events. */
 import { Command, InvalidArgumentError } from "commander";
 import type { EndpointView } from "../client/dashboard-client.ts";
 import {
@@ -15,10 +15,10 @@ import { sameScope } from "./same-scope.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
-/** Adds, verifies and lists the addresses of a merchant that events are sent to. */
+/** Adds, verifies and lists a merchant's webhook endpoints. */
 export function endpointCommand(): Command {
   return new Command("endpoint")
-    .description("where a merchant's events go")
+    .description("webhook endpoints of a merchant")
     .addCommand(addCommand())
     .addCommand(verifyCommand())
     .addCommand(listCommand())
@@ -34,20 +34,20 @@ export function endpointCommand(): Command {
 
 function addCommand(): Command {
   return merchantCommand("add", {
-    description: "register a webhook URL; its signing secret is shown this once",
+    description: "register a webhook URL; its signing secret is shown only once",
     example: "switchyard endpoint add https://shop.example.com/webhooks --events payment_session.succeeded",
   })
-    .argument("<url>", "where to post")
-    .option("--events <types>", "comma-separated event types; every type when not given")
+    .argument("<url>", "URL to post events to")
+    .option("--events <types>", "comma-separated event types (default: every type)")
     .action(async (url: string, options: EndpointOptions & { events?: string }) => {
       const eventTypes = options.events?.split(",") ?? [];
       await administer(
         options,
         ({ endpoints }) => endpoints.addWebhookEndpoint({ ...scopeOf(options), url, eventTypes }),
         ({ endpoint, signingSecret }) => [
-          `Added ${endpoint?.endpointId}. Its signing secret, shown this once:`,
+          `Added ${endpoint?.endpointId}. Its signing secret, shown only once:`,
           `  ${signingSecret}`,
-          "Events are posted once it is verified:",
+          "Events are posted after you verify it:",
           `  ${verifyLine(endpoint?.endpointId, options)}`,
         ],
       );
@@ -56,19 +56,21 @@ function addCommand(): Command {
 
 function verifyCommand(): Command {
   return merchantCommand("verify", {
-    description: "post a signed test event, which a 2xx answer verifies; exits with 1 when it fails",
+    description: "post a signed test event; a 2xx response verifies the endpoint; exits with 1 if it fails",
     example: "switchyard endpoint verify we_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<endpoint>", "its id")
+    .argument("<endpoint>", "id of the endpoint")
     .action(async (endpointId: string, options: EndpointOptions) => {
       const { verified } = await administer(
         options,
         ({ endpoints }) => endpoints.verifyWebhookEndpoint({ ...scopeOf(options), endpointId }),
         (answer) => [
           answer.noAnswer === undefined
-            ? `It answered ${answer.statusCode} after ${answer.durationMs} ms.`
-            : `It gave no answer: ${answer.noAnswer}.`,
-          answer.verified ? "Verified: events are posted from now on." : "Not verified: nothing is posted to it.",
+            ? `The endpoint answered ${answer.statusCode} after ${answer.durationMs} ms.`
+            : `The endpoint gave no answer: ${answer.noAnswer}.`,
+          answer.verified
+            ? "Verified. Events are posted, including those that waited."
+            : "Not verified: nothing is posted to it.",
         ],
       );
       if (!verified) process.exitCode = 1;
@@ -100,10 +102,10 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return merchantCommand("show", {
-    description: "show an endpoint: its status and why, its event types, an overlap of its secrets",
+    description: "show an endpoint with its status and the reason, its event types, and an overlap of its secrets",
     example: "switchyard endpoint show we_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<endpoint>", "its id")
+    .argument("<endpoint>", "id of the endpoint")
     .action(async (endpointId: string, options: EndpointOptions) => {
       await administer(
         options,
@@ -115,15 +117,15 @@ function showCommand(): Command {
 
 function updateCommand(): Command {
   return merchantCommand("update", {
-    description: "replace an endpoint's URL, which has to be verified then, or its event types",
+    description: "replace an endpoint's URL, which must then be verified again, or its event types",
     example: "switchyard endpoint update we_01h455vb4pex5vsknk084sn02q --events payment_session.succeeded",
   })
-    .argument("<endpoint>", "its id")
-    .option("--url <url>", "where to post")
+    .argument("<endpoint>", "id of the endpoint")
+    .option("--url <url>", "URL to post events to")
     .option("--events <types>", "comma-separated event types, or `all`")
     .action(async (endpointId: string, options: EndpointOptions & { url?: string; events?: string }) => {
       const { url, events } = options;
-      if (url === undefined && events === undefined) throw new UsageError("Say what to replace: --url or --events.");
+      if (url === undefined && events === undefined) throw new UsageError("Give --url, --events, or both.");
       const eventTypes = events && { types: events === "all" ? [] : events.split(",") };
       await administer(
         options,
@@ -138,7 +140,7 @@ function updateCommand(): Command {
           ...describeEndpoint(endpoint),
           ...(endpoint.verifiedAt
             ? []
-            : ["Nothing is posted until it is verified:", `  ${verifyLine(endpointId, options)}`]),
+            : ["Nothing is posted until you verify it:", `  ${verifyLine(endpointId, options)}`]),
         ],
       );
     });
@@ -147,22 +149,22 @@ function updateCommand(): Command {
 function rotateCommand(): Command {
   return merchantCommand("rotate", {
     description:
-      "give an endpoint a new signing secret, shown this once; the old one stops at once, or after an overlap",
+      "replace an endpoint's signing secret; the new one is shown only once; the old one stops immediately, or after an overlap",
     example: "switchyard endpoint rotate we_01h455vb4pex5vsknk084sn02q --overlap 24",
   })
-    .argument("<endpoint>", "its id")
-    .option("--overlap <hours>", "for how long the old one signs, too: at most 24", parseHours, 0)
+    .argument("<endpoint>", "id of the endpoint")
+    .option("--overlap <hours>", "hours for which the old secret also signs, at most 24", parseHours, 0)
     .action(async (endpointId: string, options: EndpointOptions & { overlap: number }) => {
       await administer(
         options,
         ({ endpoints }) =>
           endpoints.rotateWebhookSecret({ ...scopeOf(options), endpointId, overlapHours: options.overlap }),
         ({ endpoint, signingSecret }) => [
-          "The new signing secret, shown this once:",
+          "The new signing secret, shown only once:",
           `  ${signingSecret}`,
           endpoint?.overlapUntil
-            ? `The old one signs beside it until ${endpoint.overlapUntil}.`
-            : "The old one signs nothing more.",
+            ? `The old one also signs until ${endpoint.overlapUntil}.`
+            : "The old one no longer signs.",
         ],
       );
     });
@@ -179,21 +181,12 @@ function verifyLine(endpointId: string | undefined, options: EndpointOptions): s
 }
 
 function describeEndpoint(endpoint: EndpointView): string[] {
-  const {
-    endpointId,
-    url,
-    status,
-    eventTypes = [],
-    disabledBecause,
-    disabledAt,
-    failingSince,
-    overlapUntil,
-  } = endpoint;
+  const { endpointId, url, status, eventTypes = [], disabledReason, disabledAt, failingSince, overlapUntil } = endpoint;
   return [
     `${endpointId}  ${status}  ${url}`,
     `events: ${eventTypes.join(", ") || "all"}`,
-    ...(disabledAt ? [`disabled since ${disabledAt}: ${disabledBecause}`] : []),
-    ...(failingSince ? [`no try has succeeded since ${failingSince}`] : []),
-    ...(overlapUntil ? [`two secrets sign until ${overlapUntil}`] : []),
+    ...(disabledAt ? [`disabled since ${disabledAt}: ${disabledReason}`] : []),
+    ...(failingSince ? [`no delivery attempt has succeeded since ${failingSince}`] : []),
+    ...(overlapUntil ? [`two secrets sign events until ${overlapUntil}`] : []),
   ];
 }

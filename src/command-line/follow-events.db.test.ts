@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { type DashboardFixture, startDashboardFixture } from "../dashboard/dashboard-fixture.ts";
+import { type DashboardFixture, startDashboardFixture } from "../dashboard/dashboard.fixture.ts";
 import { type Followed, type Following, followEvents } from "./follow-events.ts";
 
 let dashboard: DashboardFixture;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await dashboard?.close();
 });
 
-/** The way to the service, which can be cut and mended as a restart would. */
+/** The connection to the service. It can be cut and restored, as by a restart. */
 class Line {
   readonly #to: string;
   #server: Server | undefined;
@@ -83,7 +83,7 @@ function follow(more: Partial<Following> = {}) {
 
 const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" }) as const;
 
-/** Resolves once no transaction of other tests on the same server keeps the event from being shown. */
+/** Resolves once no transaction of another test on the same server keeps the event from being listed. */
 async function shown(eventId: string): Promise<void> {
   const end = async () => (await client.deliveries.listWebhookEvents({ ...scope(), fromNow: true })).lastEventId;
   while ((await end()) !== eventId);
@@ -93,16 +93,16 @@ const auditRows = async () =>
   (await dashboard.rows("SELECT FROM audit_entry WHERE action = 'ListWebhookEvents'")).length;
 
 describe("followEvents()", () => {
-  it("begins now, and goes on where it was after the service was away", async () => {
-    const { eventId: past } = await dashboard.tellEvent();
+  it("begins now, and continues where it was after the service was unavailable", async () => {
+    const { eventId: past } = await dashboard.emitEvent();
     await shown(past);
     const following = follow();
-    expect(await following.next()).toEqual({ place: past });
-    const first = await dashboard.tellEvent();
-    expect(await following.next()).toMatchObject({ event: { eventId: first.eventId }, place: first.eventId });
+    expect(await following.next()).toEqual({ position: past });
+    const first = await dashboard.emitEvent();
+    expect(await following.next()).toMatchObject({ event: { eventId: first.eventId }, position: first.eventId });
     await line.cut();
-    const second = await dashboard.tellEvent();
-    const third = await dashboard.tellEvent();
+    const second = await dashboard.emitEvent();
+    const third = await dashboard.emitEvent();
     const later = following.next();
     await following.troubled;
     expect(following.troubles).toEqual([expect.stringMatching(/./)]);
@@ -113,12 +113,12 @@ describe("followEvents()", () => {
     following.close();
   });
 
-  it("moves on past events that are not wanted, and leaves no audit row for looks that bring nothing", async () => {
-    const told = await dashboard.tellEvent();
-    const following = follow({ eventTypes: ["payment_session.declined"], after: told.eventId });
-    expect(await following.next()).toEqual({ place: told.eventId });
-    const unwanted = await dashboard.tellEvent();
-    expect(await following.next()).toEqual({ place: unwanted.eventId });
+  it("moves past events that are not wanted, and writes no audit row for requests without results", async () => {
+    const emitted = await dashboard.emitEvent();
+    const following = follow({ eventTypes: ["payment_session.declined"], after: emitted.eventId });
+    expect(await following.next()).toEqual({ position: emitted.eventId });
+    const unwanted = await dashboard.emitEvent();
+    expect(await following.next()).toEqual({ position: unwanted.eventId });
     const rows = await auditRows();
     const look = await client.deliveries.listWebhookEvents({ ...scope(), afterEventId: unwanted.eventId });
     expect(look).toEqual({ events: [], lastEventId: unwanted.eventId, more: false });
@@ -129,8 +129,8 @@ describe("followEvents()", () => {
   });
 
   it("ends when the service refuses", async () => {
-    const nobody = follow({ after: "evt_01h455vb4pex5vsknk084sn02q" });
-    await nobody.next();
-    await expect(nobody.next()).rejects.toMatchObject({ code: "not_found" });
+    const unknown = follow({ after: "evt_01h455vb4pex5vsknk084sn02q" });
+    await unknown.next();
+    await expect(unknown.next()).rejects.toMatchObject({ code: "not_found" });
   });
 });

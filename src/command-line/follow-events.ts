@@ -3,55 +3,60 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DashboardClient, EventView } from "../client/dashboard-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
 
-/** An event, or only a place: the first one, or past events that are not wanted. One goes on after it; empty: at the first. */
-export type Followed = { readonly event?: EventView; readonly place: string };
+/**
+ * An event, or only a position: the first one, or one past events that are not wanted. Following resumes after it; an
+ * empty position is before the first event.
+ */
+export type Followed = { readonly event?: EventView; readonly position: string };
 
-/** Whose events, from which one on. */
+/** The scope of the events and the position to begin at. */
 export type Following = {
   readonly scope: { readonly merchantId: string; readonly environment: "ENVIRONMENT_TEST" };
-  /** None: every type. */
+  /** All types if empty. */
   readonly eventTypes: readonly string[];
-  /** The last event that is known; undefined: only what comes from now on. */
+  /** The last event that is known; undefined to follow only new events. */
   readonly after: string | undefined;
-  /** The service does not answer, or does so again. */
+  /** Called with the problem when the service stops answering, and with undefined when it answers again. */
   readonly onTrouble: (trouble: string | undefined) => void;
   readonly closing: AbortSignal;
 };
 
-// A person who has just paid looks at the terminal; a look costs the service a millisecond or two.
+// A person who has just paid looks at the terminal; a request costs the service a millisecond or two.
 const lookEveryMs = 1_000;
 const pageEvents = 100;
-// Another try would be refused alike.
+// A repeated request would be refused in the same way.
 const refusals = /^(invalid_|missing_|unknown_field|key_type_not_allowed|not_found|unimplemented|state_conflict)/;
 
-/** Every event once, in order, until `closing`. Rejects when the service refuses; waits while it does not answer. */
+/**
+ * Yields every event once, in order, until `closing`. Rejects when the service refuses; waits while it does not answer.
+ */
 export async function* followEvents(
   deliveries: DashboardClient["deliveries"],
   { scope, eventTypes, after, onTrouble, closing }: Following,
 ): AsyncGenerator<Followed> {
-  const ask = (request: object) =>
+  const list = (request: object) =>
     untilAnswered(
       () => deliveries.listWebhookEvents({ ...scope, eventTypes: [...eventTypes], pageSize: pageEvents, ...request }),
       { onTrouble, closing },
     );
-  let place = after ?? (await ask({ fromNow: true }))?.lastEventId ?? "";
-  // Whatever happens from here on is brought.
-  if (!closing.aborted) yield { place };
+  let position = after ?? (await list({ fromNow: true }))?.lastEventId ?? "";
+  // Every event from here on is returned.
+  if (!closing.aborted) yield { position };
   while (!closing.aborted) {
-    const page = await ask({ afterEventId: place });
+    const page = await list({ afterEventId: position });
     for (const event of page?.events ?? []) {
-      place = event.eventId ?? place;
-      yield { event, place };
+      position = event.eventId ?? position;
+      yield { event, position };
     }
-    if (page?.lastEventId && page.lastEventId !== place) {
-      place = page.lastEventId;
-      yield { place };
+    if (page?.lastEventId && page.lastEventId !== position) {
+      position = page.lastEventId;
+      yield { position };
     }
     if (!page?.more) await rest(closing);
   }
 }
 
-/** The answer; undefined when `closing` came first. */
+/** Returns the answer; undefined when `closing` came first. */
 async function untilAnswered<Answer>(
   call: () => Promise<Answer>,
   { onTrouble, closing }: Pick<Following, "onTrouble" | "closing">,

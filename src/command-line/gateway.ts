@@ -1,4 +1,4 @@
-/** `switchyard gateway`: which gateways there are, and how a merchant's accounts there are doing. */
+/** `switchyard gateway`: lists gateways, and the health of a merchant's accounts there. */
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
@@ -6,17 +6,17 @@ import { table } from "./output.ts";
 
 type GatewayOptions = AttachOptions & ScopeOptions;
 
-/** Tells of gateways; their accounts are `switchyard connection`. */
+/** Shows gateways; their accounts are `switchyard connection`. */
 export function gatewayCommand(): Command {
   return new Command("gateway")
-    .description("which gateways there are, and how a merchant's accounts there are doing")
+    .description("available gateways, and the health of a merchant's accounts there")
     .addCommand(listCommand())
     .addCommand(healthCommand());
 }
 
 function listCommand(): Command {
   return merchantCommand("list", {
-    description: "list the gateways that accounts can be connected at, with the credentials that each asks for",
+    description: "list the gateways that can be connected, with the credentials that each requires",
     example: "switchyard gateway list --environment live",
   }).action(async (options: GatewayOptions) => {
     await administer(
@@ -33,7 +33,7 @@ function listCommand(): Command {
 
 function healthCommand(): Command {
   return merchantCommand("health", {
-    description: "say how a merchant's accounts answered payments of the last hour",
+    description: "show the results of a merchant's accounts in the last hour",
     example: "switchyard gateway health",
   }).action(async (options: GatewayOptions) => {
     let nameOf: ConnectionNames = () => undefined;
@@ -45,7 +45,7 @@ function healthCommand(): Command {
       },
       ({ connections = [], since }) =>
         table(
-          ["CONNECTION", "GATEWAY", "ACCOUNT", "ASKED", "APPROVED", "DECLINED", "TIMEOUTS", "ERRORS", "P50", "P95"],
+          ["CONNECTION", "GATEWAY", "ACCOUNT", "ATTEMPTS", "APPROVED", "DECLINED", "TIMEOUTS", "ERRORS", "P50", "P95"],
           connections.map((row) => [
             row.connectionId ?? "",
             nameOf(row.connectionId ?? "")?.gateway ?? "",
@@ -54,7 +54,7 @@ function healthCommand(): Command {
             `${row.latencyP50Ms} ms`,
             `${row.latencyP95Ms} ms`,
           ]),
-          `No gateway was asked for a payment since ${since}.`,
+          `There was no attempt at a gateway since ${since}.`,
         ),
     );
   });

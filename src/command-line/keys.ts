@@ -17,7 +17,7 @@ export function keysCommand(): Command {
 
 function listCommand(): Command {
   return merchantCommand("list", {
-    description: "list the keys in use, by their last four characters",
+    description: "list the active keys with their last four characters",
     example: "switchyard keys list --environment live",
   }).action(async (options: KeyOptions) => {
     await administer(
@@ -35,10 +35,10 @@ function listCommand(): Command {
 
 function regenerateCommand(): Command {
   return merchantCommand("regenerate", {
-    description: "replace a key: the old one is refused at once, the new one is shown this once",
+    description: "replace a key; the old one stops working immediately, the new one is shown only once",
     example: "switchyard keys regenerate --kind secret --merchant mer_01h455vb4pex5vsknk084sn02q --environment live",
   })
-    .addOption(new Option("--kind <kind>", "which key").choices(["secret", "publishable"]).makeOptionMandatory())
+    .addOption(new Option("--kind <kind>", "kind of key").choices(["secret", "publishable"]).makeOptionMandatory())
     .action(async (options: KeyOptions & { kind: "secret" | "publishable" }) => {
       const scope = scopeOf(options);
       const kind = options.kind === "secret" ? "SECRET" : "PUBLISHABLE";
@@ -47,8 +47,10 @@ function regenerateCommand(): Command {
         ({ apiKeys }) => apiKeys.regenerateApiKey({ ...scope, kind }),
         (answer) => [
           answer.key ?? "",
-          "The old key is refused from now on. This one is not shown again.",
-          ...(isDemo(options) ? ["The demo's file has it; the demo shop takes it at the demo's next start."] : []),
+          "The old key no longer works. This one is not shown again.",
+          ...(isDemo(options)
+            ? ["It was written to the demo's file; the demo shop uses it from the demo's next start."]
+            : []),
         ],
       );
       if (!isDemo(options)) return;

@@ -1,4 +1,7 @@
-/** `switchyard member`: the dashboard's first member of a merchant, by the accounts database itself; invitations, lost passwords. */
+/**
+ * `switchyard member`: creates a merchant's first dashboard member in the accounts database, invites others, and resets
+ * lost passwords.
+ */
 import { userInfo } from "node:os";
 import { Command, Option } from "commander";
 import { recordAudit } from "../accounts/audit-trail.ts";
@@ -6,7 +9,6 @@ import { grantRole, insertMember, type MemberRole, memberRoles, normalizeEmail }
 import { findMerchant } from "../accounts/merchants.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import type { Database, Tx } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import {
@@ -25,10 +27,10 @@ type InviteOptions = AttachOptions & { merchant?: string; email: string; role: L
 type RecoveryOptions = AttachOptions & { email: string };
 type MemberOptions = OutputOptions & { email: string; name: string; merchant: string; role: Lowercase<MemberRole> };
 
-// 128 bits; it is to be changed at the first sign-in, and nobody has to type it twice.
+// 128 bits. The member should change it at once, and so types it only once.
 const firstPasswordBytes = 16;
 
-/** Lets the first people into the dashboard. */
+/** Creates, invites and recovers members of the dashboard. */
 export function membersCommand(): Command {
   return new Command("member")
     .description("people who sign in to the dashboard")
@@ -45,11 +47,11 @@ const roleNames = memberRoles.map((role) => role.toLowerCase());
 function inviteCommand(): Command {
   const command = operatorCommand("invite", {
     description:
-      "make an invitation to the dashboard and print its link, which works once: whoever opens it joins in the address's name",
+      "create an invitation to the dashboard and print its link; the link works once and signs up its opener under this address",
     example: "switchyard member invite --email grace@example.com --role developer",
   });
   return addMerchant(command)
-    .requiredOption("--email <address>", "signs in with it")
+    .requiredOption("--email <address>", "address that the member signs in with")
     .addOption(roleOption().default("viewer"))
     .action(async ({ email, role, ...options }: InviteOptions) => {
       const { merchantId } = scopeOf({ ...options, environment: "test" });
@@ -57,25 +59,25 @@ function inviteCommand(): Command {
       await administer(
         options,
         ({ members }) => members.makeInvitationLink(wanted),
-        ({ link = "" }) => [`Send this link to ${email} and to nobody else; it works once:`, `  ${link}`],
+        ({ link = "" }) => [`Send this link to ${email} only. It works once:`, `  ${link}`],
       );
     });
 }
 
 function resetPasswordCommand(): Command {
   return operatorCommand("reset-password", {
-    description: "make a link by which a member chooses a new password, once and within an hour, and print it",
+    description: "print a link with which a member chooses a new password; it works once, within an hour",
     example: "switchyard member reset-password --email ada@example.com",
   })
-    .requiredOption("--email <address>", "whose")
+    .requiredOption("--email <address>", "address of the member")
     .action(async ({ email, ...options }: RecoveryOptions) => {
       await administer(
         options,
         ({ members }) => members.resetMemberPassword({ email }),
         ({ link = "", expiresAt = "" }) => [
-          `Send this link to ${email} and to nobody else; it works once, until ${expiresAt}:`,
+          `Send this link to ${email} only. It works once, until ${expiresAt}:`,
           `  ${link}`,
-          "An authenticator app is still asked for. Is it lost too: switchyard member remove-second-factors",
+          "Signing in still requires the authenticator app, if there is one. If it is lost too: switchyard member remove-second-factors",
         ],
       );
     });
@@ -83,10 +85,10 @@ function resetPasswordCommand(): Command {
 
 function removeSecondFactorsCommand(): Command {
   return operatorCommand("remove-second-factors", {
-    description: "remove a member's lost authenticator app and passkeys, and end every sign-in of theirs",
+    description: "remove a member's lost authenticator app and passkeys, and end all of their sign-ins",
     example: "switchyard member remove-second-factors --email ada@example.com",
   })
-    .requiredOption("--email <address>", "whose; be sure that it is them who ask")
+    .requiredOption("--email <address>", "address of the member; make sure that the request comes from them")
     .action(async ({ email, ...options }: RecoveryOptions) => {
       await administer(
         options,
@@ -101,19 +103,19 @@ function removeSecondFactorsCommand(): Command {
 function createCommand(): Command {
   return describedCommand("create", {
     description:
-      "make a member with a password that is shown this once; reads SWITCHYARD_ACCOUNTS_DATABASE_URL. Everybody after the first is better invited on the dashboard",
+      "create a member with a password that is shown only once; reads SWITCHYARD_ACCOUNTS_DATABASE_URL. After the first member, invite people on the dashboard instead",
     example: "switchyard member create --email ada@example.com --name Ada --merchant mer_01h455vb4pex5vsknk084sn02q",
   })
-    .requiredOption("--email <address>", "signs in with it")
-    .requiredOption("--name <name>", "what colleagues see")
-    .requiredOption("--merchant <id>", "whose dashboard")
+    .requiredOption("--email <address>", "address that the member signs in with")
+    .requiredOption("--name <name>", "name that colleagues see")
+    .requiredOption("--merchant <id>", "merchant whose dashboard the member uses")
     .addOption(roleOption().default("owner"))
     .action(async (options: MemberOptions) => {
       const made = await onAccounts((accounts) => makeMember(accounts, options));
       print(options, made, ({ memberId, password }) => [
-        `${options.email} may sign in as ${options.role} (${memberId}). The password, shown this once:`,
+        `${options.email} may sign in as ${options.role} (${memberId}). The password, shown only once:`,
         `  ${password}`,
-        "It is to be changed at the first sign-in: dashboard, own name, Password.",
+        "Change it at once, on the dashboard under your name > Password.",
       ]);
     });
 }
@@ -123,14 +125,15 @@ async function makeMember(accounts: Database, { email: given, name, merchant, ro
   if (email === undefined) throw new UsageError("--email must be an address, such as ada@example.com.");
   const merchantId = decodeId("mer", merchant);
   if (merchantId === undefined || (await findMerchant(accounts, merchantId)) === undefined) {
-    throw new UsageError("There is no merchant with this id. To see them: switchyard merchant list");
+    throw new UsageError("There is no merchant with this id. To list merchants: switchyard merchant list");
   }
-  const password = new Secret(Buffer.from(systemEntropy.randomBytes(firstPasswordBytes)).toString("base64url"));
+  const { systemRuntime } = await import("../platform/runtime.ts");
+  const password = new Secret(Buffer.from(systemRuntime.randomBytes(firstPasswordBytes)).toString("base64url"));
   const hash = await hashPassword(password);
-  const id = systemEntropy.uuid();
+  const id = systemRuntime.uuid();
   await accounts.transaction(async (tx) => {
     if (!(await insertMember(tx, { id, email, name }, hash))) {
-      throw new UsageError("Somebody has this address already. An owner can invite it on the dashboard.");
+      throw new UsageError("A member with this address exists already. An owner can invite it on the dashboard.");
     }
     await grantRole(tx, merchantId, id, role.toUpperCase() as MemberRole);
     await recordCreation(tx, { id, merchantId, after: { email, role: role.toUpperCase() } });
@@ -138,10 +141,11 @@ async function makeMember(accounts: Database, { email: given, name, merchant, ro
   return { memberId: encodeId("mbr", id), password: password.expose() };
 }
 
-/** Whoever has the database's password is no operator by token: the row names the machine's user. */
+/** A person who has the database's password is not an operator with a token: the row names the machine's user. */
 async function recordCreation(tx: Tx, made: { id: string; merchantId: string; after: object }): Promise<void> {
+  const { systemRuntime } = await import("../platform/runtime.ts");
   const { id, merchantId, after } = made;
-  const who = { actor: `command line (${userInfo().username})`, requestId: encodeId("req", systemEntropy.uuid()) };
+  const who = { actor: `command line (${userInfo().username})`, requestId: encodeId("req", systemRuntime.uuid()) };
   const fact = { merchantId, memberId: id, ...who, action: "CreateMember", subject: encodeId("mbr", id), after };
-  await recordAudit(tx, systemEntropy.uuid(), fact);
+  await recordAudit(tx, systemRuntime.uuid(), fact);
 }

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { type AttachOptions, administer, operatorCommand } from "./attachment.ts";
 import { table } from "./output.ts";
 
-/** Makes and lists the merchants of an installation. */
+/** Creates and lists the merchants of an installation. */
 export function merchantsCommand(): Command {
   return new Command("merchant")
     .description("the merchants of an installation")
@@ -13,16 +13,16 @@ export function merchantsCommand(): Command {
 
 function createCommand(): Command {
   return operatorCommand("create", {
-    description: "create a merchant with keys in every environment; the keys are shown this once",
+    description: "create a merchant with keys in every environment; the keys are shown only once",
     example: 'switchyard merchant create --name "Corner Coffee"',
   })
-    .requiredOption("--name <name>", "what its customers see above the card form")
+    .requiredOption("--name <name>", "name that customers see above the card form")
     .action(async (options: AttachOptions & { name: string }) => {
       await administer(
         options,
         ({ merchants }) => merchants.createMerchant({ name: options.name }),
         ({ merchant, keys = [] }) => [
-          `Created ${merchant?.name} as ${merchant?.merchantId}. Its keys, shown this once:`,
+          `Created ${merchant?.name} as ${merchant?.merchantId}. Its keys, shown only once:`,
           ...keys.flatMap(({ secretKey, publishableKey }) => [`  ${secretKey}`, `  ${publishableKey}`]),
         ],
       );
@@ -41,7 +41,7 @@ function listCommand(): Command {
         table(
           ["MERCHANT", "NAME"],
           merchants.map(({ merchantId = "", name = "" }) => [merchantId, name]),
-          "There is no merchant yet.",
+          "There are no merchants yet.",
         ),
     );
   });

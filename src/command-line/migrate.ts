@@ -1,4 +1,4 @@
-/** `switchyard migrate`: one database to the newest schema. */
+/** `switchyard migrate`: migrates one database to the newest schema. */
 import { type Command, Option } from "commander";
 import type { DatabaseKind } from "../migrations/schema-history.ts";
 import { describedCommand } from "./attachment.ts";
@@ -7,17 +7,17 @@ import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
 type MigrateOptions = OutputOptions & OwnerUrlOptions & { runtimeRole: string; kind: DatabaseKind };
 
-/** Applies what a database lacks, as its owner. */
+/** Applies the missing migrations, as the database's owner. */
 export function migrateCommand(): Command {
   const command = describedCommand("migrate", {
-    description: "bring one database to the newest schema, as its owner",
+    description: "migrate one database to the newest schema, as its owner",
     example:
       "switchyard migrate --kind environment --url postgres://owner@db/switchyard_test --runtime-role switchyard_test",
   });
   return addOwnerUrl(command)
-    .requiredOption("--runtime-role <role>", "existing role that the service connects as")
+    .requiredOption("--runtime-role <role>", "existing database role that the service connects as")
     .addOption(
-      new Option("--kind <kind>", "what the database is for")
+      new Option("--kind <kind>", "kind of database")
         .choices(["environment", "accounts", "vault"])
         .makeOptionMandatory(),
     )
@@ -25,7 +25,7 @@ export function migrateCommand(): Command {
       const { runtimeRole, kind } = options;
       const ownerUrl = ownerUrlOf(options);
       const { migrate } = await import("../migrations/migrate.ts");
-      const applied = await migrate({ ownerUrl, runtimeRole, kind, tell: (line) => console.error(line) });
+      const applied = await migrate({ ownerUrl, runtimeRole, kind, report: (line) => console.error(line) });
       print(options, { applied }, () => [
         applied.length === 0 ? "Nothing to do: the schema is up to date." : `Applied ${applied.join(", ")}.`,
       ]);

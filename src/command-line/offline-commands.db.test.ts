@@ -8,19 +8,19 @@ import { findMemberByEmail } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { findOperator } from "../accounts/operator-tokens.ts";
 import { verifyPassword } from "../accounts/passwords.ts";
+import { parseVaultKeys } from "../config/server-keys.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
+import { runCommand as run } from "../dev/testing/run-command.ts";
 import { Database } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
-import { parseVaultKeys } from "../server-keys.ts";
-import { createTestDatabase } from "../testing/postgres.ts";
-import { runCommand as run } from "../testing/run-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-offline-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("switchyard server-keys", () => {
-  it("writes a key file and the vault's for their owner only, and never over another", async () => {
+  it("writes a key file and the vault's, readable by their owner only, and overwrites no other", async () => {
     const out = join(folder, "keys", "keys-test.json");
     const vaultFile = join(folder, "keys", "vault-keys-test.json");
     const generate = ["server-keys", "generate", "--environment", "test", "--out", out, "--json"];
@@ -32,7 +32,7 @@ describe("switchyard server-keys", () => {
     expect(statSync(out).mode & 0o777).toBe(0o600);
   });
 
-  it("writes neither file where the vault's is there already", async () => {
+  it("writes neither file if the vault's exists already", async () => {
     const vaultOut = join(folder, "there.json");
     writeFileSync(vaultOut, "kept");
     const out = join(folder, "alone.json");
@@ -41,7 +41,7 @@ describe("switchyard server-keys", () => {
     expect([existsSync(out), readFileSync(vaultOut, "utf8")]).toEqual([false, "kept"]);
   });
 
-  it("turns a key over step by step, and refuses a step out of turn", async () => {
+  it("rotates a key step by step, and refuses a step out of turn", async () => {
     const [out, vaultFile] = [join(folder, "turned.json"), join(folder, "vault-turned.json")];
     await run(["server-keys", "generate", "--environment", "test", "--out", out]);
     const rotate = (key: string, step: string) =>
@@ -62,7 +62,7 @@ describe("switchyard server-keys", () => {
 });
 
 describe("switchyard migrate", () => {
-  it("leaves a schema alone that is up to date, and says so", async () => {
+  it("leaves an up-to-date schema alone, and says so", async () => {
     const database = await createTestDatabase("accounts");
     const migrate = ["migrate", "--kind", "accounts", "--url", database.ownerUrl, "--runtime-role", "accounts_runtime"];
     expect(await run([...migrate, "--json"])).toEqual({ code: 0, out: '{\n  "applied": []\n}\n', err: "" });
@@ -70,20 +70,20 @@ describe("switchyard migrate", () => {
     await database.drop();
   });
 
-  it("takes the owner's address from a file, and one address alone", async () => {
+  it("takes the owner's address from a file, and accepts only one address", async () => {
     const urlFile = join(folder, "owner-url");
     writeFileSync(urlFile, "postgres://owner:password@127.0.0.1:1/nowhere\n", { mode: 0o600 });
     const migrate = ["migrate", "--kind", "accounts", "--runtime-role", "accounts_runtime", "--url-file", urlFile];
     const { code, err } = await run(migrate);
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("127.0.0.1:1") });
-    const refused = { code: 1, out: "", err: "Give --url or --url-file, one of them.\n" };
+    const refused = { code: 1, out: "", err: "Give either --url or --url-file.\n" };
     expect(await run([...migrate, "--url", "postgres://owner@127.0.0.1:1/nowhere"])).toEqual(refused);
     expect(await run(migrate.slice(0, -2))).toEqual(refused);
   });
 });
 
 describe("switchyard operator", () => {
-  it("lets a person in by a token, and out again", async () => {
+  it("grants a person access by a token, and ends it", async () => {
     const database = await createTestDatabase("accounts");
     const pool = new Pool({ connectionString: database.url, max: 1 });
     const accounts = new Database(pool);
@@ -102,18 +102,18 @@ describe("switchyard operator", () => {
 });
 
 describe("switchyard member create", () => {
-  it("makes a member who may sign in, with a row that says who made them", async () => {
+  it("makes a member who can sign in, with an audit row that names who made them", async () => {
     const database = await createTestDatabase("accounts");
     const pool = new Pool({ connectionString: database.url, max: 1 });
     const accounts = new Database(pool);
-    const merchantId = systemEntropy.uuid();
+    const merchantId = systemRuntime.uuid();
     await createMerchant(accounts, { id: merchantId, name: "Corner Coffee" });
     const create = ["member", "create", "--email", "Ada@example.com", "--name", "Ada", "--json"];
     const env = { SWITCHYARD_ACCOUNTS_DATABASE_URL: database.url };
     const created = await run([...create, "--merchant", encodeId("mer", merchantId)], { env });
     const { memberId, password } = JSON.parse(created.out);
     const { passwordHash } = (await findMemberByEmail(accounts, "ada@example.com"))!;
-    expect(await verifyPassword(new Secret(password), passwordHash, "member")).toBe(true);
+    expect(await verifyPassword(new Secret(password), passwordHash, { kind: "member", name: memberId })).toBe(true);
     const rows = await listAudit(accounts, { merchantId, after: undefined, count: 10 });
     expect(rows).toMatchObject([
       { action: "CreateMember", subject: memberId, actor: expect.stringMatching(/^command line \(.+\)$/) },

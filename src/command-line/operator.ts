@@ -1,9 +1,11 @@
-/** `switchyard operator`: who may administer an installation. It works on the accounts database itself, so it comes first. */
+/**
+ * `switchyard operator`: grants and ends access to an installation. It works on the accounts database itself, so it
+ * comes first.
+ */
 import { Command } from "commander";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
-import { readCommandLineVariables } from "../config.ts";
+import { readCommandLineVariables } from "../config/config.ts";
 import type { Database } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
@@ -11,34 +13,35 @@ type OperatorOptions = OutputOptions & { readonly label: string };
 
 const needs = "reads SWITCHYARD_ACCOUNTS_DATABASE_URL";
 
-/** Lets people administer an installation, and ends that. */
+/** Grants and ends a person's access as an operator. */
 export function operatorsCommand(): Command {
   return new Command("operator")
-    .description("who may administer an installation with this command line")
+    .description("people who may administer an installation with this command line")
     .addCommand(createCommand())
     .addCommand(revokeCommand());
 }
 
 function createCommand(): Command {
   return describedCommand("create", {
-    description: `let a person in by a token, which is shown this once; ${needs}`,
+    description: `create an operator token for a person; it is shown only once; ${needs}`,
     example: "switchyard operator create --label ada > operator-token",
   })
-    .requiredOption("--label <name>", "who it is; every row of the audit trail says so")
+    .requiredOption("--label <name>", "name of the person, written to every row of the audit trail")
     .action(async (options: OperatorOptions) => {
-      const token = generateOperatorToken(systemEntropy, readCommandLineVariables().brand);
+      const { systemRuntime } = await import("../platform/runtime.ts");
+      const token = generateOperatorToken(systemRuntime, readCommandLineVariables().brand);
       const { label } = options;
-      await onAccounts((accounts) => insertOperatorToken(accounts, { id: systemEntropy.uuid(), label, token }));
+      await onAccounts((accounts) => insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token }));
       print(options, { operatorToken: token.expose() }, ({ operatorToken }) => [operatorToken]);
     });
 }
 
 function revokeCommand(): Command {
   return describedCommand("revoke", {
-    description: `refuse every token of a person from now on; ${needs}`,
+    description: `revoke every operator token of a person; ${needs}`,
     example: "switchyard operator revoke --label ada",
   })
-    .requiredOption("--label <name>", "whose")
+    .requiredOption("--label <name>", "name of the person")
     .action(async (options: OperatorOptions) => {
       const revoked = await onAccounts((accounts) => revokeOperatorTokens(accounts, options.label));
       print(options, { revoked }, () => [`Revoked ${revoked} token(s).`]);
@@ -49,8 +52,8 @@ function revokeCommand(): Command {
 export async function onAccounts<Result>(work: (accounts: Database) => Promise<Result>): Promise<Result> {
   const url = readCommandLineVariables().accountsDatabaseUrl;
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");
-  const { openDatabase } = await import("../environment.ts");
-  // The address is the service's own, and may lead through a pooler: what works there works everywhere.
+  const { openDatabase } = await import("../processes/environment.ts");
+  // The address is the service's own and may lead through a pooler: statements that work there work everywhere.
   const { database, close } = await openDatabase(url, [], { pooler: "transaction", connectionsMax: 1 });
   try {
     return await work(database);

@@ -1,23 +1,23 @@
-/** `switchyard origins`: the pages that may show a merchant's checkout. */
+/** `switchyard origins`: the origins of pages that may show a merchant's checkout. */
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
 type OriginOptions = AttachOptions & ScopeOptions;
 
-/** Sets and shows the pages that may show a merchant's checkout. */
+/** Sets and shows the origins of pages that may show a merchant's checkout. */
 export function originsCommand(): Command {
   return new Command("origins")
-    .description("the pages that may show a merchant's checkout")
+    .description("origins of pages that may show a merchant's checkout")
     .addCommand(setCommand())
     .addCommand(showCommand());
 }
 
 function setCommand(): Command {
   return merchantCommand("set", {
-    description: "replace the origins; none allows any page in test, and no page in live",
+    description: "replace the origins; without an origin, test allows every page and live allows none",
     example: "switchyard origins set https://shop.example.com https://www.example.com --environment live",
   })
-    .argument("[origins...]", "scheme and host of each page")
+    .argument("[origins...]", "scheme and host of each page, such as https://shop.example.com")
     .action(async (checkoutOrigins: string[], options: OriginOptions) => {
       await administer(
         options,

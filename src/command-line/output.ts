@@ -1,8 +1,8 @@
-/** What a command prints: an answer as JSON or in lines for a person, and an error likewise. */
+/** Prints an answer or an error, as JSON or in lines for a person. */
 import { ApiError } from "../client/merchant/api-error.ts";
 import { asCalled } from "./present-help.ts";
 
-/** How a command's answer is wanted: for a person, or as JSON. */
+/** The output format of a command: JSON, or lines for a person. */
 export type OutputOptions = { readonly json?: boolean };
 
 /** Prints an answer on standard output. */
@@ -14,7 +14,9 @@ export function print<Answer extends object>(
   console.log(options.json ? JSON.stringify(answer, null, 2) : asCalled(lines(answer).join("\n")));
 }
 
-/** Rows under their headings, in columns as wide as their widest cell; `nothing` when there are none. */
+/**
+ * Formats rows under their headings, in columns as wide as their widest cell; returns `nothing` when there are none.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -31,11 +33,12 @@ export function table(
   );
 }
 
-/** A refusal of the service as a person or a program reads it; undefined for any other error. */
+/** Describes a refusal by the service, for a person or as JSON; undefined for any other error. */
 export function describeRefusal(error: unknown, options: OutputOptions): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const { code, message, problems, requestId } = error;
   if (options.json) return JSON.stringify({ code, message, problems, requestId }, null, 2);
-  const more = problems.map(({ param, detail }) => `- ${param}: ${detail}`);
+  // The message has the only one.
+  const more = problems.length > 1 ? problems.map(({ param, detail }) => `- ${param}: ${detail}`) : [];
   return [`${message} (${code}${requestId ? `, ${requestId}` : ""})`, ...more].join("\n");
 }

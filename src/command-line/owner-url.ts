@@ -1,20 +1,20 @@
-/** How a command that works as a database's owner is told the database. */
+/** Options that give a command the address of a database as its owner. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { UsageError } from "./attachment.ts";
 
-/** One of the two. */
+/** Exactly one of the two is given. */
 export type OwnerUrlOptions = { readonly url?: string; readonly urlFile?: string };
 
 /** Adds --url and --url-file. */
 export function addOwnerUrl(command: Command): Command {
   return command
-    .option("--url <url>", "address of the database, as its owner")
-    .option("--url-file <file>", "file that has this address, so that no list of processes shows its password");
+    .option("--url <url>", "connection URL of the database, as its owner")
+    .option("--url-file <file>", "file with this URL, so that the process list does not show its password");
 }
 
-/** The address that was given, in one way or the other. */
+/** Returns the address from the option or from the file. */
 export function ownerUrlOf({ url, urlFile }: OwnerUrlOptions): string {
-  if ((url === undefined) === (urlFile === undefined)) throw new UsageError("Give --url or --url-file, one of them.");
+  if ((url === undefined) === (urlFile === undefined)) throw new UsageError("Give either --url or --url-file.");
   return url ?? readFileSync(urlFile!, "utf8").trim();
 }

@@ -1,29 +1,29 @@
-/** Lists that come in pages: the options of a command, and what it says when there is more. */
+/** Lists with pages: the options of a command, and its hint when there are more rows. */
 import { type Command, InvalidArgumentError } from "commander";
 import { pageSizeDefault, pageSizeMax } from "../limits.ts";
 
-/** Which page of a list is wanted. */
+/** The page of a list to show. */
 export type PagingOptions = { readonly count: number; readonly pageToken?: string };
 
 /** Adds --count and --page-token. */
 export function addPaging(command: Command): Command {
   return command
-    .option("--count <count>", `how many, at most ${pageSizeMax}`, parseCount, pageSizeDefault)
-    .option("--page-token <token>", "goes on where a page ended");
+    .option("--count <count>", `number of rows, at most ${pageSizeMax}`, parseCount, pageSizeDefault)
+    .option("--page-token <token>", "continue after a previous page");
 }
 
-/** The page that the options name, as requests carry it. */
+/** Returns the page that the options name, in the form of a request. */
 export function pageOf({ count, pageToken = "" }: PagingOptions): { pageSize: number; pageToken: string } {
   return { pageSize: count, pageToken };
 }
 
-/** The lines of a page and, where there is more, how to go on. */
+/** Returns the lines of a page and, if there are more, the command for the next one. */
 export function withNextPage(lines: readonly string[], nextPageToken: string | undefined): readonly string[] {
-  return nextPageToken ? [...lines, `There is more: --page-token ${nextPageToken}`] : lines;
+  return nextPageToken ? [...lines, `For the next page: --page-token ${nextPageToken}`] : lines;
 }
 
-/** A number of rows. */
-export function parseCount(text: string): number {
+/** Parses a number of rows. */
+function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= pageSizeMax) return count;
   throw new InvalidArgumentError(`It must be a number from 1 to ${pageSizeMax}.`);

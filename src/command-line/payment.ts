@@ -10,6 +10,7 @@ import {
   scopeOf,
   UsageError,
 } from "./attachment.ts";
+import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
@@ -20,11 +21,13 @@ type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]
 /** Lists, finds, shows and exports payments. */
 export function paymentCommand(): Command {
   return new Command("payment")
-    .description("a merchant's payments: lists, searches, one with all that happened, CSV")
+    .description("a merchant's payments: list, search, show, export as CSV, and end attempts")
     .addCommand(listCommand())
     .addCommand(searchCommand())
     .addCommand(getCommand())
-    .addCommand(exportCommand());
+    .addCommand(exportCommand())
+    .addCommand(endAttemptCommand())
+    .addCommand(withdrawEndCommand());
 }
 
 type FilterOptions = {
@@ -32,6 +35,8 @@ type FilterOptions = {
   readonly gateway?: string;
   readonly order?: string;
   readonly orderPrefix?: string;
+  readonly amountFrom?: string;
+  readonly amountTo?: string;
   readonly from?: string;
   readonly to?: string;
   readonly currency?: string;
@@ -46,20 +51,23 @@ const statuses = ["created", "processing", "succeeded", "declined", "degraded", 
 
 function addFilter(command: Command): Command {
   return command
-    .addOption(new Option("--status <status>", "in this state only").choices(statuses))
-    .option("--gateway <gateway>", "that this gateway was asked for, such as STRIPE")
-    .option("--order <reference>", "of this order")
-    .option("--order-prefix <text>", "of orders whose reference begins so")
-    .option("--from <minor>", "of this amount at least, in minor units", parseMinor)
-    .option("--to <minor>", "of this amount at most, in minor units", parseMinor)
-    .option("--currency <code>", "in this currency, such as EUR")
-    .option("--after <time>", "created then or later, such as 2026-11-01T08:00:00Z", parseTime)
-    .option("--before <time>", "created before then", parseTime)
-    .option("--failover", "that another gateway than the first took");
+    .addOption(new Option("--status <status>", "only payments with this status").choices(statuses))
+    .option("--gateway <gateway>", "only payments with an attempt at this gateway, such as STRIPE")
+    .option("--order <reference>", "only payments of this order")
+    .option("--order-prefix <text>", "only payments whose order reference starts with this text")
+    .option("--amount-from <minor>", "minimum amount, in minor units", parseMinor)
+    .option("--amount-to <minor>", "maximum amount, in minor units", parseMinor)
+    .addOption(new Option("--from <minor>", "former name of --amount-from").argParser(parseMinor).hideHelp())
+    .addOption(new Option("--to <minor>", "former name of --amount-to").argParser(parseMinor).hideHelp())
+    .option("--currency <code>", "only payments in this currency, such as EUR")
+    .option("--after <time>", "only payments created at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
+    .option("--before <time>", "only payments created before this time", parseTime)
+    .option("--failover", "only payments that another gateway than the first captured");
 }
 
 function filterOf(options: FilterOptions): Filter {
-  const { status, order, orderPrefix, from, to, currency, after, before, failover } = options;
+  const { status, order, orderPrefix, currency, after, before, failover } = options;
+  const { amountFrom = options.from, amountTo = options.to } = options;
   const isProcessing = status === "processing";
   return {
     ...(isProcessing && { processing: true }),
@@ -67,8 +75,8 @@ function filterOf(options: FilterOptions): Filter {
     gateway: options.gateway ?? "",
     orderRef: order ?? orderPrefix ?? "",
     orderRefPrefix: order === undefined && orderPrefix !== undefined,
-    ...(from !== undefined && { amountFrom: from }),
-    ...(to !== undefined && { amountTo: to }),
+    ...(amountFrom !== undefined && { amountFrom }),
+    ...(amountTo !== undefined && { amountTo }),
     currency: currency ?? "",
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
@@ -91,7 +99,7 @@ function listCommand(): Command {
       ({ payments }) => payments.listPayments({ ...scopeOf(options), filter: filterOf(options), ...pageOf(options) }),
       ({ payments = [], nextPageToken, searchedBackTo }) => [
         ...withNextPage(paymentTable(payments, isFiltered(options) ? noMatch : noneYet), nextPageToken),
-        ...(searchedBackTo ? [`So far the payments back to ${searchedBackTo} were looked at.`] : []),
+        ...(searchedBackTo ? [`Searched payments back to ${searchedBackTo} so far.`] : []),
       ],
     );
   });
@@ -102,7 +110,7 @@ function searchCommand(): Command {
     description: "find payments by an order reference or its beginning, any id, or a gateway's reference",
     example: "switchyard payment search order-1042",
   })
-    .argument("<text>", "what you have in hand")
+    .argument("<text>", "order reference or its beginning, id, or gateway reference")
     .action(async (text: string, options: PaymentOptions) => {
       await administer(
         options,
@@ -110,7 +118,7 @@ function searchCommand(): Command {
         ({ matches = [] }) =>
           paymentTable(
             matches.map(({ payment = {} }) => payment),
-            "Nothing is called that.",
+            "No payment matches. Check the text, or search the other environment.",
           ),
       );
     });
@@ -118,10 +126,10 @@ function searchCommand(): Command {
 
 function getCommand(): Command {
   return merchantCommand("get", {
-    description: "show a payment with everything that happened to it, and why",
+    description: "show a payment with its timeline and the reason of each step",
     example: "switchyard payment get ps_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<session>", "the session's id")
+    .argument("<session>", "id of the session")
     .action(async (sessionId: string, options: PaymentOptions) => {
       await administer(
         options,
@@ -138,21 +146,21 @@ function getCommand(): Command {
 
 function exportCommand(): Command {
   const command = merchantCommand("export", {
-    description: "write payments as CSV, newest first; cells that a spreadsheet would run begin with '",
+    description: "export payments as CSV, newest first; a cell that a spreadsheet would run as a formula starts with '",
     example: "switchyard payment export --status succeeded --output payments.csv",
   });
   return addFilter(command)
-    .requiredOption("--output <file>", "where to; it must not exist yet")
+    .requiredOption("--output <file>", "file to create; it must not exist yet")
     .action(async (options: PaymentOptions & FilterOptions & { output: string }) => {
       await administer(
         options,
         ({ payments }) => exportAll(payments, { ...scopeOf(options), filter: filterOf(options) }, options.output),
-        ({ payments }) => [`${payments} payments are in ${options.output}.`],
+        ({ payments }) => [`Exported ${payments} payments to ${options.output}.`],
       );
     });
 }
 
-/** Page by page, and says on the way how far it is. */
+/** Exports page by page and prints progress. */
 async function exportAll(
   payments: DashboardClient["payments"],
   request: ReturnType<typeof scopeOf> & { filter: Filter },
@@ -195,7 +203,7 @@ function amountOf({ amount: { amountMinor = "", currency = "", exponent = 0 } = 
   return `${digits.slice(0, cut)}${exponent > 0 ? `.${digits.slice(cut)}` : ""} ${currency}`;
 }
 
-/** Text of others without what a terminal would obey. */
+/** Removes control characters, which a terminal would obey, from text of other parties. */
 function shown(text = ""): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (unseen) => `\\u{${unseen.codePointAt(0)?.toString(16)}}`);
 }

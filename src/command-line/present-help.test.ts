@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../testing/run-command.ts";
+import { runCommand } from "../dev/testing/run-command.ts";
 import { asCalled, calledAs, presentHelp } from "./present-help.ts";
 import { createProgram } from "./program.ts";
 
-/** The help of a command by its words, as a person gets it who typed `called`. */
+/** The help of a command by its words, as it is shown to a caller who typed `called`. */
 function helpOf(words: readonly string[], called = "npx switchyard"): string {
   const program = createProgram();
   let text = "";
@@ -21,7 +21,7 @@ function helpOf(words: readonly string[], called = "npx switchyard"): string {
 }
 
 describe("presentHelp()", () => {
-  it("shows every command as it has to be typed", () => {
+  it("shows every command as it must be typed", () => {
     expect(helpOf(["endpoint", "verify"])).toMatch(/^Usage: npx switchyard endpoint verify /);
     expect(helpOf(["endpoint", "verify"])).toMatch(/Example:\n {2}npx switchyard endpoint verify we_/);
     expect(helpOf(["connection", "add"])).toContain("| npx switchyard connection add");
@@ -29,10 +29,10 @@ describe("presentHelp()", () => {
     expect(helpOf(["endpoint"], "switchyard")).not.toContain("npx");
   });
 
-  it("marks what must be given, and nothing that has a default", () => {
+  it("marks required options, and no option that has a default", () => {
     const help = helpOf(["connection", "add"]);
-    expect(help).toMatch(/--gateway <gateway> +such as SANDBOX_A \(required\)/);
-    expect(help).toMatch(/--environment <name> .*\(choices: "test", "live", default:\s+"test"\)\n/);
+    expect(help).toMatch(/--gateway <gateway> +gateway, such as SANDBOX_A \(required\)/);
+    expect(help).toMatch(/--environment <name> .*\(choices: "test", "live",\s+default:\s+"test"\)\n/);
   });
 
   it("has an example for a group too", () => {
@@ -50,15 +50,15 @@ describe("asCalled()", () => {
 });
 
 describe("calledAs()", () => {
-  it("is the bare name only where a program of that name is on the PATH", () => {
+  it("is the bare name only if a program of that name is on the PATH", () => {
     expect(calledAs("/checkout/src/main.ts")).toBe("npx switchyard");
     expect(calledAs("/checkout/node_modules/.bin/switchyard")).toBe("npx switchyard");
     expect(calledAs("/usr/local/bin/switchyard")).toBe("switchyard");
   });
 });
 
-describe("a command that nothing answers", () => {
-  it("says where it asked, and not in the words of a library", async () => {
+describe("a command whose service does not answer", () => {
+  it("names the address it called, and does not print a library's message", async () => {
     const address = ["--grpc-address", "127.0.0.1:1", "--merchant", "mer_01h455vb4pex5vsknk084sn02q"];
     const env = { SWITCHYARD_OPERATOR_TOKEN: "switchyard_op_none" };
     const { code, err } = await runCommand(["endpoint", "list", ...address], { env });

@@ -16,11 +16,14 @@ function helpOf(command: Command): string {
 }
 
 const leaves = leavesOf(createProgram(), []);
-// They run on, and print no answer.
+// They run until they are stopped, and print no answer.
 const runOn = ["switchyard serve", "switchyard demo", "switchyard listen"];
 
-// In the order of the alphabet.
+// In alphabetical order.
 const known = [
+  "alert acknowledge",
+  "alert list",
+  "alert mail-to",
   "analytics show",
   "audit list",
   "configuration",
@@ -61,18 +64,19 @@ const known = [
   "merchant create",
   "merchant list",
   "migrate",
-  "notice acknowledge",
-  "notice list",
-  "notice mail-to",
   "operator create",
   "operator revoke",
   "origins set",
   "origins show",
+  "payment end-attempt",
   "payment export",
   "payment get",
   "payment list",
   "payment search",
+  "payment withdraw-end",
   "reconciliation list",
+  "restore adopt",
+  "restore confirm",
   "restore declare",
   "restore end-sign-ins",
   "restore release",
@@ -96,12 +100,12 @@ const known = [
   "session show",
   "settings set",
   "settings show",
-  "work-list close",
-  "work-list list",
+  "work-queue close",
+  "work-queue list",
 ];
 
 describe("createProgram()", () => {
-  it.each(leaves)("%s says what it does, and shows an example", (name, command) => {
+  it.each(leaves)("%s has a description and an example", (name, command) => {
     const help = helpOf(command);
     expect(command.description()).not.toBe("");
     expect(help.slice(help.search(/\nExamples?:\n/))).toMatch(name === "switchyard demo" ? "npm start" : name);

@@ -1,6 +1,7 @@
 /** The command line as a whole: every command under one name. */
 import { Command } from "commander";
 import { version } from "../version.ts";
+import { alertCommand } from "./alert.ts";
 import { analyticsCommand } from "./analytics.ts";
 import { auditCommand } from "./audit.ts";
 import { configurationCommand } from "./configuration.ts";
@@ -16,7 +17,6 @@ import { listenCommand } from "./listen.ts";
 import { membersCommand } from "./member.ts";
 import { merchantsCommand } from "./merchant.ts";
 import { migrateCommand } from "./migrate.ts";
-import { noticeCommand } from "./notice.ts";
 import { operatorsCommand } from "./operator.ts";
 import { originsCommand } from "./origins.ts";
 import { paymentCommand } from "./payment.ts";
@@ -28,15 +28,15 @@ import { serveCommand } from "./serve.ts";
 import { serverKeysCommand } from "./server-keys.ts";
 import { sessionCommand } from "./session.ts";
 import { settingsCommand } from "./settings.ts";
-import { workListCommand } from "./work-list.ts";
+import { workQueueCommand } from "./work-queue.ts";
 
-/** All commands, ready to parse arguments. */
+/** Returns all commands, ready to parse arguments. */
 export function createProgram(): Command {
   const program = new Command("switchyard")
     .description("Payment sessions with gateway failover that can never capture twice.")
     .version(version)
     .showHelpAfterError()
-    .addHelpText("after", "\nExample:\n  switchyard demo        everything on this machine, ready to be tried");
+    .addHelpText("after", "\nExample:\n  switchyard demo        run everything on this machine");
   const commands = [
     demoCommand(),
     serveCommand(),
@@ -59,10 +59,10 @@ export function createProgram(): Command {
     endpointCommand(),
     deliveryCommand(),
     listenCommand(),
-    noticeCommand(),
+    alertCommand(),
     analyticsCommand(),
     auditCommand(),
-    workListCommand(),
+    workQueueCommand(),
     reconciliationCommand(),
     sessionCommand(),
     paymentCommand(),

@@ -1,4 +1,4 @@
-/** `switchyard reconciliation`: how our records compare with the gateways'. */
+/** `switchyard reconciliation`: compares our records with those of the gateways. */
 import { Command } from "commander";
 import {
   type AttachOptions,
@@ -10,32 +10,34 @@ import {
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 
-/** Lists what the passes of the comparison could see. */
+/** Lists the reconciliation passes and their findings. */
 export function reconciliationCommand(): Command {
   return new Command("reconciliation")
-    .description("the hourly comparison of payments with the gateways' own records")
+    .description("the hourly reconciliation of payments with the gateways' own records")
     .addCommand(listCommand());
 }
 
 function listCommand(): Command {
   const command = environmentCommand("list", {
-    description: "list the passes with what each could see and what it found, newest first",
+    description: "list the passes with their coverage and their findings, newest first",
     example: "switchyard reconciliation list --environment live --count 24",
   });
   return addPaging(command).action(async (options: AttachOptions & EnvironmentOptions & PagingOptions) => {
     await administer(
       options,
-      ({ reconciliation }) => reconciliation.listComparisonRuns({ ...environmentOf(options), ...pageOf(options) }),
-      ({ comparisonRuns = [], nextPageToken }) =>
+      ({ reconciliation }) => reconciliation.listReconciliationRuns({ ...environmentOf(options), ...pageOf(options) }),
+      ({ reconciliationRuns = [], nextPageToken }) =>
         withNextPage(
           table(
-            ["STARTED", "FINISHED", "ATTEMPTS", "READ", "BY NOTICES", "COULD NOT TELL", "MISMATCHES", "STRAYS"],
-            comparisonRuns.map((run) => [
+            ["STARTED", "FINISHED", "ATTEMPTS", "READ", "BY NOTIFICATIONS", "INCONCLUSIVE", "MISMATCHES", "ORPHANED"],
+            reconciliationRuns.map((run) => [
               run.startedAt ?? "",
-              run.finishedAt ?? "under way",
-              ...[run.attempts, run.read, run.byNotices, run.couldNotTell, run.mismatches, run.strays].map(String),
+              run.finishedAt ?? "running",
+              ...[run.attempts, run.read, run.byNotifications, run.inconclusive, run.mismatches, run.orphans].map(
+                String,
+              ),
             ]),
-            "There was no comparison yet.",
+            "There was no reconciliation yet; a worker runs one every hour.",
           ),
           nextPageToken,
         ),

@@ -1,8 +1,10 @@
-/** `switchyard server-keys reseal-accounts`: seals members' authenticator apps anew, before the old key of the accounts goes. */
+/**
+ * `switchyard server-keys reseal-accounts`: seals members' authenticator apps again, before the accounts' old key is
+ * dropped.
+ */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { resealTotp } from "../accounts/reseal-totp.ts";
-import { parseAccountsKeyFile } from "../dashboard-settings.ts";
+import { parseAccountsKeyFile } from "../config/dashboard-settings.ts";
 import { Secret } from "../platform/secrets.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -10,18 +12,19 @@ import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
 type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
 
-/** Seals everything in the accounts with the current key. */
+/** Seals everything in the accounts database with the current key. */
 export function resealAccountsCommand(): Command {
   const command = describedCommand("reseal-accounts", {
-    description: "seal members' authenticator apps anew with the current key, before the old one is dropped",
+    description: "seal members' authenticator apps again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal-accounts --accounts-keys keys-accounts.json --url postgres://owner@db/switchyard_accounts",
   });
   return addOwnerUrl(command)
-    .requiredOption("--accounts-keys <file>", "the dashboard's key file, with both keys in it")
+    .requiredOption("--accounts-keys <file>", "key file of the dashboard, which contains both keys")
     .action(async (options: Options) => {
       const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
-      const { openDatabase } = await import("../environment.ts");
+      const { resealTotp } = await import("../accounts/reseal-totp.ts");
+      const { openDatabase } = await import("../processes/environment.ts");
       const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const members = await resealTotp(database, ring);

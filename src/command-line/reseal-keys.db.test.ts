@@ -1,27 +1,27 @@
-/** A sealing key is turned over with an environment's rows in place, from the first step to the last. */
+/** Tests a rotation of a sealing key with an environment's rows in place, from the first step to the last. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RotationStep, rotateSealing } from "../config/server-key-rotation.ts";
+import { generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
+import { loopback } from "../dev/testing/events/events-harness.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
+import { runCommand as run } from "../dev/testing/run-command.ts";
+import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Egress } from "../events/egress.ts";
 import { registerEndpoint } from "../events/endpoints.ts";
 import { rotateSecret } from "../events/rotate-secret.ts";
 import { openSigningSecrets } from "../events/signing-secrets.ts";
-import { loopback } from "../events/testing/events-bed.ts";
 import { dropCredentials, loadCredentials, recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { Database } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
-import { type RotationStep, rotateSealing } from "../server-key-rotation.ts";
-import { generateKeyFile, parseKeyFile } from "../server-keys.ts";
-import { createTestDatabase } from "../testing/postgres.ts";
-import { runCommand as run } from "../testing/run-command.ts";
-import { createStrictLog } from "../testing/strict-log.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-"));
 const file = join(folder, "keys.json");
-const merchantId = systemEntropy.uuid();
-const connectionId = systemEntropy.uuid();
+const merchantId = systemRuntime.uuid();
+const connectionId = systemRuntime.uuid();
 
 let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
 let pool: Pool;
@@ -52,9 +52,9 @@ const stage = (credentials: Record<string, string>) =>
 const credentialsOf = (credentialVersion: number) =>
   loadCredentials(database, ring(), { connectionId, credentialVersion });
 
-it("leaves nothing that only the dropped key would open, and every secret as it was", async () => {
+it("leaves nothing that only the dropped key could open, and keeps every secret", async () => {
   const context = {
-    ...{ database, entropy: systemEntropy, egress: new Egress(loopback), environmentName: "test" },
+    ...{ database, runtime: systemRuntime, egress: new Egress(loopback), environmentName: "test" },
     ...{
       log: createStrictLog(),
       sealing: ring(),
@@ -77,7 +77,7 @@ it("leaves nothing that only the dropped key would open, and every secret as it 
 
   rotate("add");
   rotate("use");
-  // What is sealed by the new key stays as it is.
+  // Rows that the new key has sealed stay unchanged.
   const fourth = await stage({ apiKey: "three" });
   expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1 });
   rotate("drop");

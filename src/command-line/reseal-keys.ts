@@ -1,10 +1,8 @@
-/** `switchyard server-keys reseal`: seals the rows of an environment anew, before its old sealing key goes. */
+/** `switchyard server-keys reseal`: seals the rows of an environment again, before its old sealing key is dropped. */
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { resealSigningSecrets } from "../events/reseal-signing-secrets.ts";
-import { resealCredentials } from "../gateways/reseal-credentials.ts";
+import { parseKeyFile } from "../config/server-keys.ts";
 import { Secret } from "../platform/secrets.ts";
-import { parseKeyFile } from "../server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
@@ -15,21 +13,27 @@ type ResealOptions = OutputOptions &
     readonly keys: string;
   };
 
-/** Seals gateways' credentials and signing secrets with the current key. Answers that wait to be repeated end by themselves. */
+/**
+ * Seals gateways' credentials and signing secrets with the current key. Stored idempotent answers expire by themselves.
+ */
 export function resealCommand(): Command {
   const command = describedCommand("reseal", {
     description:
-      "seal gateways' credentials and webhook secrets anew with the current key, before the old one is dropped",
+      "seal gateways' credentials and webhook secrets again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal --environment live --keys keys-live.json --url postgres://owner@db/switchyard_live",
   });
   return addOwnerUrl(command)
-    .addOption(new Option("--environment <name>").choices(["test", "live"]).makeOptionMandatory())
-    .requiredOption("--keys <file>", "the key file of edge and worker, with both sealing keys in it")
+    .addOption(
+      new Option("--environment <name>", "environment of the database").choices(["test", "live"]).makeOptionMandatory(),
+    )
+    .requiredOption("--keys <file>", "key file of edge and worker, which contains both sealing keys")
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
-      const { openDatabase } = await import("../environment.ts");
+      const { resealSigningSecrets } = await import("../events/reseal-signing-secrets.ts");
+      const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
+      const { openDatabase } = await import("../processes/environment.ts");
       const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const credentials = await resealCredentials(database, sealing);

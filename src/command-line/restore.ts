@@ -1,12 +1,9 @@
-/** `switchyard restore`: what has to be done after a database was brought back from a backup, before a role runs on it. */
+/** `switchyard restore`: steps after a database was restored from a backup or a replica was promoted. */
 import { Command } from "commander";
-import { Pool } from "pg";
 import { recordAudit } from "../accounts/audit-trail.ts";
 import { endEverySignIn } from "../accounts/end-sign-ins.ts";
-import { declareRestore, findConnected, listInDoubt, releaseFromDoubt } from "../core/declare-restore.ts";
-import { Database, type Tx } from "../platform/database.ts";
+import type { Database, Tx } from "../platform/database.ts";
 import { databaseLogin } from "../platform/database-address.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
@@ -16,43 +13,82 @@ import { parseTime } from "./times.ts";
 
 type Options = OutputOptions & OwnerUrlOptions;
 
-/** After a restore: declare it, see what is in doubt, release what a person has looked at. */
+/**
+ * Declares a restore or confirms a promotion, lists the sessions in doubt, and adopts or releases those that a person
+ * has checked.
+ */
 export function restoreCommand(): Command {
   return new Command("restore")
-    .description("after a database was brought back from a backup (docs/backup.md)")
+    .description("steps after a database was restored from a backup, or a replica was promoted (docs/backup.md)")
     .addCommand(declareCommand())
+    .addCommand(confirmCommand())
     .addCommand(accountsCommand())
     .addCommand(statusCommand())
+    .addCommand(adoptCommand())
     .addCommand(releaseCommand());
 }
 
 function declareCommand(): Command {
   const command = describedCommand("declare", {
     description:
-      "put every session in doubt that may have gone on after the backup, before any role is started; the workers then ask the gateways",
+      "mark every session that may have continued after the backup as in doubt; run it before you start a role; the workers then query the gateways",
     example:
       "switchyard restore declare --url postgres://owner@db/switchyard_live --backup-taken-at 2026-11-01T03:00:00Z",
   });
   return addOwnerUrl(command)
-    .option("--backup-taken-at <time>", "sessions that had expired by then are left to expire", parseTime)
+    .option(
+      "--backup-taken-at <time>",
+      "time of the backup; sessions that had expired by then are not marked",
+      parseTime,
+    )
     .action(async (options: Options & { backupTakenAt?: string }) => {
+      const { declareRestore, findConnected } = await import("../oversight/declare-restore.ts");
       const sessions = await withoutLimits(ownerUrlOf(options), async (database) => {
         const connected = await findConnected(database);
         if (connected.length > 0) {
-          throw new UsageError(`Stop every role first: ${connected.join(", ")} is connected to this database.`);
+          throw new UsageError(`Stop every role first. Connected to this database: ${connected.join(", ")}.`);
         }
         const { backupTakenAt } = options;
         return declareRestore(database, { backupTakenAt: backupTakenAt ? new Date(backupTakenAt) : undefined });
       });
       print(options, { sessions }, () => [
-        `${sessions} sessions are in doubt. Start the roles; the workers ask the gateways about them from a minute on.`,
+        `${sessions} sessions are in doubt. Start the roles; after a minute the workers begin to query the gateways about them.`,
       ]);
+    });
+}
+
+function confirmCommand(): Command {
+  return addOwnerUrl(
+    describedCommand("confirm", {
+      description:
+        "confirm that a promoted replica had every commit, so that sessions continue; if a commit may be missing, use `declare` instead",
+      example:
+        'switchyard restore confirm --url postgres://owner@db/switchyard_live --by ada --note "planned, replica had caught up"',
+    }),
+  )
+    .requiredOption("--by <name>", "name of the person who checked; written to the audit trail")
+    .requiredOption("--note <text>", "how you know that no commit is missing")
+    .action(async (options: Options & { by: string; note: string }) => {
+      const { confirmTimeline } = await import("../oversight/declare-restore.ts");
+      const { systemRuntime } = await import("../platform/runtime.ts");
+      const timeline = await onDatabase(ownerUrlOf(options), (database) =>
+        database.transaction(async (tx) => {
+          const confirmed = await confirmTimeline(tx);
+          if (confirmed === undefined) throw new UsageError("The timeline of the database is already confirmed.");
+          await recordAudit(tx, systemRuntime.uuid(), {
+            ...{ merchantId: undefined, actor: `command line (${options.by})`, action: "ConfirmTimeline" },
+            ...{ subject: confirmed, after: { note: options.note }, requestId: "" },
+          });
+          return confirmed;
+        }),
+      );
+      print(options, { timeline }, () => [`Confirmed timeline ${timeline}. Sessions continue.`]);
     });
 }
 
 function accountsCommand(): Command {
   const command = describedCommand("end-sign-ins", {
-    description: "end every sign-in, invitation and password link that the backup of the accounts' database held",
+    description: "end every sign-in, invitation and password link that came back with a restored accounts database",
     example: "switchyard restore end-sign-ins --url postgres://owner@db/switchyard_accounts",
   });
   return addOwnerUrl(command).action(async (options: Options) => {
@@ -63,16 +99,17 @@ function accountsCommand(): Command {
   });
 }
 
-// A screen or two; those that stay are looked at one by one.
+// A screen or two; a person checks the remaining sessions one by one.
 const statusRows = 100;
 
 function statusCommand(): Command {
   return addOwnerUrl(
     describedCommand("status", {
-      description: "list the sessions of which gateways have not told yet what was done",
+      description: "list the sessions in doubt, whose outcome the gateways have not confirmed yet",
       example: "switchyard restore status --url postgres://owner@db/switchyard_live",
     }),
   ).action(async (options: Options) => {
+    const { listInDoubt } = await import("../oversight/declare-restore.ts");
     const found = await onDatabase(ownerUrlOf(options), (database) => listInDoubt(database, statusRows));
     const sessions = found.map(({ id, merchantId, orderRef, nextCheckAt }) => ({
       sessionId: encodeId("ps", id),
@@ -81,33 +118,88 @@ function statusCommand(): Command {
       nextCheckAt: nextCheckAt.toISOString(),
     }));
     print(options, { sessions }, () =>
-      table(["SESSION", "MERCHANT", "ORDER", "ASKED AGAIN"], sessions.map(Object.values), "Nothing is in doubt."),
+      table(["SESSION", "MERCHANT", "ORDER", "NEXT CHECK"], sessions.map(Object.values), "No session is in doubt."),
     );
   });
+}
+
+function adoptCommand(): Command {
+  return addOwnerUrl(
+    describedCommand("adopt", {
+      description:
+        "record that a session was captured at a gateway, after you checked that every other gateway captured nothing for it; the session then succeeds, unless the gateway reports otherwise, and no further capture is sent",
+      example:
+        'switchyard restore adopt --url postgres://owner@db/switchyard_live --session ps_… --attempt att_… --captured 8535296650153317 --by ada --note "captured at ADYEN, whole amount"',
+    }),
+  )
+    .requiredOption("--session <id>", "id of the session")
+    .requiredOption("--attempt <id>", "id of the attempt, as in the work queue and at the gateway")
+    .requiredOption("--captured <reference>", "the gateway's reference of the payment")
+    .requiredOption("--by <name>", "name of the person who checked; written to the audit trail")
+    .requiredOption("--note <text>", "what you saw; written to the audit trail")
+    .action(async (options: AdoptOptions) => {
+      const sessionId = decodeId("ps", options.session);
+      if (sessionId === undefined) throw new UsageError("--session must be the id of a session, such as ps_….");
+      const attemptId = decodeId("att", options.attempt);
+      if (attemptId === undefined) throw new UsageError("--attempt must be the id of an attempt, such as att_….");
+      const gateway = await onDatabase(ownerUrlOf(options), (database) =>
+        database.transaction((tx) => adoptAttempt(tx, { sessionId, attemptId }, options)),
+      );
+      print(options, { sessionId: options.session, attemptId: options.attempt, gateway }, () => [
+        `Adopted ${options.captured} at ${gateway}. A worker ends ${options.session} as succeeded.`,
+      ]);
+    });
+}
+
+type AdoptOptions = Options & {
+  readonly session: string;
+  readonly attempt: string;
+  readonly captured: string;
+  readonly by: string;
+  readonly note: string;
+};
+
+/** Adopts the gateway's record and writes an audit row, or refuses and says why; returns the gateway. */
+async function adoptAttempt(
+  tx: Tx,
+  of: { sessionId: string; attemptId: string },
+  { session, attempt, captured: reference, by, note }: AdoptOptions,
+): Promise<string> {
+  const actor = `command line (${by})`;
+  const { adoptCaptured } = await import("../oversight/declare-restore.ts");
+  const { systemRuntime } = await import("../platform/runtime.ts");
+  const found = await adoptCaptured(tx, { ...of, reference, by: actor, note });
+  if (found.type === "refused") throw new UsageError(found.reason);
+  const { merchantId, gateway } = found;
+  await recordAudit(tx, systemRuntime.uuid(), {
+    ...{ merchantId, actor, action: "AdoptCapturedPayment", subject: session },
+    ...{ after: { attempt, gateway, reference, note }, requestId: "" },
+  });
+  return gateway;
 }
 
 function releaseCommand(): Command {
   return addOwnerUrl(
     describedCommand("release", {
       description:
-        "let one session go on, after you have seen at every gateway that nothing was taken for it; it then goes by its own rows: one with an attempt that is held, or may be, takes the money, so it asks for --may-capture, and any other ends as never paid",
+        "release a session from doubt, after you checked that no gateway captured anything for it; a session with an attempt that holds money, or may, is then captured and requires --may-capture; any other session ends unpaid",
       example:
         'switchyard restore release --url postgres://owner@db/switchyard_live --session ps_… --by ada --note "no payment at ADYEN"',
     }),
   )
-    .requiredOption("--session <id>", "the session")
-    .requiredOption("--by <name>", "who has looked; the audit trail says so")
-    .requiredOption("--note <text>", "what was seen")
-    .option("--may-capture", "release it also when it may then take money by an attempt of its own")
+    .requiredOption("--session <id>", "id of the session")
+    .requiredOption("--by <name>", "name of the person who checked; written to the audit trail")
+    .requiredOption("--note <text>", "what you saw; written to the audit trail")
+    .option("--may-capture", "release the session even if one of its attempts may then be captured")
     .action(async (options: ReleaseOptions) => {
       const sessionId = decodeId("ps", options.session);
-      if (sessionId === undefined) throw new UsageError("--session names no session.");
-      const mayTake = await onDatabase(ownerUrlOf(options), (database) =>
-        database.transaction((tx) => releaseAsTold(tx, sessionId, options)),
+      if (sessionId === undefined) throw new UsageError("--session must be the id of a session, such as ps_….");
+      const capturable = await onDatabase(ownerUrlOf(options), (database) =>
+        database.transaction((tx) => releaseDoubt(tx, sessionId, options)),
       );
-      print(options, { sessionId: options.session, mayTake }, () => [
+      print(options, { sessionId: options.session, mayTake: capturable }, () => [
         `Released ${options.session}.`,
-        ...mayTake.map((attempt) => `May still be captured: ${attempt}.`),
+        ...capturable.map((attempt) => `May still be captured: ${attempt}.`),
       ]);
     });
 }
@@ -119,29 +211,35 @@ type ReleaseOptions = Options & {
   readonly mayCapture?: boolean;
 };
 
-/** Releases and records it, or refuses and says by which attempts money may be taken; returns these. */
-async function releaseAsTold(
+/**
+ * Releases the session and writes an audit row, or refuses and names the attempts that may be captured; returns these.
+ */
+async function releaseDoubt(
   tx: Tx,
   sessionId: string,
   { session, by, note, mayCapture = false }: ReleaseOptions,
 ): Promise<readonly string[]> {
+  const { releaseFromDoubt } = await import("../oversight/declare-restore.ts");
+  const { systemRuntime } = await import("../platform/runtime.ts");
   const found = await releaseFromDoubt(tx, sessionId, { mayCapture });
-  if (found === undefined) throw new UsageError("The session is in no doubt.");
-  const mayTake = found.mayTake.map(({ id, gateway, status }) => `${encodeId("att", id)} at ${gateway} (${status})`);
+  if (found === undefined) throw new UsageError("The session is not in doubt.");
+  const capturable = found.mayTake.map(({ id, gateway, status }) => `${encodeId("att", id)} at ${gateway} (${status})`);
   if (!found.isReleased) {
     throw new UsageError(
-      `Once it is released this session may take money by ${mayTake.join(", ")}. Look there: is it right that it is captured, and was nothing taken elsewhere, repeat this with --may-capture.`,
+      `If it is released, this session may be captured by ${capturable.join(", ")}. Check these attempts at their gateways. If the capture is right and no other gateway captured anything, repeat this with --may-capture.`,
     );
   }
-  await recordAudit(tx, systemEntropy.uuid(), {
+  await recordAudit(tx, systemRuntime.uuid(), {
     ...{ merchantId: found.merchantId, actor: `command line (${by})`, action: "ReleaseRestoredSession" },
-    ...{ subject: session, after: { note, mayTake }, requestId: "" },
+    ...{ subject: session, after: { note, mayTake: capturable }, requestId: "" },
   });
-  return mayTake;
+  return capturable;
 }
 
-/** On one connection whose statements take as long as they take: the table is as large as the merchants' past. */
+/** Works on one connection without statement timeouts: the table is as large as the merchants' past. */
 async function withoutLimits<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
+  const { Pool } = await import("pg");
+  const { Database } = await import("../platform/database.ts");
   const pool = new Pool({ ...databaseLogin(url), max: 1 });
   try {
     return await work(new Database(pool));
@@ -151,7 +249,7 @@ async function withoutLimits<Result>(url: string, work: (database: Database) => 
 }
 
 async function onDatabase<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
-  const { openDatabase } = await import("../environment.ts");
+  const { openDatabase } = await import("../processes/environment.ts");
   const { orm, database } = await openDatabase(new Secret(url), []);
   try {
     return await work(database);

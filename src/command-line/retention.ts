@@ -1,4 +1,4 @@
-/** `switchyard retention`: how long one environment's database keeps what is over. */
+/** `switchyard retention`: the periods for which one environment's database keeps finished records. */
 import { type Command, InvalidArgumentError } from "commander";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -8,37 +8,45 @@ type Period = number | "forever";
 type RetentionOptions = OutputOptions &
   OwnerUrlOptions & { readonly paymentsMonths?: Period; readonly deliveryLogDays?: Period };
 
-/** Shows the periods, and changes those that are given. */
+/** Shows the periods, and changes the given ones. */
 export function retentionCommand(): Command {
   const command = describedCommand("retention", {
-    description:
-      "show or set how long an environment's database keeps payments and the log of deliveries, as its owner",
+    description: "show or set how long an environment's database keeps payments and the delivery log, as its owner",
     example:
       "switchyard retention --url postgres://owner@db/switchyard_live --payments-months 84 --delivery-log-days 90",
   });
   return addOwnerUrl(command)
-    .option("--payments-months <number>", "sessions, attempts, events and deliveries; or: forever", parsePeriod)
-    .option("--delivery-log-days <number>", "each try of a webhook with its answer; or: forever", parsePeriod)
+    .option(
+      "--payments-months <number>",
+      "months to keep sessions, attempts, events and deliveries, or `forever`",
+      parsePeriod,
+    )
+    .option(
+      "--delivery-log-days <number>",
+      "days to keep delivery attempts with their responses, or `forever`",
+      parsePeriod,
+    )
     .action(async (options: RetentionOptions) => {
       const { setRetention } = await import("../migrations/retention.ts");
-      const now = await setRetention(ownerUrlOf(options), {
+      const periods = await setRetention(ownerUrlOf(options), {
         paymentsMonths: wanted(options.paymentsMonths),
         deliveryLogDays: wanted(options.deliveryLogDays),
       });
-      const period = (count: number | null, unit: string) => (count === null ? "for ever" : `${count} ${unit}`);
-      print(options, now, () => [
-        `Payments, with their attempts, events and deliveries: ${period(now.paymentsMonths, "months")}.`,
-        `The log of tries: ${period(now.deliveryLogDays, "days")}.`,
-        "A month is dropped when all of it is past its time and nothing in it waits for anything.",
+      const period = (count: number | null, unit: string) => (count === null ? "forever" : `${count} ${unit}`);
+      print(options, periods, () => [
+        `Payments, with their attempts, events and deliveries: ${period(periods.paymentsMonths, "months")}.`,
+        `The log of delivery attempts: ${period(periods.deliveryLogDays, "days")}.`,
+        "A month is dropped when all of it is older than its period and none of its records is pending.",
       ]);
     });
 }
 
-// As Retention has it: null is for ever, and what is not said is left as it is.
+// As Retention has it: null keeps forever, and an omitted period stays unchanged.
 const wanted = (period: Period | undefined) => (period === "forever" ? null : period);
 
 function parsePeriod(text: string): Period {
   if (text === "forever") return text;
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Give a whole number from 1 to 9999, or: forever.");
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new InvalidArgumentError("It must be a whole number from 1 to 9999, or `forever`.");
   return Number(text);
 }

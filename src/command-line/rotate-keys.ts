@@ -1,4 +1,5 @@
-/** `switchyard server-keys rotate`: one step of turning a key over, written into the files that it concerns. */
+/** `switchyard server-keys rotate`: one step of a key rotation, written into the files that it concerns. */
+
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import {
@@ -9,14 +10,15 @@ import {
   rotateSealing,
   rotateSigning,
   rotateVaultRing,
-} from "../server-key-rotation.ts";
-import { type KeyFile, printKeyFile, type VaultKeyFile } from "../server-keys.ts";
+} from "../config/server-key-rotation.ts";
+import { type KeyFile, printKeyFile, type VaultKeyFile } from "../config/server-keys.ts";
+import { unreachable } from "../platform/errors.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
 const names = ["vault-ring", "signing", "client-secret", "page-token", "sealing", "accounts-sealing"] as const;
 
-// The keys that edge and worker alone hold.
+// The keys that only edge and worker hold.
 const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
 
 type Options = OutputOptions & {
@@ -30,24 +32,27 @@ type Options = OutputOptions & {
 type AccountsKeyFile = Parameters<typeof rotateAccountsSealing>[0];
 type AnyKeyFile = KeyFile | VaultKeyFile | AccountsKeyFile;
 
-/** What a person does after each step, before the next one. */
+/** The operator's task after each step. */
 const afterwards: Readonly<Record<RotationStep, string>> = {
-  add: "Start every copy of the roles that read it anew; then: --step use.",
-  use: "Start them anew again. When nothing made before is alive any more (docs/security.md says when): --step drop.",
-  drop: "Start them anew once more; what the old key made counts no longer.",
+  add: "Restart every process that reads it; then run: --step use.",
+  use: "Restart them again. When nothing that the old key made is still valid (docs/security.md says when), run: --step drop.",
+  drop: "Restart them once more; what the old key made is no longer valid.",
 };
 
-/** Turns one key over, a step at a time. */
+/** Rotates one key, one step at a time. */
 export function rotateCommand(): Command {
   return describedCommand("rotate", {
-    description: "turn a key over in three steps: every copy learns the new one, uses it, forgets the old one",
+    description:
+      "rotate a key in three steps: add the new key, use it, drop the old one; restart the processes after each",
     example: "switchyard server-keys rotate --key vault-ring --step add --vault-keys vault-keys-live.json",
   })
-    .addOption(new Option("--key <name>").choices(names).makeOptionMandatory())
-    .addOption(new Option("--step <step>").choices(["add", "use", "drop"]).makeOptionMandatory())
-    .option("--keys <file>", "the key file of edge and worker; for every key but vault-ring and accounts-sealing")
-    .option("--vault-keys <file>", "the vault's key file; for vault-ring and signing")
-    .option("--accounts-keys <file>", "the dashboard's key file; for accounts-sealing")
+    .addOption(new Option("--key <name>", "key to rotate").choices(names).makeOptionMandatory())
+    .addOption(
+      new Option("--step <step>", "step to take, in this order").choices(["add", "use", "drop"]).makeOptionMandatory(),
+    )
+    .option("--keys <file>", "key file of edge and worker; for every key except vault-ring and accounts-sealing")
+    .option("--vault-keys <file>", "key file of the vault; for vault-ring and signing")
+    .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
     .action((options: Options) => {
       const files = rotate(options);
       print(options, { files, step: options.step }, () => [
@@ -75,14 +80,16 @@ function rotate({ key, step, ...files }: Options): string[] {
     case "signing": {
       const paths = [given(files.keys, "--keys"), given(files.vaultKeys, "--vault-keys")] as const;
       const rotated = rotateSigning({ keys: read(paths[0]), vaultKeys: read(paths[1]) }, step);
-      // The vault's first: a key that signs before it verifies would lock everybody out.
+      // The vault's first: a key that signs before it verifies would lock every client out.
       return [write(paths[1], rotated.vaultKeys), write(paths[0], rotated.keys)];
     }
+    default:
+      return unreachable(key);
   }
 }
 
 function given(path: string | undefined, option: string): string {
-  if (path === undefined) throw new UsageError(`Name the file: ${option}.`);
+  if (path === undefined) throw new UsageError(`This key also needs ${option} <file>.`);
   return path;
 }
 
@@ -90,7 +97,7 @@ function read<File extends AnyKeyFile>(path: string): File {
   return JSON.parse(readFileSync(path, "utf8")) as File;
 }
 
-/** Whole or not at all: half a key file would stop the next start. */
+/** Writes the file completely or not at all: half a key file would prevent the next start. */
 function write(path: string, file: AnyKeyFile): string {
   writeFileSync(`${path}.new`, printKeyFile(file), { mode: 0o600 });
   renameSync(`${path}.new`, path);

@@ -1,4 +1,4 @@
-/** A routing rule as commands take it. */
+/** Parses a routing rule as commands accept it. */
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { UsageError } from "./attachment.ts";
 
@@ -7,18 +7,22 @@ const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 type Switch = (typeof switches)[number];
 type Rules = DashboardClient["routingRules"];
 
-/** What the help says of --failover-on. */
-export const switchesHelp = `comma-separated: ${switches.join(",")}; or none. Not given, they stay as in the newest version; all are on in the first`;
+/** The help text of --failover-on. */
+export const switchesHelp = `comma-separated: ${switches.join(",")}; or none (default: as in the newest version; all for the first version)`;
 
-/** The kinds that a person named. Throws UsageError for one that does not exist. */
+/** Parses the named kinds. Throws UsageError for one that does not exist. */
 export function parseSwitches(text: string): Switch[] {
-  const asked = text === "none" ? [] : text.split(",");
-  const unknown = asked.filter((name) => !switches.some((known) => known === name));
-  if (unknown.length > 0) throw new UsageError(`Unknown failure kind: ${unknown.join(", ")}.`);
-  return switches.filter((name) => asked.includes(name));
+  const named = text === "none" ? [] : text.split(",");
+  const unknown = named.filter((name) => !switches.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new UsageError(`Unknown failure kind: ${unknown.join(", ")}. The kinds are ${switches.join(", ")}.`);
+  return switches.filter((name) => named.includes(name));
 }
 
-/** The kinds of the newest version, and its number, for a rule that is made from it; all kinds before the first one. */
+/**
+ * Reads the kinds of the newest version and its number, for a rule that is based on it; all kinds if there is no
+ * version.
+ */
 export async function keptSwitches(rules: Rules, scope: Parameters<Rules["getRoutingRule"]>[0]) {
   const { routingRule } = await rules.getRoutingRule(scope);
   const failoverOn = routingRule === undefined ? [...switches] : (routingRule.failoverOn ?? []);

@@ -1,4 +1,4 @@
-/** `switchyard routing test` and `what-if`: what a rule would do to a payment, and would have done to those of the past. */
+/** `switchyard routing test` and `what-if`: simulates a rule on one payment, and on past payments. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
@@ -10,16 +10,16 @@ type Rules = DashboardClient["routingRules"];
 type Tested = Awaited<ReturnType<Rules["testRoute"]>>;
 type Slice = Awaited<ReturnType<Rules["whatIf"]>>;
 
-/** Says what would happen to one payment. */
+/** Shows how a rule would route one payment. */
 export function routeTestCommand(): Command {
   return merchantCommand("test", {
     description:
-      "say what would happen to a payment: the plan, and what would follow each kind of answer; asks no gateway",
+      "simulate one payment: show the plan and the outcome for each kind of gateway response; calls no gateway",
     example: "switchyard routing test --amount-minor 4900 --currency EUR",
   })
-    .requiredOption("--amount-minor <amount>", "in minor units: 4900 is 49.00 EUR", parseAmount)
-    .requiredOption("--currency <code>", "such as EUR")
-    .option("--connections <ids>", "try these instead of the newest version, by priority, comma-separated")
+    .requiredOption("--amount-minor <amount>", "amount in minor units: 4900 is 49.00 EUR", parseAmount)
+    .requiredOption("--currency <code>", "currency, such as EUR")
+    .option("--connections <ids>", "connection ids by priority, comma-separated, instead of the newest version")
     .option("--failover-on <kinds>", `with --connections: ${switchesHelp}`)
     .action(
       async (
@@ -37,16 +37,16 @@ export function routeTestCommand(): Command {
     );
 }
 
-/** Says what a rule would have done to payments of the past. */
+/** Shows how a rule would have routed past payments. */
 export function whatIfCommand(): Command {
   return merchantCommand("what-if", {
     description:
-      "follow a rule through payments of the past by what their gateways said, and say where nobody can know",
+      "simulate a rule on past payments, with the responses that their gateways gave; counts payments whose outcome cannot be known",
     example: "switchyard routing what-if --connections gc_01h9zz…,gc_01h455… --days 7",
   })
-    .requiredOption("--connections <ids>", "by priority, comma-separated")
+    .requiredOption("--connections <ids>", "connection ids by priority, comma-separated")
     .option("--failover-on <kinds>", switchesHelp)
-    .option("--days <days>", "how far back, 1 to 31; the newest 10 000 sessions at most", parseDays, 7)
+    .option("--days <days>", "days to look back, 1 to 31; at most the newest 10 000 sessions", parseDays, 7)
     .action(async (options: RoutingOptions & { connections: string; failoverOn?: string; days: number }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
         const draft = await draftOf(routingRules, options);
@@ -63,7 +63,7 @@ async function draftOf(rules: Rules, options: RoutingOptions & { connections: st
   return { connectionIds: connections.split(","), failoverOn: kinds };
 }
 
-/** All slices as one answer. */
+/** Merges all slices into one answer. */
 async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]) {
   const counts: Record<string, number> = {};
   const examples: NonNullable<Slice["examples"]> = [];
@@ -79,27 +79,27 @@ async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]
 const examplesShown = 10;
 
 const countsInWords: readonly (readonly [string, string])[] = [
-  ["payments", "payments that were submitted and have ended"],
-  ["same", "the same gateways in the same order, and the same end"],
-  ["otherFirst", "another gateway first"],
-  ["fewerAttempts", "fewer gateways asked"],
-  ["moreAttempts", "at least one gateway more"],
-  ["cannotKnow", "nobody can know: a gateway that was not asked then"],
-  ["lost", "succeeded then, and would not have"],
-  ["notRoutable", "no gateway to be asked"],
+  ["payments", "payments submitted and ended"],
+  ["same", "same gateways in the same order, same outcome"],
+  ["otherFirst", "different first gateway"],
+  ["fewerAttempts", "fewer gateways called"],
+  ["moreAttempts", "more gateways called"],
+  ["cannotKnow", "outcome unknown: a gateway that was not called then"],
+  ["lost", "succeeded then, would not succeed"],
+  ["notRoutable", "no gateway available"],
 ];
 
 function describeWhatIf({ counts, examples }: Awaited<ReturnType<typeof wholeWhatIf>>): string[] {
   const { payments = 0, succeededThen = 0, succeeds = 0, cannotKnow = 0 } = counts;
-  if (payments === 0) return ["No payment was submitted and has ended in this time."];
+  if (payments === 0) return ["No payment was submitted and ended in this period."];
   const atMost = succeeds + cannotKnow;
   return [
     ...countsInWords.map(([name, words]) => `${String(counts[name] ?? 0).padStart(6)}  ${words}`),
     `Succeeded then: ${succeededThen}. Would succeed: ${succeeds === atMost ? succeeds : `${succeeds} to ${atMost}`}.`,
-    "A gateway that was asked is taken to answer as it did; circuit breakers and the time for a payment are left out.",
+    "Each gateway is assumed to respond as it did then. Circuit breakers and time limits are ignored.",
     ...examples.map(
       ({ sessionId, statusThen, askedThen = [], askedInstead = [], because }) =>
-        `${sessionId} ${statusThen}: ${askedThen.join(" → ")}; instead ${askedInstead.join(" → ") || "nobody"}. ${because}`,
+        `${sessionId} ${statusThen}: ${askedThen.join(" → ")}; instead ${askedInstead.join(" → ") || "none"}. ${because}`,
     ),
   ];
 }
@@ -108,14 +108,14 @@ function describeTest({ version, plan = [], skipped = [], cases = [], changes = 
   return [
     `By version ${version}${changes.length > 0 ? `, which would change: ${changes.join(" ")}` : ""}`,
     ...plan.map(({ priority, gateway, connectionId }) => `  priority ${priority}  ${gateway}  ${connectionId}`),
-    ...skipped.map(({ gateway, connectionId, because }) => `  left out    ${gateway}  ${connectionId}: ${because}`),
+    ...skipped.map(({ gateway, connectionId, because }) => `  skipped     ${gateway}  ${connectionId}: ${because}`),
     ...table(
-      ["WHEN ALL ANSWER", "ENDS", "ASKED", "BECAUSE"],
+      ["IF ALL RESPOND", "OUTCOME", "GATEWAYS", "REASON"],
       cases.map(({ answer = "", status = "", steps = [] }) => [
         answer,
         status,
         steps.map(({ gateway }) => gateway).join(" → "),
-        steps.at(-1)?.because ?? "Nothing can be asked.",
+        steps.at(-1)?.because ?? "No gateway is available.",
       ]),
       "",
     ),
@@ -124,11 +124,11 @@ function describeTest({ version, plan = [], skipped = [], cases = [], changes = 
 
 function parseAmount(text: string): string {
   if (/^[1-9]\d{0,11}$/.test(text)) return text;
-  throw new InvalidArgumentError("An amount is a whole number of minor units.");
+  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }
 
 function parseDays(text: string): number {
   const days = Number(text);
   if (Number.isInteger(days) && days >= 1 && days <= 31) return days;
-  throw new InvalidArgumentError("Days are 1 to 31.");
+  throw new InvalidArgumentError("It must be a number of days from 1 to 31.");
 }

@@ -1,4 +1,7 @@
-/** `switchyard routing`: in which order a merchant's gateways are asked, when the next one is, and what that did before. */
+/**
+ * `switchyard routing`: the order in which a merchant's gateways are called, the failures that lead to the next one,
+ * and past versions.
+ */
 import { Command, InvalidArgumentError } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
@@ -10,10 +13,10 @@ import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 type RoutingOptions = AttachOptions & ScopeOptions;
 type ExpectingOptions = RoutingOptions & { readonly expectedVersion?: number };
 
-/** Shows, replaces, restores and tries a merchant's routing rule. */
+/** Shows, replaces, restores and simulates a merchant's routing rule. */
 export function routingCommand(): Command {
   return new Command("routing")
-    .description("in which order a merchant's gateways are asked, and when the next one is")
+    .description("order of a merchant's gateways, and the failures that lead to the next one")
     .addCommand(setCommand())
     .addCommand(showCommand())
     .addCommand(versionsCommand())
@@ -25,17 +28,17 @@ export function routingCommand(): Command {
 function addExpectedVersion(command: Command): Command {
   return command.option(
     "--expected-version <version>",
-    "the version that you change; refused when somebody has set another one since",
+    "version that you change; fails if a newer version was set since",
     parseVersion,
   );
 }
 
 function setCommand(): Command {
   const command = merchantCommand("set", {
-    description: "record a new version of the rule; payments submitted from then on follow it",
+    description: "set a new version of the rule; it applies to payments submitted from then on",
     example: "switchyard routing set --connections gc_01h455…,gc_01h9zz… --failover-on HARD_DECLINE,TIMEOUT",
   })
-    .requiredOption("--connections <ids>", "verified connections by priority, comma-separated")
+    .requiredOption("--connections <ids>", "ids of verified connections by priority, comma-separated")
     .option("--failover-on <kinds>", switchesHelp);
   return addExpectedVersion(command).action(
     async (options: ExpectingOptions & { connections: string; failoverOn?: string }) => {
@@ -75,8 +78,8 @@ function versionsCommand(): Command {
       ({ routingRules }) => routingRules.listRoutingRuleVersions({ ...scopeOf(options), ...pageOf(options) }),
       ({ versions = [], nextPageToken }) => {
         const lines = versions.flatMap(({ routingRule, changes = [] }) => {
-          const { version, createdAt, setBy = "the set-up", restoredFrom } = routingRule ?? {};
-          const origin = restoredFrom === undefined ? "" : `, which says what version ${restoredFrom} said`;
+          const { version, createdAt, setBy = "set-up", restoredFrom } = routingRule ?? {};
+          const origin = restoredFrom === undefined ? "" : `, restored from version ${restoredFrom}`;
           return [
             `Version ${version}, set at ${createdAt} by ${setBy}${origin}`,
             ...changes.map((change) => `  ${change}`),
@@ -90,9 +93,9 @@ function versionsCommand(): Command {
 
 function restoreCommand(): Command {
   const command = merchantCommand("restore", {
-    description: "record a new version that says what an older one said",
+    description: "set a new version with the content of an older one",
     example: "switchyard routing restore 3 --expected-version 5",
-  }).argument("<version>", "the older one", parseVersion);
+  }).argument("<version>", "version to restore", parseVersion);
   return addExpectedVersion(command).action(async (version: number, options: ExpectingOptions) => {
     const { expectedVersion } = options;
     const request = { ...scopeOf(options), version, ...(expectedVersion !== undefined && { expectedVersion }) };
@@ -102,10 +105,10 @@ function restoreCommand(): Command {
 
 function parseVersion(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("A version is a whole number.");
+  throw new InvalidArgumentError("It must be a whole number.");
 }
 
-/** Makes a call that answers with a rule, and says the rule with the names of its connections. */
+/** Makes a call that returns a rule, and prints the rule with the names of its connections. */
 async function administerRule(
   options: RoutingOptions,
   call: (dashboard: DashboardClient) => Promise<{ routingRule?: RoutingRuleView }>,
@@ -121,7 +124,7 @@ async function administerRule(
   );
 }
 
-const noRule = "There is no rule yet, so no payment can be routed: switchyard routing set --help";
+const noRule = "There is no rule yet, so payments cannot be routed. To set one: switchyard routing set --help";
 
 function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames): string[] {
   if (rule === undefined) return [noRule];

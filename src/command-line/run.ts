@@ -1,24 +1,27 @@
-/** Runs a command, and says plainly what went wrong. */
+/** Runs a command, and reports errors plainly. */
 
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/config.ts";
 import { CannotStart } from "../demo/detached-server.ts";
 import { SchemaError } from "../migrations/schema-error.ts";
+import { exitSoon } from "../platform/process-end.ts";
 import { UsageError } from "./attachment.ts";
 import { describeRefusal } from "./output.ts";
 import { asCalled, presentHelp } from "./present-help.ts";
 import { createProgram } from "./program.ts";
 
-/** Runs what this process was called with; exits with 1 when it fails. */
+/** Runs the command of this process; exits with 1 when it fails. */
 export async function runCommandLine(): Promise<void> {
   try {
     const program = createProgram();
     presentHelp(program);
+    // A wrong argument of a command that runs until it is stopped ends it too.
+    for (const command of program.commands) command.exitOverride(({ exitCode }) => exitSoon(exitCode));
     await program.parseAsync();
   } catch (error) {
-    // What a person can put right is said in one line; anything else is a bug and shows where.
+    // An error that a person can correct takes one line; any other is a bug and prints its stack.
     const refusal = describeRefusal(error, { json: process.argv.includes("--json") });
     console.error(refusal ?? (isPlain(error) ? asCalled(error.message) : error));
-    process.exit(1);
+    exitSoon(1);
   }
 }
 

@@ -4,7 +4,7 @@ import { sameScope } from "./same-scope.ts";
 const left = { demo: ".switchyard", environment: "test" } as const;
 
 describe("sameScope()", () => {
-  it("repeats the options that were given, and none that was left out", () => {
+  it("repeats the given options, and none of the omitted ones", () => {
     expect(sameScope(left)).toBe("");
     expect(sameScope({ ...left, merchant: "mer_1", environment: "live" })).toBe(" --merchant mer_1 --environment live");
     expect(sameScope({ ...left, demo: "/tmp/our demo's" })).toBe(` --demo '/tmp/our demo'\\''s'`);

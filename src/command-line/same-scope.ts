@@ -1,10 +1,13 @@
-/** The options of a command that its hint has to repeat, so that the next command works on the same installation and merchant. PURE. */
+/**
+ * Returns the options that a command's hint must repeat, so that the next command works on the same installation and
+ * merchant. PURE.
+ */
 import type { AttachOptions, ScopeOptions } from "./attachment.ts";
 
-// What a shell takes as it stands.
+// Characters that a shell needs no quotes for.
 const plain = /^[\w./:@%+=,-]+$/;
 
-/** The options that lead where this command went, as they are typed; empty where all of them were left out. */
+/** Returns the options that lead to this command's scope, as they are typed; empty where all of them were omitted. */
 export function sameScope(options: AttachOptions & ScopeOptions): string {
   const { demo, grpcAddress, operatorTokenFile, merchant, environment } = options;
   const given: readonly (readonly [string, string | undefined])[] = [

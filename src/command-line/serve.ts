@@ -1,39 +1,40 @@
 /** `switchyard serve`: runs roles until SIGTERM. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Command, InvalidArgumentError } from "commander";
-import type { Role } from "../config.ts";
+import type { Role } from "../config/checked-config.ts";
+import { exitSoon } from "../platform/process-end.ts";
 import { stopRequested } from "./stop-requested.ts";
 
 const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox"];
 
-// After the notice to balancers. Longer than the longest step that a stop waits for: the vault's call of 16 s
-// (vault/vault-limits.ts) and the webhook of 15 s (events/egress.ts).
+// Counts after the shutdown grace for balancers. Longer than the longest step that a stop waits for: the vault's
+// call of 16 s (vault/vault-limits.ts) and the webhook of 15 s (events/egress.ts).
 const stopWithinMs = 20_000;
 
-/** Runs the roles that it is told, until SIGTERM. */
+/** Runs the given roles until SIGTERM. */
 export function serveCommand(): Command {
   return new Command("serve")
     .description("run one or more roles until SIGTERM, configured by SWITCHYARD_… variables")
     .requiredOption("--role <roles>", `comma-separated: ${roles.join(", ")}`, parseRoles)
     .addHelpText("after", "\nExample:\n  switchyard serve --role edge,worker")
     .action(async (options: { role: readonly Role[] }) => {
-      const { serve } = await import("../serve.ts");
+      const { serve } = await import("../processes/serve.ts");
       const running = await serve(options.role);
       process.send?.("ready");
       await stopRequested();
       const closed = await Promise.race([
         running.close().then(() => true),
-        pause(running.noticeMs + stopWithinMs, false),
+        pause(running.graceMs + stopWithinMs, false),
       ]);
-      if (!closed) console.error("Some work did not end in time; another worker takes it up when its lease lapses.");
+      if (!closed) console.error("Some work did not end in time. A worker resumes it when its lease lapses.");
       // A connection that a peer keeps open must not keep a stopped process alive.
-      process.exit(closed ? 0 : 1);
+      exitSoon(closed ? 0 : 1);
     });
 }
 
 function parseRoles(text: string): readonly Role[] {
-  const asked = text.split(",");
-  const unknown = asked.filter((role) => !roles.some((known) => known === role));
+  const named = text.split(",");
+  const unknown = named.filter((role) => !roles.some((known) => known === role));
   if (unknown.length > 0) throw new InvalidArgumentError(`Unknown role: ${unknown.join(", ")}.`);
-  return roles.filter((role) => asked.includes(role));
+  return roles.filter((role) => named.includes(role));
 }

@@ -2,15 +2,15 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
-import { generateAccountsKeyFile } from "../dashboard-settings.ts";
-import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../server-keys.ts";
+import { generateAccountsKeyFile } from "../config/dashboard-settings.ts";
+import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../config/server-keys.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { resealAccountsCommand } from "./reseal-accounts.ts";
 import { resealCommand } from "./reseal-keys.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
-/** Makes the installation's own keys. */
+/** Generates and rotates the installation's own keys. */
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
     .description("the installation's own keys (merchants' API keys: switchyard keys)")
@@ -29,9 +29,11 @@ function generateCommand(): Command {
       "write new key files, one for edge and worker and one for the vault; an existing one is never overwritten",
     example: "switchyard server-keys generate --environment live --out /etc/switchyard/keys-live.json",
   })
-    .addOption(new Option("--environment <name>").choices(["test", "live"]).makeOptionMandatory())
-    .requiredOption("--out <file>", "where to write the file of edge and worker")
-    .option("--vault-out <file>", "where to write the vault's (default: vault-… beside the other)")
+    .addOption(
+      new Option("--environment <name>", "environment of the keys").choices(["test", "live"]).makeOptionMandatory(),
+    )
+    .requiredOption("--out <file>", "file to create for edge and worker")
+    .option("--vault-out <file>", "file to create for the vault (default: vault-… beside the other)")
     .action((options: OutputOptions & { environment: "test" | "live"; out: string; vaultOut?: string }) => {
       const { out, vaultOut = join(dirname(out), `vault-${basename(out)}`) } = options;
       const keyFile = generateKeyFile(options.environment);
@@ -39,13 +41,13 @@ function generateCommand(): Command {
       try {
         writeNew(vaultOut, generateVaultKeyFile(keyFile));
       } catch (error) {
-        // One without the other opens nothing.
+        // One file is useless without the other.
         rmSync(out);
         throw error;
       }
       print(options, { file: out, vaultFile: vaultOut }, () => [
         `Wrote the keys of ${options.environment} to ${out}, and the vault's to ${vaultOut}.`,
-        "Keep both secret and keep copies. The vault's goes to the vault alone, the other one never there.",
+        "Keep both secret and keep copies. Give the vault's file to the vault only, and never give it the other.",
       ]);
     });
 }
@@ -55,7 +57,7 @@ function generateAccountsCommand(): Command {
     description: "write a new key file for the dashboard, which belongs to both environments",
     example: "switchyard server-keys generate-accounts --out /etc/switchyard/keys-accounts.json",
   })
-    .requiredOption("--out <file>", "where to write it; an existing file is never overwritten")
+    .requiredOption("--out <file>", "file to create; an existing file is never overwritten")
     .action((options: OutputOptions & { out: string }) => {
       writeNew(options.out, generateAccountsKeyFile());
       print(options, { file: options.out }, () => [
@@ -66,11 +68,11 @@ function generateAccountsCommand(): Command {
 
 function separateCommand(): Command {
   return describedCommand("separate", {
-    description: "move the vault's keys out of a key file that holds them as well, into a new file of their own",
+    description: "move the vault's keys out of a shared key file into a separate new file",
     example: "switchyard server-keys separate --keys keys-live.json --vault-out vault-keys-live.json",
   })
-    .requiredOption("--keys <file>", "the key file; it is changed")
-    .requiredOption("--vault-out <file>", "where to write the vault's; an existing file is never overwritten")
+    .requiredOption("--keys <file>", "key file to change")
+    .requiredOption("--vault-out <file>", "file to create for the vault; an existing file is never overwritten")
     .action((options: OutputOptions & { keys: string; vaultOut: string }) => {
       const { keyFile, vaultKeyFile } = separateVaultKeys(readFileSync(options.keys, "utf8"));
       writeNew(options.vaultOut, vaultKeyFile);
@@ -91,15 +93,18 @@ function addServiceCommand(): Command {
     description: "let an internal service call the gRPC port for any merchant of the key file's environment",
     example: "switchyard server-keys add-service --name orders --keys keys-live.json --out orders.pem",
   })
-    .requiredOption("--name <name>", "what the service is called; a name that is there already gets a new key")
-    .requiredOption("--keys <file>", "the key file of the environment; the edge reads it when it starts")
-    .requiredOption("--out <file>", "where to write the service's private key; an existing file is never overwritten")
+    .requiredOption("--name <name>", "name of the service; an existing service gets a new key")
+    .requiredOption("--keys <file>", "key file of the environment; the edge reads it at its start")
+    .requiredOption(
+      "--out <file>",
+      "file to create for the service's private key; an existing file is never overwritten",
+    )
     .action((options: OutputOptions & { name: string; keys: string; out: string }) => {
       const { keyFile, privateKey } = addInternalService(readFileSync(options.keys, "utf8"), options.name);
       writeFileSync(options.out, privateKey, { mode: 0o600, flag: "wx" });
       writeFileSync(options.keys, keyFile, { mode: 0o600 });
       print(options, { file: options.out }, () => [
-        `Wrote the key of ${options.name} to ${options.out}. Give it to that service only, and start the edge anew.`,
+        `Wrote the key of ${options.name} to ${options.out}. Give it to that service only, and restart the edge.`,
       ]);
     });
 }

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { PaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
-import { readCommandLineVariables } from "../config.ts";
+import { readCommandLineVariables } from "../config/config.ts";
 import { Secret } from "../platform/secrets.ts";
 import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
@@ -21,7 +21,7 @@ type CreateOptions = RestOptions & {
 /** Creates and shows payment sessions with a merchant's key. */
 export function sessionCommand(): Command {
   return new Command("session")
-    .description("payment sessions, over the public REST API as a merchant's backend would")
+    .description("payment sessions, over the public REST API like a merchant's backend")
     .addCommand(createCommand())
     .addCommand(showCommand());
 }
@@ -31,11 +31,11 @@ function createCommand(): Command {
     description: "create a payment session",
     example: "switchyard session create --amount 4900 --currency EUR --order order-1042",
   })
-    .requiredOption("--amount <minor>", "in minor units: 4900 is 49.00 EUR", parseAmount)
-    .requiredOption("--currency <code>", "ISO 4217, such as EUR")
-    .requiredOption("--order <reference>", "your reference of the order")
+    .requiredOption("--amount <minor>", "amount in minor units: 4900 is 49.00 EUR", parseAmount)
+    .requiredOption("--currency <code>", "currency by ISO 4217, such as EUR")
+    .requiredOption("--order <reference>", "your reference for the order")
     .option("--email <address>", "the customer's email address")
-    .option("--idempotency-key <key>", "repeat with the same key to get the same session; a new one when not given")
+    .option("--idempotency-key <key>", "idempotency key; repeat it to get the same session (default: a new key)")
     .action(async (options: CreateOptions) => {
       const { amount: amountMinor, currency, order: orderRef, email: customerEmail } = options;
       const created = await clientOf(options).createSession(
@@ -54,7 +54,7 @@ function showCommand(): Command {
     description: "show a session with its attempt trail",
     example: "switchyard session show ps_01h455vb4pex5vsknk084sn02q",
   })
-    .argument("<session>", "its id")
+    .argument("<session>", "id of the session")
     .action(async (sessionId: string, options: RestOptions) => {
       print(options, await clientOf(options).getSession(sessionId), describeSession);
     });
@@ -63,8 +63,8 @@ function showCommand(): Command {
 function restCommand(name: string, about: { description: string; example: string }): Command {
   return addScope(describedCommand(name, about))
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
-    .option("--rest-base <url>", "base address of an installation with its version, instead of a demo")
-    .option("--secret-key-file <file>", "holds the secret key; or set SWITCHYARD_SECRET_KEY");
+    .option("--rest-base <url>", "base URL of an installation with the API version, instead of a demo")
+    .option("--secret-key-file <file>", "file with the secret key; or set SWITCHYARD_SECRET_KEY");
 }
 
 function clientOf(options: RestOptions) {
@@ -79,7 +79,7 @@ function clientOf(options: RestOptions) {
   const secretKey =
     given ?? (ownedByDemo && merchant ? new Secret(merchant[options.environment].secretKey) : undefined);
   if (secretKey) return new RestClient({ restBase, secretKey: secretKey.expose() });
-  throw new UsageError("The demo does not know this merchant's key: give it with --secret-key-file.");
+  throw new UsageError("The demo does not know this merchant's key. Give it with --secret-key-file.");
 }
 
 function describeSession(session: PaymentSession): string[] {
@@ -103,5 +103,5 @@ function describeSession(session: PaymentSession): string[] {
 function parseAmount(text: string): number {
   const amount = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(amount)) return amount;
-  throw new InvalidArgumentError("It must be a whole number of minor units.");
+  throw new InvalidArgumentError("It must be a whole number of minor units, such as 4900.");
 }

@@ -1,14 +1,14 @@
-/** `switchyard settings`: what a merchant sets for its checkouts beside their origins. */
+/** `switchyard settings`: a merchant's checkout settings besides its origins. */
 import { Command, InvalidArgumentError } from "commander";
 import type { SettingsView } from "../client/dashboard-client.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
 type SettingsOptions = AttachOptions & ScopeOptions;
 
-/** Shows and sets how long sessions are open. */
+/** Shows and sets the time that sessions stay open. */
 export function settingsCommand(): Command {
   return new Command("settings")
-    .description("what a merchant sets for its checkouts")
+    .description("checkout settings of a merchant")
     .addCommand(showCommand())
     .addCommand(setCommand());
 }
@@ -28,10 +28,10 @@ function showCommand(): Command {
 
 function setCommand(): Command {
   return merchantCommand("set", {
-    description: "say how long new sessions accept submission; open ones keep their time",
+    description: "set how long new sessions can be paid; existing sessions keep their time",
     example: "switchyard settings set --session-lifetime 20 --environment live",
   })
-    .requiredOption("--session-lifetime <minutes>", "5 to 1440", parseMinutes)
+    .requiredOption("--session-lifetime <minutes>", "lifetime of a session, 5 to 1440 minutes", parseMinutes)
     .action(async ({ sessionLifetime, ...options }: SettingsOptions & { sessionLifetime: number }) => {
       const sessionLifetimeSeconds = sessionLifetime * 60;
       await administer(
@@ -43,7 +43,7 @@ function setCommand(): Command {
 }
 
 function parseMinutes(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("It must be whole minutes, from 5 to 1440.");
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("It must be a whole number of minutes from 5 to 1440.");
   return Number(text);
 }
 
@@ -52,6 +52,6 @@ function describeSettings(settings: SettingsView = {}): readonly string[] {
   return [
     `Session lifetime: ${sessionLifetimeSeconds / 60} minutes`,
     `Checkout origins: ${checkoutOrigins.join(", ") || "none"}`,
-    `Set by the operator: ${attemptTimeoutMs / 1_000} s for one gateway's answer, ${submissionBudgetMs / 1_000} s for a payment with all its attempts`,
+    `Set by the operator: ${attemptTimeoutMs / 1_000} s for the response of a gateway, ${submissionBudgetMs / 1_000} s for a payment with all its attempts`,
   ];
 }

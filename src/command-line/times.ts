@@ -1,7 +1,7 @@
-/** Times as people type them. */
+/** Parses times as people type them. */
 import { InvalidArgumentError } from "commander";
 
-/** A date, which means its beginning by UTC, or a time of ISO 8601. */
+/** Parses a date, which means its first moment in UTC, or an ISO 8601 time. */
 export function parseTime(text: string): string {
   const time = new Date(text);
   if (/^\d{4}-\d{2}-\d{2}(T|$)/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();

@@ -1,7 +1,7 @@
-/** What a live test call at a gateway has come to, line by line. */
+/** Reports the result of a call that verifies credentials at a gateway, line by line. */
 
-/** One check, as the service tells of it. */
-export type CheckView = {
+/** One check, as the service returns it. */
+type CheckView = {
   readonly check?: string;
   readonly passed?: boolean;
   readonly required?: boolean;
@@ -10,26 +10,26 @@ export type CheckView = {
 
 type Answer = { readonly verified?: boolean; readonly inUse?: boolean; readonly checks?: readonly CheckView[] };
 
-/** Each check, and whether the credentials that were tried are in use now. */
+/** Reports each check, and whether the credentials are now in use. */
 export function verificationLines({ checks = [], verified, inUse }: Answer): string[] {
   return [...checks.map(checkLine), verificationEnd({ checks, verified: verified === true, inUse: inUse === true })];
 }
 
-/** Each check, and whether the new credentials are in the place of the old ones. */
+/** Reports each check, and whether the new credentials replaced the old ones. */
 export function rotationLines({ checks = [], verified }: Answer): string[] {
   return [...checks.map(checkLine), rotationEnd({ checks, verified: verified === true })];
 }
 
 function verificationEnd({ checks, verified, inUse }: Required<Answer>): string {
-  if (verified) return "Verified: it can be routed to.";
-  if (inUse) return "A check failed; the credentials stay in use. Pause the connection to leave it out.";
+  if (verified) return "Verified: payments can be routed to it.";
+  if (inUse) return "A check failed; the credentials stay in use. To stop using the connection, pause it.";
   if (isFit(checks)) return "These credentials are not in use: newer credentials are in use already.";
   return "Not verified: its credentials are not in use.";
 }
 
 function rotationEnd({ checks, verified }: Required<Omit<Answer, "inUse">>): string {
   if (verified) {
-    return "In use from now on; payments under way end with the old ones, so revoke those at the gateway a day later.";
+    return "In use from now on. Payments in progress finish with the old credentials, so wait a day before you revoke those at the gateway.";
   }
   if (isFit(checks)) return "Not kept: newer credentials are in use already.";
   return "Not in use and not kept: the old credentials stay as they are.";

@@ -1,7 +1,8 @@
-/** THE SCHEMA: every setting there is, in the order in which docs/configuration.md has them. */
-import { dashboardSettings } from "../dashboard-settings.ts";
-import { ownVaultSettings, saasVaultSettings, vaultModeSetting } from "../gateways/vault-settings.ts";
+/** The schema: every setting, in the order of docs/configuration.md. */
+
+import { ownVaultSettings, saasVaultSettings, vaultModeSetting } from "../card-vault/vault-settings.ts";
 import type { Setting } from "../platform/setting.ts";
+import { dashboardSettings } from "./dashboard-settings.ts";
 import { environmentSettings } from "./environment-settings.ts";
 import { commandSettings, everyRoleSettings, sandboxSettings } from "./every-role-settings.ts";
 import { serviceSettings } from "./service-settings.ts";
@@ -10,14 +11,14 @@ import { vaultRoleSettings } from "./vault-role-settings.ts";
 /** Settings under one heading. */
 export type SettingSection = {
   readonly title: string;
-  /** What a reader should know first, in Markdown. */
+  /** Introduction for the reader, in Markdown. */
   readonly opening?: string;
   readonly settings: readonly Setting<unknown>[];
 };
 
 const { keysFile: vaultKeysFile, ...vaultRole } = vaultRoleSettings;
 
-/** Everything that is read, each once. */
+/** Every setting that is read, each once. */
 export const settingSections: readonly SettingSection[] = [
   { title: "Every role", settings: Object.values(everyRoleSettings) as Setting<unknown>[] },
   { title: "Edge, worker and dashboard", settings: Object.values(serviceSettings) as Setting<unknown>[] },
@@ -45,5 +46,5 @@ export const settingSections: readonly SettingSection[] = [
   },
 ];
 
-/** All of them. */
+/** Every setting, without its section. */
 export const allSettings: readonly Setting<unknown>[] = settingSections.flatMap(({ settings }) => settings);

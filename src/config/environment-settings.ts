@@ -1,11 +1,12 @@
-/** The settings that each environment has of its own, and how they become one environment's configuration. */
-import type { EnvironmentConfig, EnvironmentName } from "../config.ts";
-import { readVaultSettings } from "../gateways/vault-settings.ts";
+/** The settings of each environment, and the functions that read them into one environment's configuration. */
+
+import { readVaultSettings } from "../card-vault/vault-settings.ts";
 import type { NatsLogin } from "../platform/nats.ts";
 import { databaseUrl, file, optional, required, secretText, text } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
-import { parseKeyFile } from "../server-keys.ts";
+import type { EnvironmentConfig, EnvironmentName } from "./checked-config.ts";
 import { serviceRoles as roles } from "./every-role-settings.ts";
+import { parseKeyFile } from "./server-keys.ts";
 
 /** `{ENV}` in their names is TEST or LIVE. */
 export const environmentSettings = {
@@ -18,13 +19,14 @@ export const environmentSettings = {
   databaseReadUrl: optional("SWITCHYARD_{ENV}_DATABASE_READ_URL", {
     roles,
     kind: databaseUrl,
-    about: "a read replica of it, for lists and analytics; without it the database itself answers",
+    about: "a read replica of it, for lists and analytics; without it they read the database itself",
     example: "postgres://live:…@db-replica/live?sslmode=verify-full",
   }),
   databaseDirectUrl: optional("SWITCHYARD_{ENV}_DATABASE_DIRECT_URL", {
     roles,
     kind: databaseUrl,
-    about: "the database past a pooler in transaction mode, for what holds a connection for long (`LISTEN`)",
+    about:
+      "the database without the pooler, for long-lived connections (`LISTEN`); needed with a pooler in transaction mode",
     example: "postgres://live:…@db-direct/live?sslmode=verify-full",
   }),
   keysFile: required("SWITCHYARD_{ENV}_KEYS_FILE", {
@@ -54,13 +56,13 @@ export const environmentSettings = {
   natsTlsCa: optional("SWITCHYARD_{ENV}_NATS_TLS_CA_FILE", {
     roles,
     kind: file("the file of the authority's certificate in PEM"),
-    about: "the authority that NATS has its certificate of, in PEM; with it nothing is said without TLS",
+    about: "the authority that issued the certificate of NATS, in PEM; with it TLS is required",
     example: "/etc/switchyard/nats-ca.crt",
   }),
   natsTlsCert: optional("SWITCHYARD_{ENV}_NATS_TLS_CERT_FILE", {
     roles,
     kind: file("the file of our certificate for NATS in PEM"),
-    about: "our certificate, where NATS wants one of its clients; needs the authority",
+    about: "client certificate, if NATS requires one; needs the authority",
     example: "/etc/switchyard/nats-client.crt",
   }),
   natsTlsKey: optional("SWITCHYARD_{ENV}_NATS_TLS_KEY_FILE", {
@@ -71,7 +73,7 @@ export const environmentSettings = {
   }),
 } as const;
 
-/** What one environment is built from. */
+/** Reads the configuration of one environment. */
 export function readEnvironment(
   reader: SettingReader,
   { name: environment, apiOrigin }: { name: EnvironmentName; apiOrigin: string },

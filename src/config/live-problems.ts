@@ -1,14 +1,18 @@
-/** What must hold before real cards are taken, as far as one process can tell from its settings. Loopback is for the demo. */
-import type { Config, Role } from "../config.ts";
+/**
+ * Checks that must pass before real cards are accepted, as far as one process's settings show. Loopback is for the
+ * demo.
+ */
+
 import { isLoopback } from "../platform/database-address.ts";
+import type { Config, Role } from "./checked-config.ts";
 import { findLiveSecretProblems, type NamedKeyFile } from "./live-secrets.ts";
 
-/** Lines with what to set. What can do no harm while live has pretend gateways alone is a warning there. */
+/** Lines with what to set. Problems that are harmless while live has only sandbox gateways are warnings there. */
 export type LiveFindings = { readonly problems: readonly string[]; readonly warnings: readonly string[] };
 
 type Settings = Pick<Config, "service" | "vault" | "dashboard" | "errorDocsUrl">;
 
-/** Nothing where live is not among the environments. `keyFiles` says where the keys that live uses are from. */
+/** Returns no findings if live is not among the environments. `keyFiles` names the sources of live's keys. */
 export function findLiveProblems(
   roles: readonly Role[],
   config: Settings,
@@ -17,11 +21,11 @@ export function findLiveProblems(
   const { service, vault } = config;
   const live = [...(service?.environments ?? []), ...(vault?.environments ?? [])].filter(({ name }) => name === "live");
   if (live.length === 0) return { problems: [], warnings: [] };
-  const areGatewaysPretend = service ? service.sandboxOrigin !== undefined : (vault?.gatewaysArePretend ?? false);
+  const usesSandboxGateways = service ? service.sandboxOrigin !== undefined : (vault?.usesSandboxGateways ?? false);
   const problems = findOriginProblems(roles, config);
   // A demo has its own keys.
-  const secrets = findLiveSecretProblems(config, areGatewaysPretend ? [] : keyFiles);
-  return areGatewaysPretend
+  const secrets = findLiveSecretProblems(config, usesSandboxGateways ? [] : keyFiles);
+  return usesSandboxGateways
     ? { problems, warnings: secrets }
     : { problems: [...problems, ...secrets.map((line) => `- ${line}`)], warnings: [] };
 }
@@ -34,7 +38,7 @@ function findOriginProblems(roles: readonly Role[], { service, vault, errorDocsU
   const vaultOrigins = openOrigins([...ownVaults, vault?.publicOrigin]);
   const dashboardOrigins = openOrigins([service?.dashboardOrigin]);
   const isPlain = ({ protocol }: URL) => protocol !== "https:";
-  // Cookies and much else know hosts and no ports: what runs on one of them must not reach the other.
+  // Cookies, among others, distinguish hosts but not ports: an application on one of them must not reach the other.
   const isShared = apiOrigins.some((api) => vaultOrigins.some(({ hostname }) => hostname === api.hostname));
   const named = [
     ["SWITCHYARD_API_ORIGIN", apiOrigins],
@@ -52,7 +56,7 @@ function findOriginProblems(roles: readonly Role[], { service, vault, errorDocsU
   ];
 }
 
-/** The names that examples are given by (RFC 2606), as docs/configuration.md does. */
+/** Reports whether a name is an example's (RFC 2606), as in docs/configuration.md. */
 function isExample({ hostname }: URL): boolean {
   return /(^|\.)example\.(com|net|org)$/.test(hostname);
 }

@@ -1,10 +1,13 @@
-/** Live with real gateways does not start on what can be guessed, is shared with test, or goes over a network in the clear. */
+/**
+ * Live with real gateways does not start with secrets that can be guessed or are shared with test, or with unencrypted
+ * connections.
+ */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { inspectConfig } from "../config.ts";
-import { generateKeyFile, generateVaultKeyFile } from "../server-keys.ts";
+import { inspectConfig } from "./config.ts";
+import { generateKeyFile, generateVaultKeyFile } from "./server-keys.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-live-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -36,6 +39,12 @@ const good = {
   SWITCHYARD_VAULT_ORIGIN: "https://cards.example",
   SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
   SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/etc/switchyard/vault-ca.crt",
+  SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: "/etc/switchyard/vault-client.crt",
+  SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE: "/etc/switchyard/vault-client.key",
+};
+const noClientCertificate = {
+  SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: undefined,
+  SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE: undefined,
 };
 
 type Change = Readonly<Record<string, string | undefined>>;
@@ -46,11 +55,7 @@ const otherTestKeys = JSON.stringify({ ...JSON.parse(keys.test), environment: "l
 
 const refused: readonly [string, Change, string][] = [
   ["a short password", { SWITCHYARD_LIVE_NATS_PASSWORD: "G4vXo6_Rb" }, "NATS_PASSWORD: the password is shorter"],
-  [
-    "known words",
-    { SWITCHYARD_LIVE_NATS_PASSWORD: "change-me-password-2026" },
-    "is made of words that everybody tries",
-  ],
+  ["known words", { SWITCHYARD_LIVE_NATS_PASSWORD: "change-me-password-2026" }, "is made of common words"],
   ["what repeats itself", { SWITCHYARD_LIVE_NATS_PASSWORD: "xyzxyzxyzxyzxyzxyzxyz" }, "repeats itself"],
   ["an example's text", { SWITCHYARD_LIVE_NATS_PASSWORD: "<a random password of yours>" }, "is the text of an example"],
   [
@@ -74,7 +79,12 @@ const refused: readonly [string, Change, string][] = [
     "LIVE_DATABASE_URL has the password of SWITCHYARD_TEST_DATABASE_URL",
   ],
   ["NATS in the clear", { SWITCHYARD_LIVE_NATS_TLS_CA_FILE: undefined }, "LIVE_NATS_TLS_CA_FILE must be set"],
-  ["the vault in the clear", { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined }, "VAULT_GRPC_TLS_CA_FILE must be set"],
+  [
+    "the vault in the clear",
+    { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined, ...noClientCertificate },
+    "VAULT_GRPC_TLS_CA_FILE must be set",
+  ],
+  ["the vault without a certificate of our own", noClientCertificate, "VAULT_GRPC_TLS_CLIENT_CERT_FILE and"],
   ["test's NATS user", { SWITCHYARD_TEST_NATS_USER: "live" }, "LIVE_NATS_USER is the user of test"],
   [
     "test's NATS password",
@@ -99,17 +109,21 @@ const refused: readonly [string, Change, string][] = [
 ];
 
 describe("live with real gateways", () => {
-  it("starts on good settings", () => {
+  it("starts with good settings", () => {
     expect(problemsWith({})).toEqual([]);
   });
 
   it.each(["127.0.0.1:8083", "localhost:8083", "[::1]:8083"])("reaches a vault at %s without TLS", (address) => {
-    const local = { SWITCHYARD_VAULT_GRPC_ADDRESS: address, SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined };
+    const local = {
+      SWITCHYARD_VAULT_GRPC_ADDRESS: address,
+      SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined,
+      ...noClientCertificate,
+    };
     expect(problemsWith(local)).toEqual([]);
   });
 
-  it("asks for what belongs to a certificate of our own for the vault", () => {
-    const half = { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "", SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: "/client.crt" };
+  it("requires the files that belong to our own certificate for the vault", () => {
+    const half = { SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "", SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE: undefined };
     expect(problemsWith(half)).toEqual([
       expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be"),
       expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_KEY_FILE is not set"),
@@ -132,12 +146,12 @@ describe("live with real gateways", () => {
     },
   );
 
-  it("names all of it at once", () => {
+  it("reports all of it at once", () => {
     const change = Object.assign({}, ...refused.slice(4).map(([, one]) => one)) as Change;
     expect(problemsWith(change).length).toBeGreaterThanOrEqual(8);
   });
 
-  it("refuses files that others can read, which test only warns of", () => {
+  it("refuses files that others can read, of which test only warns", () => {
     for (const name of ["live.json", "test.json"]) chmodSync(join(folder, name), 0o644);
     const { problems, config } = inspectConfig(["edge"], good);
     for (const name of ["live.json", "test.json"]) chmodSync(join(folder, name), 0o600);
@@ -159,7 +173,7 @@ describe("live with real gateways", () => {
     expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_KEYS_FILE has a demo's keys")]);
   });
 
-  const vaultProblems = (liveKeys: string, testKeys: string) =>
+  const vaultProblems = (liveKeys: string, testKeys: string, change: Change = {}) =>
     inspectConfig(["vault"], {
       ...good,
       SWITCHYARD_VAULT_DATABASE_URL: "postgres://vault:e3JwSx7_LpTf0hVc6@db/vault?sslmode=verify-full",
@@ -167,18 +181,29 @@ describe("live with real gateways", () => {
       SWITCHYARD_VAULT_GRPC_PORT: "8083",
       SWITCHYARD_LIVE_VAULT_KEYS_FILE: fileWith("vault-live.json", liveKeys),
       SWITCHYARD_TEST_VAULT_KEYS_FILE: fileWith("vault-test.json", testKeys),
+      ...change,
     }).problems;
   const vaultKeys = { test: generateVaultKeyFile(keys.test), live: generateVaultKeyFile(keys.live) };
   const madeUp = Buffer.alloc(32, "ab").toString("base64");
 
-  it("refuses the vault a ring of test", () => {
+  it("refuses a vault port that others reach without a client's certificate", () => {
+    const onNetwork = { SWITCHYARD_HOST: "0.0.0.0" };
+    const onlyTest = { ...onNetwork, SWITCHYARD_ENVIRONMENTS: "test" };
+    expect(vaultProblems(vaultKeys.live, vaultKeys.test)).toEqual([]);
+    expect(vaultProblems(vaultKeys.live, vaultKeys.test, onlyTest)).toEqual([]);
+    expect(vaultProblems(vaultKeys.live, vaultKeys.test, onNetwork)).toEqual([
+      expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE, …_KEY_FILE and …_CLIENT_CA_FILE must be set"),
+    ]);
+  });
+
+  it("refuses a ring of test for the vault", () => {
     const { vaultRing } = JSON.parse(vaultKeys.live);
     const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), vaultRing });
     const problems = vaultProblems(vaultKeys.live, ofTest);
     expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
   });
 
-  it("refuses the vault a key that somebody made up, and a demo's", () => {
+  it("refuses a vault key that a person made up, and a demo's", () => {
     const vaultRing = { current: "vault-live-1", keys: { "vault-live-1": madeUp } };
     fileWith("demo.json", "{}");
     const problems = vaultProblems(JSON.stringify({ ...JSON.parse(vaultKeys.live), vaultRing }), vaultKeys.test);
@@ -189,7 +214,7 @@ describe("live with real gateways", () => {
     ]);
   });
 
-  it("refuses the dashboard a key that somebody made up", () => {
+  it("refuses a dashboard key that a person made up", () => {
     const sealing = { current: "sealing-accounts-1", keys: { "sealing-accounts-1": madeUp } };
     const { problems } = inspectConfig(["dashboard"], {
       ...good,
@@ -203,18 +228,20 @@ describe("live with real gateways", () => {
   });
 });
 
-describe("live with pretend gateways alone", () => {
-  it("starts on weak secrets, and says so", () => {
+describe("live with sandbox gateways only", () => {
+  it("starts with weak secrets, and warns of them", () => {
     const { problems, config } = inspectConfig(["edge"], {
       ...good,
       SWITCHYARD_SANDBOX_ORIGIN: "http://127.0.0.1:4404",
       SWITCHYARD_LIVE_NATS_PASSWORD: "none",
       SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: undefined,
+      ...noClientCertificate,
     });
     expect(problems).toEqual([]);
     expect(config.warnings).toEqual([
       expect.stringContaining("SWITCHYARD_LIVE_NATS_PASSWORD: the password is shorter"),
       expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be set"),
+      expect.stringContaining("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE and …_CLIENT_KEY_FILE must be set"),
     ]);
   });
 });

@@ -1,24 +1,24 @@
-/** What is wrong with the secrets of live and with the ways to its servers: weak, shared with test, or said in the clear. */
+/** Checks the secrets of live and the connections to its servers: weak, shared with test, or unencrypted. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Config, EnvironmentConfig } from "../config.ts";
 import { type DatabaseAddress, isLoopback, parseDatabaseAddress } from "../platform/database-address.ts";
 import type { NatsLogin } from "../platform/nats.ts";
 import { weaknessOf } from "../platform/secret-strength.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
-import type { ServerKeys } from "../server-keys.ts";
+import type { Config, EnvironmentConfig } from "./checked-config.ts";
+import type { ServerKeys } from "./server-keys.ts";
 
 type Owner = "test" | "live" | "accounts" | "vault";
 type NamedDatabase = { readonly variable: string; readonly owner: Owner; readonly address: DatabaseAddress };
 
 const accountsVariable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
-// Letters and digits alone: base64 has characters that an address would need encoded.
+// Letters and digits only: base64 has characters that must be encoded in an address.
 const makeOne = "make a random one with: openssl rand -hex 24";
 
-/** A file that keys of live were read from, and the variable that names it. */
+/** A file with keys of live, and the variable that names it. */
 export type NamedKeyFile = { readonly variable: string; readonly path: string | undefined };
 
-/** Lines that begin with the variable to change. */
+/** Returns lines that begin with the variable to change. */
 export function findLiveSecretProblems(
   { service, vault, dashboard }: Pick<Config, "service" | "vault" | "dashboard">,
   keyFiles: readonly NamedKeyFile[],
@@ -32,6 +32,7 @@ export function findLiveSecretProblems(
     ...findDatabaseProblems(databasesOf(service, vault)),
     ...(live ? findNatsProblems(live.nats, test?.nats) : []),
     ...(live ? findVaultProblems(live.vault) : []),
+    ...findVaultPortProblems(vault),
     ...(live ? findKeyProblems(live, test) : []),
     ...findMadeUp("SWITCHYARD_LIVE_VAULT_KEYS_FILE", keysOf(rings[1])),
     ...findMadeUp(accountsVariable, keysOf(dashboard?.sealing)),
@@ -110,22 +111,39 @@ function findNatsProblems(live: NatsLogin, test: NatsLogin | undefined): string[
   return [
     ...findPasswordProblems(`${prefix}_PASSWORD`, user, pass),
     ...(isElsewhere && live.tls === undefined
-      ? [
-          `${prefix}_TLS_CA_FILE must be set: NATS is on another machine, and its password must not be said in the clear`,
-        ]
+      ? [`${prefix}_TLS_CA_FILE must be set: NATS is on another machine, and its password must not be sent without TLS`]
       : []),
     ...(test?.servers === servers && test.user === user
-      ? [`${prefix}_USER is the user of test; give each environment an account of its own`]
+      ? [`${prefix}_USER is the user of test; give each environment a separate account`]
       : []),
     ...(test?.pass === pass ? [`${prefix}_PASSWORD is the password of test; ${makeOne}`] : []),
   ];
 }
 
 function findVaultProblems(vault: EnvironmentConfig["vault"] | undefined): string[] {
-  if (vault?.mode !== "self_hosted" || vault.grpcAddress === undefined || vault.grpcTls !== undefined) return [];
+  if (vault?.mode !== "self_hosted" || vault.grpcAddress === undefined) return [];
   if (isLoopback(hostOf(vault.grpcAddress))) return [];
+  const { grpcTls } = vault;
   return [
-    "SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be set: the vault is on another machine, and gateways' keys and tokens of cards must not be said in the clear",
+    ...(grpcTls === undefined
+      ? [
+          "SWITCHYARD_VAULT_GRPC_TLS_CA_FILE must be set: the vault is on another machine, and gateways' keys and card tokens must not be sent without TLS",
+        ]
+      : []),
+    ...(grpcTls?.certFile === undefined
+      ? [
+          "SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE and …_CLIENT_KEY_FILE must be set: the vault of live accepts no connection without a client certificate",
+        ]
+      : []),
+  ];
+}
+
+/** Checks the vault's own port: on the network it is only for edge, worker and dashboard. */
+function findVaultPortProblems(vault: Config["vault"]): string[] {
+  if (!vault?.environments.some(({ name }) => name === "live") || isLoopback(vault.host)) return [];
+  if (vault.grpcTls?.clientCaFile !== undefined) return [];
+  return [
+    "SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE, …_KEY_FILE and …_CLIENT_CA_FILE must be set: other machines reach the port for edge and worker, which is for clients with a certificate of that authority",
   ];
 }
 
@@ -145,7 +163,7 @@ function findKeyProblems(live: EnvironmentConfig, test: EnvironmentConfig | unde
       ? [`${variable} has keys of test; generate live's own with: switchyard server-keys generate`]
       : []),
     ...(apiKeys[0] && apiKeys[0].expose() === apiKeys[1]?.expose()
-      ? ["SWITCHYARD_LIVE_VAULT_API_KEY is the key of test; take one of live from the vault"]
+      ? ["SWITCHYARD_LIVE_VAULT_API_KEY is the key of test; use the live key from the vault"]
       : []),
   ];
 }
@@ -164,12 +182,15 @@ function findMadeUp(variable: string, keys: readonly Uint8Array[]): string[] {
   return [`${variable}: a key repeats itself; generate it with: switchyard server-keys ${commandOf(variable)}`];
 }
 
-/** What makes the file; the vault's comes with the edge's. */
+/** Returns the command that makes the file; the vault's is made with the edge's. */
 function commandOf(variable: string): string {
   return variable === accountsVariable ? "generate-accounts" : "generate";
 }
 
-/** Random bytes of this length have some thirty different values; those that a person typed have a few. */
+/**
+ * Reports whether a person typed the key: random bytes of this length have some thirty different values, typed ones a
+ * few.
+ */
 function isMadeUp(key: Uint8Array): boolean {
   return new Set(key).size < 8;
 }

@@ -5,7 +5,7 @@ import { checkTlsFiles, type TlsPaths } from "../platform/tls-files.ts";
 
 type FileSetting = Setting<string | undefined>;
 
-/** undefined where none of them is set: then the port is in the clear. */
+/** Reads the files; undefined if none of them is set: then the port is not encrypted. */
 export function readServerTls(
   reader: SettingReader,
   { cert, key, clientCa }: { cert: FileSetting; key: FileSetting; clientCa: FileSetting },

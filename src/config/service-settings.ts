@@ -1,7 +1,7 @@
-/** The settings of edge, worker and dashboard that belong to no environment, and how they are read. */
+/** The settings of edge, worker and dashboard that belong to no environment, and the functions that read them. */
 import type { Timing } from "../core/core.ts";
-import { standInSetting } from "../gateways/gateway-origins.ts";
-import { drainNoticeBounds, requestLimitBounds, timingBounds } from "../limits.ts";
+import { emulatorSetting } from "../gateways/gateway-origins.ts";
+import { requestLimitBounds, shutdownGraceBounds, timingBounds } from "../limits.ts";
 import { mailSettings } from "../platform/mail-server.ts";
 import {
   databaseUrl,
@@ -12,8 +12,8 @@ import {
   port,
   required,
   type SettingKind,
-  usually,
   wholeNumber,
+  withDefault,
 } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import type { TlsPaths } from "../platform/tls-files.ts";
@@ -39,7 +39,7 @@ export const serviceSettings = {
   publicPort: required("SWITCHYARD_PUBLIC_PORT", {
     roles,
     kind: port,
-    about: "the edge's public port: REST, widget, notices of gateways",
+    about: "the edge's public port: REST, widget, notifications of gateways",
     example: "8080",
   }),
   grpcPort: required("SWITCHYARD_GRPC_PORT", {
@@ -51,7 +51,7 @@ export const serviceSettings = {
   grpcTlsCert: optional("SWITCHYARD_GRPC_TLS_CERT_FILE", {
     roles,
     kind: file("the file of the certificate chain in PEM"),
-    about: "the gRPC port's certificate with its chain, in PEM; without it the port is in the clear",
+    about: "the gRPC port's certificate with its chain, in PEM; without it the port has no TLS",
     example: "/etc/switchyard/grpc.crt",
   }),
   grpcTlsKey: optional("SWITCHYARD_GRPC_TLS_KEY_FILE", {
@@ -63,51 +63,51 @@ export const serviceSettings = {
   grpcTlsClientCa: optional("SWITCHYARD_GRPC_TLS_CLIENT_CA_FILE", {
     roles,
     kind: file("the file of the authority's certificate in PEM"),
-    about: "only clients with a certificate of this authority get a connection",
+    about: "only clients with a certificate of this authority can connect",
     example: "/etc/switchyard/clients-ca.crt",
   }),
-  grpcReflection: usually("SWITCHYARD_GRPC_REFLECTION", "off", {
+  grpcReflection: withDefault("SWITCHYARD_GRPC_REFLECTION", "off", {
     roles,
     kind: oneOf("on", "off"),
-    about: "`on` or `off`: whether the gRPC port shows its schemas",
+    about: "`on` if the gRPC port publishes its schemas (server reflection), otherwise `off`",
     example: "on",
   }),
-  drainNoticeMs: usually("SWITCHYARD_DRAIN_NOTICE_MS", String(drainNoticeBounds.usual), {
+  shutdownGraceMs: withDefault("SWITCHYARD_SHUTDOWN_GRACE_MS", String(shutdownGraceBounds.default), {
     roles: databaseRoles,
-    kind: wholeNumber("milliseconds", drainNoticeBounds),
+    kind: wholeNumber("milliseconds", shutdownGraceBounds),
     about:
-      "how long a process that stops still takes calls while `/readyz` says that it leaves, in milliseconds: longer than [a balancer](upgrades.md#balancer) takes to see it",
+      "time for which a stopping process still accepts calls while `/readyz` reports that it stops, in milliseconds: longer than [a load balancer](upgrades.md#balancer) takes to notice",
     example: "5000",
   }),
-  attemptTimeoutMs: usually("SWITCHYARD_ATTEMPT_TIMEOUT_MS", String(timingBounds.attemptTimeoutMs.usual), {
+  attemptTimeoutMs: withDefault("SWITCHYARD_ATTEMPT_TIMEOUT_MS", String(timingBounds.attemptTimeoutMs.default), {
     roles,
     kind: wholeNumber("milliseconds", timingBounds.attemptTimeoutMs),
-    about: "how long one gateway may take for its answer, in milliseconds",
+    about: "timeout of one gateway call, in milliseconds",
     example: "8000",
   }),
-  submissionBudgetMs: usually("SWITCHYARD_SUBMISSION_BUDGET_MS", String(timingBounds.submissionBudgetMs.usual), {
+  submissionBudgetMs: withDefault("SWITCHYARD_SUBMISSION_BUDGET_MS", String(timingBounds.submissionBudgetMs.default), {
     roles,
     kind: wholeNumber("milliseconds", timingBounds.submissionBudgetMs),
     about:
-      "how long after the submission another attempt may be opened, in milliseconds; more than the time of an attempt",
+      "time after the submission in which another attempt may begin, in milliseconds; longer than the timeout of an attempt",
     example: "30000",
   }),
-  rateLimitPerSecond: usually("SWITCHYARD_RATE_LIMIT_PER_SECOND", String(requestLimitBounds.perSecond.usual), {
+  rateLimitPerSecond: withDefault("SWITCHYARD_RATE_LIMIT_PER_SECOND", String(requestLimitBounds.perSecond.default), {
     roles,
     kind: perSecond,
     about: "requests a second of one merchant in one environment, or `off` for a load test",
     example: "50",
   }),
-  rateLimitBurst: usually("SWITCHYARD_RATE_LIMIT_BURST", String(requestLimitBounds.burst.usual), {
+  rateLimitBurst: withDefault("SWITCHYARD_RATE_LIMIT_BURST", String(requestLimitBounds.burst.default), {
     roles,
     kind: wholeNumber("requests", requestLimitBounds.burst),
     about: "and at once",
     example: "100",
   }),
-  streamReplicas: usually("SWITCHYARD_STREAM_REPLICAS", "1", {
+  streamReplicas: withDefault("SWITCHYARD_STREAM_REPLICAS", "1", {
     roles,
     kind: oneOf("1", "3", "5"),
-    about: "copies of each event stream in NATS: 1, 3 or 5, as many servers as its cluster has",
+    about: "replicas of each event stream in NATS: 1, 3 or 5; the cluster needs as many servers",
     example: "3",
   }),
   dashboardOrigin: optional("SWITCHYARD_DASHBOARD_ORIGIN", {
@@ -117,7 +117,7 @@ export const serviceSettings = {
     example: "https://dashboard.example.com",
   }),
   ...mailSettings,
-  loopbackWebhooks: usually("SWITCHYARD_LOOPBACK_WEBHOOKS", "no", {
+  loopbackWebhooks: withDefault("SWITCHYARD_LOOPBACK_WEBHOOKS", "no", {
     roles,
     kind: oneOf("yes", "no"),
     about:
@@ -127,13 +127,13 @@ export const serviceSettings = {
   sandboxOrigin: optional("SWITCHYARD_SANDBOX_ORIGIN", {
     roles: [...roles, "vault"],
     kind: origin,
-    about: "where the pretend gateways listen; without it there are none, and with it live has no others",
+    about: "address of the sandbox gateways; without it there are none, and with it live has no other gateways",
     example: "http://127.0.0.1:4404",
   }),
-  standIns: standInSetting,
+  emulators: emulatorSetting,
 } as const;
 
-/** How long a payment may take. */
+/** Reads the time limits of a payment. */
 export function readTiming(reader: SettingReader): Timing {
   const attemptTimeoutMs = reader.read(serviceSettings.attemptTimeoutMs);
   const submissionBudgetMs = reader.read(serviceSettings.submissionBudgetMs);
@@ -143,7 +143,7 @@ export function readTiming(reader: SettingReader): Timing {
   return { attemptTimeoutMs, submissionBudgetMs };
 }
 
-/** Of one merchant in one environment; undefined when switched off. */
+/** Reads the limit of one merchant in one environment; undefined if switched off. */
 export function readRequestLimit(
   reader: SettingReader,
 ): { readonly perSecond: number; readonly burst: number } | undefined {
@@ -152,17 +152,17 @@ export function readRequestLimit(
   return { perSecond, burst: reader.read(serviceSettings.rateLimitBurst) };
 }
 
-/** Whether webhooks may lead to this machine. */
-export function readLoopbackWebhooks(reader: SettingReader, gatewaysArePretend: boolean): boolean {
+/** Reports whether webhooks may lead to this machine. */
+export function readLoopbackWebhooks(reader: SettingReader, usesSandboxGateways: boolean): boolean {
   const isOpen = reader.read(serviceSettings.loopbackWebhooks) === "yes";
   const isLive = reader.read(everyRoleSettings.environments)?.includes("live");
-  if (isOpen && isLive && !gatewaysArePretend) {
+  if (isOpen && isLive && !usesSandboxGateways) {
     reader.problem(serviceSettings.loopbackWebhooks.name, "must not be yes where live has real gateways");
   }
   return isOpen;
 }
 
-/** The files of the gRPC port; undefined where it is in the clear. */
+/** Reads the files of the gRPC port; undefined if it is not encrypted. */
 export function readGrpcTls(reader: SettingReader): TlsPaths | undefined {
   const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = serviceSettings;
   return readServerTls(reader, { cert, key, clientCa });

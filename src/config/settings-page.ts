@@ -1,27 +1,27 @@
-/** docs/configuration.md as the schema has it. */
+/** Generates docs/configuration.md from the schema. */
 import type { Setting, SettingReaderRole } from "../platform/setting.ts";
 import { allSettings, settingSections } from "./all-settings.ts";
 import { allRoles, serviceRoles } from "./every-role-settings.ts";
 
 const opening = `# Settings
 
-A process reads its settings from environment variables when it starts, and stops with a line for each that is missing or wrong; a value is never printed. The demo sets all of them itself. A setting applies to the roles in its row (\`switchyard serve --role …\`); *service* stands for \`edge\`, \`worker\` and \`dashboard\`, which take the same. Settings of other roles may be set beside them: they are not read. A variable that begins with \`SWITCHYARD_\` and is mistyped stops the start, with the name that may be meant; any other that is no setting is named in the log. Origins are scheme, host and port, such as \`https://pay.example.com\`, without a path.
+A process reads its settings from environment variables when it starts, and stops with a line for each that is missing or wrong; a value is never printed. The demo sets all of them itself. A setting applies to the roles in its row (\`switchyard serve --role …\`); *service* stands for \`edge\`, \`worker\` and \`dashboard\`, which read the same settings. Settings of other roles may also be set; they are ignored. A mistyped variable that begins with \`SWITCHYARD_\` stops the start with an error that suggests the right name; other unknown variables are logged. Origins are scheme, host and port, such as \`https://pay.example.com\`, without a path.
 
-A *secret* is given as it is, or as a file: \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` stands for the text of that file without the line's end. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file that belongs to somebody else, as mounted secrets do): others are named in the log in test, and stop the start in live. In the address of a database the characters \`/\`, \`%\`, \`@\`, \`#\` and \`?\` of a password are percent-encoded: \`p@ss\` is written \`p%40ss\`.
+A *secret* is given as it is, or as a file: with \`SWITCHYARD_TEST_NATS_PASSWORD_FILE=/run/secrets/nats\` it is read from that file, without the line ending. Secret files and key files are for their owner alone (\`chmod 600\`; a group may read a file of another owner, as with mounted secrets): files with other permissions are logged in test and stop the start in live. In the address of a database the characters \`/\`, \`%\`, \`@\`, \`#\` and \`?\` of a password are percent-encoded: \`p@ss\` is written \`p%40ss\`.
 
-Live does not start, with a line for everything that is to be changed, where
+Live does not start, and reports everything that must be changed, if
 
-- a password of a database or of NATS is shorter than 16 characters, made of words that everybody tries, repeats itself, is an example's text or the user's name, or is one of test's;
+- a password of a database or of NATS is shorter than 16 characters, made of common words, repeats itself, is an example's text or the user's name, or is one of test's;
 - test and live share a database, a NATS user or a key, or a key file lies in a demo's folder;
-- a database on another machine is entered without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS or the vault on another machine without TLS;
+- a database on another machine is used without \`?sslmode=verify-full\` (\`require\` and \`verify-ca\` will do; \`sslrootcert\`, \`sslcert\` and \`sslkey\` name files), or NATS or the vault on another machine without TLS;
 - an origin is http or has the host of an example (\`example.com\`), API and vault have one host name, or the vault shares its process.
 
-Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has pretend gateways alone: then the first three are named in the log.
+Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has only sandbox gateways. Then the first three are only logged.
 
-This page is made from the settings themselves by \`switchyard configuration --markdown\`. [\`switchyard doctor\`](doctor.md) checks an installation's settings and everything that they lead to. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
+This page is generated from the source by \`switchyard configuration --markdown\`. [\`switchyard doctor\`](doctor.md) checks an installation's settings and everything that they lead to. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
 `;
 
-/** The whole page. */
+/** Returns the whole page. */
 export function renderSettingsPage(): string {
   const sections = settingSections.map(({ title, opening: first, settings }) =>
     [`## ${title}`, ...(first === undefined ? [] : [first]), renderTable(settings)].join("\n\n"),
@@ -32,7 +32,7 @@ export function renderSettingsPage(): string {
     .replaceAll(/\n{3,}/g, "\n\n")}\n`;
 }
 
-/** What a setting is without its table: for a person at a terminal or a program. */
+/** Returns the description of a setting without its table: for a person at a terminal or a program. */
 export function describeSetting({ name, roles, presence, kind, about, example }: Setting<unknown>) {
   return {
     name,
@@ -40,8 +40,8 @@ export function describeSetting({ name, roles, presence, kind, about, example }:
     default: presence.type === "default" ? presence.text : null,
     required:
       presence.type === "required" ? "always" : presence.type === "optional" ? (presence.neededWith ?? "no") : "no",
-    least: kind.bounds?.least ?? null,
-    most: kind.bounds?.most ?? null,
+    min: kind.bounds?.min ?? null,
+    max: kind.bounds?.max ?? null,
     secret: kind.isSecret ?? false,
     about,
     example,
@@ -54,7 +54,7 @@ function renderTable(settings: readonly Setting<unknown>[]): string {
 }
 
 function renderRow({ name, roles, presence, kind, about, example }: Setting<unknown>): string {
-  const bounds = kind.bounds ? `${kind.bounds.least} to ${kind.bounds.most}` : "";
+  const bounds = kind.bounds ? `${kind.bounds.min} to ${kind.bounds.max}` : "";
   const what = kind.isSecret ? `${about} (*secret*)` : about;
   const cells = [`\`${name}\``, nameRoles(roles), renderPresence(presence), bounds, what, `\`${example}\``];
   return `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |");
@@ -66,7 +66,7 @@ function renderPresence(presence: Setting<unknown>["presence"]): string {
   return presence.neededWith === undefined ? "none" : `required with ${presence.neededWith}`;
 }
 
-/** `all` and `service` stand for their roles. */
+/** Returns the names of roles; `all` and `service` stand for their roles. */
 function nameRoles(roles: readonly SettingReaderRole[]): string {
   const has = (group: readonly SettingReaderRole[]) => group.every((role) => roles.includes(role));
   const short = has(allRoles) ? { group: allRoles, word: "all" } : { group: serviceRoles, word: "service" };

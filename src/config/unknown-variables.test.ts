@@ -11,7 +11,7 @@ describe("findUnknownVariables()", () => {
     ["SWITCHYARD_VAULT_KEYS_FILE", ["SWITCHYARD_TEST_VAULT_KEYS_FILE", "SWITCHYARD_LIVE_VAULT_KEYS_FILE"]],
     ["SWITCHYARD_LIVE_NATS_PASWORD_FILE", ["SWITCHYARD_LIVE_NATS_PASSWORD_FILE"]],
     ["SWITCHYARD_WEATHER", []],
-  ])("knows what is meant by %s", (variable, meant) => {
+  ])("recognizes the setting meant by %s", (variable, meant) => {
     expect(meantBy(variable)).toEqual([{ variable, meant }]);
   });
 
@@ -19,12 +19,12 @@ describe("findUnknownVariables()", () => {
     ["SWITCHYARD_SANDBOX_PORT", "8085"],
     ["SWITCHYARD_LIVE_NATS_PASSWORD_FILE", "/run/secrets/nats"],
     ["SWITCHYARD_CONTRACT_STRIPE_SECRET_KEY", "sk_test_1"],
-    // What Kubernetes sets for Services that are called switchyard-edge and switchyard.
+    // Variables that Kubernetes sets for Services named switchyard-edge and switchyard.
     ["SWITCHYARD_EDGE_SERVICE_HOST", "10.0.0.1"],
     ["SWITCHYARD_EDGE_PORT", "tcp://10.0.0.1:8080"],
     ["SWITCHYARD_PORT_8080_TCP_ADDR", "10.0.0.1"],
     ["PATH", "/bin"],
-  ])("leaves %s alone", (variable, value) => {
+  ])("ignores %s", (variable, value) => {
     expect(meantBy(variable, value)).toEqual([]);
   });
 });

@@ -1,21 +1,23 @@
-/** Variables that look like settings of ours and are none: mistyped ones must not pass for settings that are left out. */
+/**
+ * Finds variables that look like our settings but are none: a mistyped one must not be treated as an absent setting.
+ */
 import { variableOf } from "../platform/setting.ts";
 import { allSettings } from "./all-settings.ts";
 
-/** A variable that is no setting, and the settings that may be meant. */
+/** A variable that is not a setting, and the settings that may be meant. */
 export type UnknownVariable = { readonly variable: string; readonly meant: readonly string[] };
 
 const prefix = "SWITCHYARD_";
-// Of the contract tests, which have names by gateway.
+// Variables of the contract tests, named by gateway.
 const contractPrefix = `${prefix}CONTRACT_`;
-// What Kubernetes sets for a Service whose name begins like ours.
+// Variables that Kubernetes sets for a Service whose name begins like ours.
 const serviceLink = /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP)(_\w+)?$/;
 const serviceLinkValue = /^(tcp|udp):\/\//;
-// Two slips of the finger, or one letter too few and one wrong.
+// Two typing errors, or one missing letter and one wrong one.
 const slipsMax = 2;
 
-/** Every name under which a setting of any role is given. */
-export function knownVariables(): ReadonlySet<string> {
+/** Returns every variable of a setting of any role. */
+function knownVariables(): ReadonlySet<string> {
   const names = allSettings.flatMap((setting) => {
     const variables = setting.name.includes("{ENV}")
       ? (["test", "live"] as const).map((environment) => variableOf(setting, environment))
@@ -25,7 +27,7 @@ export function knownVariables(): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** The variables of this process that begin like ours and that no role reads. */
+/** Returns the variables of this process that begin like ours and that no role reads. */
 export function findUnknownVariables(variables: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const known = knownVariables();
   return Object.keys(variables)
@@ -36,9 +38,9 @@ export function findUnknownVariables(variables: Readonly<Record<string, string |
 
 function findMeant(variable: string, known: ReadonlySet<string>): string[] {
   const names = [...known];
-  const least = Math.min(...names.map((name) => countSlips(variable, name)));
-  if (least <= slipsMax) return names.filter((name) => countSlips(variable, name) === least);
-  // The environment is left out, or words stand in another order.
+  const fewest = Math.min(...names.map((name) => countSlips(variable, name)));
+  if (fewest <= slipsMax) return names.filter((name) => countSlips(variable, name) === fewest);
+  // The environment is missing, or the words are in another order.
   const own = wordsOf(variable);
   return names.filter((name) => wordsOf(name) === own);
 }
@@ -48,7 +50,10 @@ function wordsOf(variable: string): string {
   return words.toSorted().join("_");
 }
 
-/** Letters to add, take away, change or swap with the next one: the distance of Damerau and Levenshtein. */
+/**
+ * Returns the number of letters to add, remove, change or swap with the next one: the distance of Damerau and
+ * Levenshtein.
+ */
 function countSlips(one: string, other: string): number {
   let [before, last] = [[] as number[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= one.length; row++) {

@@ -4,7 +4,7 @@ import type { SettingReader } from "../platform/setting-reader.ts";
 import type { TlsPaths } from "../platform/tls-files.ts";
 import { readServerTls } from "./server-tls.ts";
 
-/** Read by the vault alone. */
+/** Settings that only the vault reads. */
 export const vaultRoleSettings = {
   databaseUrl: required("SWITCHYARD_VAULT_DATABASE_URL", {
     roles: ["vault"],
@@ -27,7 +27,7 @@ export const vaultRoleSettings = {
   grpcTlsCert: optional("SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE", {
     roles: ["vault"],
     kind: file("the file of the certificate chain in PEM"),
-    about: "that port's certificate with its chain, in PEM; without it the port is in the clear",
+    about: "that port's certificate with its chain, in PEM; without it the port has no TLS",
     example: "/etc/switchyard/vault.crt",
   }),
   grpcTlsKey: optional("SWITCHYARD_VAULT_GRPC_TLS_KEY_FILE", {
@@ -39,7 +39,8 @@ export const vaultRoleSettings = {
   grpcTlsClientCa: optional("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CA_FILE", {
     roles: ["vault"],
     kind: file("the file of the authority's certificate in PEM"),
-    about: "only edges and workers with a certificate of this authority get a connection",
+    about:
+      "only edges and workers with a certificate of this authority can connect; required in live if other machines reach the port",
     example: "/etc/switchyard/vault-clients-ca.crt",
   }),
   keysFile: required("SWITCHYARD_{ENV}_VAULT_KEYS_FILE", {
@@ -50,13 +51,16 @@ export const vaultRoleSettings = {
   }),
 } as const;
 
-/** The files of the port for edge and worker; undefined where it is in the clear. */
+/** Reads the files of the port for edge and worker; undefined if it is not encrypted. */
 export function readVaultGrpcTls(reader: SettingReader): TlsPaths | undefined {
   const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = vaultRoleSettings;
   return readServerTls(reader, { cert, key, clientCa });
 }
 
-/** Node's own: the vault looks at it for what would write its memory to a disk. It is no setting of ours, and on no page. */
+/**
+ * A variable of Node's own: the vault checks it for options that would write its memory to disk. It is not a setting of
+ * ours, and on no page.
+ */
 export const nodeOptionsSetting = optional("NODE_OPTIONS", {
   roles: ["vault"],
   kind: text(/^/, "options of node"),

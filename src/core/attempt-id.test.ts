@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { attemptIdOf } from "./attempt-id.ts";
 
 describe("attemptIdOf()", () => {
-  it("is the same for the same session and connection, and another for any other of the two", () => {
+  it("returns the same id for the same session and connection, and another id for any other pair", () => {
     const [sessionId, connectionId, other] = [v7(), v7(), v7()];
     const id = attemptIdOf({ sessionId, connectionId });
     expect(attemptIdOf({ sessionId, connectionId })).toBe(id);
@@ -13,7 +13,7 @@ describe("attemptIdOf()", () => {
     ).toBe(3);
   });
 
-  it("is a UUIDv7 of the session's moment", () => {
+  it("returns a UUIDv7 with the session's timestamp", () => {
     for (let index = 0; index < 100; index++) {
       const sessionId = v7();
       const id = attemptIdOf({ sessionId, connectionId: v7() });

@@ -1,28 +1,32 @@
-/** The transitions of an attempt, each one conditional update under the session's lock. Which one comes when is the flow's business. */
+/**
+ * The transitions of an attempt: each is one conditional update under the session's lock. The flow decides their order.
+ */
 import type { Declined } from "../gateways/declines.ts";
 import { timingBounds } from "../limits.ts";
 import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
-import type { NextStep } from "./failover.ts";
+import type { FailoverDecision } from "./failover.ts";
 import { nameWinner, required } from "./lease.ts";
+import type { NextStatus } from "./transitions.ts";
 
 const insertAttempt: Statement = {
   name: "insert_attempt",
   text: `
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
-                         amount_minor, currency, started_at, horizon_at)
+                         amount_minor, currency, started_at, latest_execution_at)
     SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
            now + $10 * interval '1 ms'
     FROM app.clock() AS now`,
 };
 
 /**
- * Opens an attempt; it is committed before a byte goes to the gateway, so a crash is always visible.
- * `executionLimitMs` is how long vault and gateway may still work on a request that left us; zero where a voided reference
- * is refused for ever. The horizon lies beyond twice our own timeout and that limit. A short timeout brings it no nearer
- * than the usual one: it does not shorten the wait for the vault, after which the request leaves.
+ * Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible.
+ * `executionLimitMs` is how long the vault and the gateway may still work on a request that left us; it is zero where
+ * the gateway permanently refuses a voided reference. The latest execution time lies beyond twice our own timeout plus
+ * that limit. A timeout shorter than the default does not bring it nearer, because it does not shorten the wait for the
+ * vault, after which the request leaves.
  */
 export function openAttempt(
   tx: Tx,
@@ -37,7 +41,7 @@ export function openAttempt(
   },
 ): void {
   const { session, to } = attempt;
-  const horizonMs = horizonMsOf(attempt);
+  const latestExecutionMs = latestExecutionMsOf(attempt);
   tx.send(insertAttempt, [
     session.id,
     attempt.id,
@@ -46,43 +50,43 @@ export function openAttempt(
     to.credentialVersion,
     to.priority,
     attempt.because,
-    session.amountMinor,
+    session.amountMinor, // rule:amount-pinned
     session.currency,
-    horizonMs,
+    latestExecutionMs,
   ]);
 }
 
-/** How long after its start a gateway may still execute an attempt; 0 where a void keeps it from doing so. */
-export function horizonMsOf(attempt: {
+/** Returns how long after its start a gateway may still execute an attempt; 0 where a void prevents that. */
+export function latestExecutionMsOf(attempt: {
   readonly refusesVoidedReference: boolean;
   readonly executionLimitMs: number;
   readonly attemptTimeoutMs: number;
 }): number {
-  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.usual);
+  const sendingMs = 2 * Math.max(attempt.attemptTimeoutMs, timingBounds.attemptTimeoutMs.default);
   return attempt.refusesVoidedReference ? 0 : sendingMs + attempt.executionLimitMs;
 }
 
-type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "holds" | "captured">>;
+type Changes = Partial<Omit<Attempt, "sessionId" | "id" | "status" | "holds" | "captured">>;
 
-/** Moments that the database's clock fills in. */
-type Stamps = readonly ("captureStartedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
+/** Timestamps that the database's clock fills in. */
+type Stamps = readonly ("captureOrderedAt" | "lookedUpAt" | "answeredAt" | "completedAt")[];
 
 /**
- * Moves an attempt from exactly this status, or the transaction is `isLeaseLost`: then the rows are not what the caller saw.
- * The guards of the migration refuse what is no legal transition.
+ * Moves an attempt from exactly this status. Otherwise `underLease` returns the transaction as lost: the rows are
+ * not what the caller read. The guards of the schema refuse illegal transitions (transitions.ts).
  */
-function move(
+function move<From extends AttemptStatus>(
   tx: Tx,
   attempt: Pick<Attempt, "sessionId" | "id">,
-  from: AttemptStatus,
-  change: { set: Changes; stamp?: Stamps },
+  from: From,
+  change: { set: Changes & { status?: NextStatus<From> }; stamp?: Stamps },
 ): void {
   const names = Object.keys(change.set);
   const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
   const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
   const text = required(
     `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
+    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`, // rule:conditional-move
     "the attempt has moved on",
   );
   // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
@@ -94,39 +98,45 @@ const selectTaken: Statement = {
   name: "select_reference_taken",
   text: `
     SELECT 1 WHERE EXISTS (SELECT FROM attempt WHERE connection_id = $1 AND gateway_reference = $2 AND id <> $3)
-      OR EXISTS (SELECT FROM stray_hold h JOIN attempt a ON a.session_id = h.session_id AND a.id = h.attempt_id
+      OR EXISTS (SELECT FROM orphaned_authorization h JOIN attempt a ON a.session_id = h.session_id AND a.id = h.attempt_id
                  WHERE h.gateway_reference = $2 AND a.connection_id = $1)`,
 };
 
-/** Whether a gateway's reference is another attempt's, or a stray hold's, so that it cannot be this one's. */
+/**
+ * Reports whether a gateway's reference belongs to another attempt or to an orphaned authorization, so that it cannot
+ * be this attempt's.
+ */
 export async function isReferenceTaken(tx: Tx, attempt: Attempt, gatewayReference: string): Promise<boolean> {
   return (await tx.query(selectTaken, [attempt.connectionId, gatewayReference, attempt.id])).length > 0;
 }
 
-/** The gateway holds the amount: the attempt becomes the session's winner, and every unknown one is given back. */
+/**
+ * Records that the gateway holds the amount. The attempt becomes the session's winner, and every unknown attempt is
+ * voided.
+ */
 export function recordHeld(tx: Tx, attempt: Attempt, gatewayReference: string): void {
   move(tx, attempt, attempt.status, {
-    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, tries: 0, nextTryAt: null },
+    set: { status: "AUTHORIZED", gatewayReference, failureKind: null, retries: 0, nextRetryAt: null },
     ...(attempt.answeredAt ? {} : { stamp: ["answeredAt"] }),
   });
   nameWinner(tx, attempt);
-  voidUnknown(tx, attempt.sessionId);
+  voidUnknown(tx, attempt.sessionId); // rule:winner-voids-unknown
 }
 
 const setVoiding: Statement = {
   name: "void_unknown_attempts",
-  text: `UPDATE attempt SET status = 'VOIDING', tries = 0, next_try_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
+  text: `UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
 };
 
-/** Every attempt that may hold money goes through the one-way door to being given back. */
+/** Moves every UNKNOWN attempt of a session to VOIDING; only VOIDED or CAPTURED can follow. */
 export function voidUnknown(tx: Tx, sessionId: string): void {
   tx.send(setVoiding, [sessionId]);
 }
 
-const nextColumns = (next: NextStep): Changes => ({ nextAction: next.action, nextBecause: next.because });
+const nextColumns = (next: FailoverDecision): Changes => ({ nextAction: next.action, nextBecause: next.because });
 
-/** The gateway said no. */
-export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: NextStep): void {
+/** Records that the gateway declined. */
+export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, next?: FailoverDecision): void {
   move(tx, attempt, attempt.status, {
     set: {
       status: "DECLINED",
@@ -140,20 +150,23 @@ export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, nex
   });
 }
 
-/** Provably nothing happened at the gateway. */
-export function recordFailed(tx: Tx, attempt: Attempt, next: NextStep): void {
+/** Records that provably nothing happened at the gateway. */
+export function recordFailed(tx: Tx, attempt: Attempt, next: FailoverDecision): void {
   move(tx, attempt, "AUTHORIZING", {
     set: { status: "FAILED", failureKind: "GATEWAY_ERROR", ...nextColumns(next) },
     stamp: ["answeredAt", "completedAt"],
   });
 }
 
-/** The gateway may or may not hold the amount; what it calls the payment, if it said so, helps to look it up and to give it back. */
+/**
+ * Records that the gateway may or may not hold the amount. Its reference for the payment, if it returned one, helps to
+ * look the payment up and to void it.
+ */
 export function recordUnknown(
   tx: Tx,
   attempt: Attempt,
   kind: Extract<FailureKind, "TIMEOUT" | "GATEWAY_ERROR">,
-  known: { next: NextStep; gatewayReference?: string | undefined },
+  known: { next: FailoverDecision; gatewayReference?: string | undefined },
 ): void {
   const { next, gatewayReference } = known;
   move(tx, attempt, "AUTHORIZING", {
@@ -167,17 +180,20 @@ export function recordUnknown(
   });
 }
 
-/** The look-up at the plan's end told nothing that could be adopted. */
+/** Records that the look-up at the end of the plan returned nothing that could be adopted. */
 export function recordLookedUp(tx: Tx, attempt: Attempt): void {
   move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
 }
 
-/** From here on the capture may reach the gateway, so it is never given up before the gateway has answered it. */
+/**
+ * Records that the capture is ordered. From here on it may reach the gateway, so it is never given up before the
+ * gateway has answered it.
+ */
 export function recordCaptureOrdered(tx: Tx, attempt: Attempt): void {
-  move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureStartedAt"] });
+  move(tx, attempt, "AUTHORIZED", { set: {}, stamp: ["captureOrderedAt"] });
 }
 
-/** The gateway acknowledged the capture. */
+/** Records that the gateway has captured the amount, or accepted the capture; `captureConfirmed` says which. */
 export function recordCaptured(tx: Tx, attempt: Attempt): void {
   move(tx, attempt, attempt.status, { set: { status: "CAPTURED" }, stamp: ["completedAt"] });
 }
@@ -187,15 +203,15 @@ const clearWinner: Statement = {
   text: "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $1",
 };
 
-/** The gateway refused the capture for good: the winner is cleared and its hold given back. */
-export function recordCaptureRefused(tx: Tx, attempt: Attempt, gatewayCode: string, next: NextStep): void {
+/** Records that the gateway definitively refused the capture. The winner is cleared and its hold is voided. */
+export function recordCaptureRefused(tx: Tx, attempt: Attempt, gatewayCode: string, next: FailoverDecision): void {
   tx.send(clearWinner, [attempt.sessionId]);
   move(tx, attempt, "AUTHORIZED", {
-    set: { status: "VOIDING", captureRefused: gatewayCode, tries: 0, nextTryAt: null, ...nextColumns(next) },
+    set: { status: "VOIDING", captureRefusalCode: gatewayCode, retries: 0, nextRetryAt: null, ...nextColumns(next) },
   });
 }
 
-/** The hold is gone, or provably never was. */
+/** Records that the hold is gone or provably never existed. */
 export function recordVoided(
   tx: Tx,
   attempt: Attempt,
@@ -207,8 +223,24 @@ export function recordVoided(
   });
 }
 
-/** The same request has to be repeated at a later moment; `voidAskedAt` when a void was taken on after the horizon. */
-export function recordRepeat(tx: Tx, attempt: Attempt, nextTryAt: Date, voidAskedAt?: Date): void {
-  const set = { tries: attempt.tries + 1, nextTryAt, ...(voidAskedAt && { voidAskedAt }) };
+/**
+ * Records a person's statement that no money of the attempt is kept. The winner is cleared, and no further gateway is
+ * tried.
+ */
+export function recordGivenUp(tx: Tx, attempt: Attempt): void {
+  if (attempt.status === "AUTHORIZED") {
+    tx.send(clearWinner, [attempt.sessionId]);
+    const next = nextColumns({ action: "stop", because: "A person gave up the attempt: none of its money is kept." });
+    move(tx, attempt, "AUTHORIZED", { set: { status: "VOIDING", ...next } });
+  }
+  move(tx, attempt, "VOIDING", { set: { status: "VOIDED", voidKind: "GIVEN_UP" }, stamp: ["completedAt"] });
+}
+
+/**
+ * Schedules a repeat of the same request. `voidAskedAt` is given when the gateway accepted a void after the attempt's
+ * latest execution time.
+ */
+export function recordRepeat(tx: Tx, attempt: Attempt, nextRetryAt: Date, voidAskedAt?: Date): void {
+  const set = { retries: attempt.retries + 1, nextRetryAt, ...(voidAskedAt && { voidAskedAt }) };
   move(tx, attempt, attempt.status, { set });
 }

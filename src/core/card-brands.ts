@@ -1,9 +1,12 @@
-/** Which cards a session can be paid with, as far as its gateways say so for all their accounts. */
+/** The card brands that a session can be paid with, as far as its gateways state them for all their accounts. */
 import type { Core } from "./core.ts";
 import { loadRoute } from "./load-route.ts";
 import { planRoute } from "./routing.ts";
 
-/** Networks that at least one planned gateway takes; empty when nothing is planned or a gateway leaves it to the account. */
+/**
+ * Loads the networks that at least one planned gateway accepts. Empty when nothing is planned or a gateway leaves the
+ * networks to the account.
+ */
 export async function loadCardBrands(
   core: Core,
   payment: { merchantId: string; amountMinor: number; currency: string },

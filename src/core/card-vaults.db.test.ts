@@ -1,11 +1,11 @@
-/** What the plan, verification and creation make of a vault that can do less than ours, or nothing for a while. */
+/** Tests the plan, verification and creation with a vault that can do less than ours, or is down for a while. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadNewestVersion } from "../gateways/connections.ts";
 import { verifyConnection } from "../gateways/verify-connection.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { DomainError } from "../platform/errors.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { createSession } from "./create-session.ts";
 
 let fixture: CoreFixture;
@@ -24,7 +24,7 @@ const jsonOnly = () => coreOver({ forwarding: { features: new Set(), lateMs } })
 const because = "The card vault of this installation cannot send what SANDBOX_A needs: form-encoded bodies.";
 
 describe("a vault that sends JSON bodies only", () => {
-  it("is never asked to send a form: the gateway that takes forms is left out of the plan, and says why", async () => {
+  it("never has to send a form: the gateway that takes forms is left out of the plan with a reason", async () => {
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.approved, "tok_1", jsonOnly());
     const [atA, atB] = fixture.connectionIds;
@@ -37,15 +37,15 @@ describe("a vault that sends JSON bodies only", () => {
     });
   });
 
-  it("leaves the attempt its own time beside the gateway's before an absent hold is final", async () => {
+  it("adds its own time to the gateway's before an absent hold is final", async () => {
     const session = await fixture.newSession();
     await fixture.submit(session, cards.approved, "tok_1", jsonOnly());
-    const [attempt] = (await fixture.trail(session)).attempts;
-    // Twice 10 s and SANDBOX_B's 30 s are there with any vault.
-    expect(attempt!.horizonAt.getTime() - attempt!.startedAt.getTime()).toBe(50_000 + lateMs);
+    const [attempt] = (await fixture.loadSession(session)).attempts;
+    // Twice 10 s and SANDBOX_B's 30 s apply with any vault.
+    expect(attempt!.latestExecutionAt.getTime() - attempt!.startedAt.getTime()).toBe(50_000 + lateMs);
   });
 
-  it("fails the verification of a connection that needs more, whatever its gateway says", async () => {
+  it("fails the verification of a connection that needs more, whatever its gateway answers", async () => {
     const { core } = fixture;
     const verify = async (connectionId: string, gateway: string, forwarding: Core["vault"]["forwarding"]) => {
       const credentialVersion = await loadNewestVersion(core.database, connectionId);
@@ -66,12 +66,12 @@ describe("a vault that sends JSON bodies only", () => {
 });
 
 describe("createSession() while the vault gives no grant", () => {
-  it("creates nothing, and leaves the Idempotency-Key to the next try", async () => {
-    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemEntropy.uuid()}` };
-    const key = systemEntropy.uuid();
+  it("creates nothing, and leaves the Idempotency-Key free for the next request", async () => {
+    const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemRuntime.uuid()}` };
+    const key = systemRuntime.uuid();
     const silent = coreOver({
       describe: async () => {
-        throw new DomainError("unavailable", "The card vault opened no session.");
+        throw new DomainError("unavailable", "The card vault did not open a session.");
       },
     });
     await expect(createSession(silent, fixture.owner, order, key)).rejects.toMatchObject({ code: "unavailable" });

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { VaultClient } from "../client/vault-rpc.ts";
-import type { CardForwarder } from "../gateways/card-forwarder.ts";
+import type { CardForwarder } from "../card-vault/card-forwarder.ts";
+import { VaultClient } from "../card-vault/own/vault-rpc.ts";
+import { HandClock } from "../dev/testing/clock.ts";
+import { TestForwarder } from "../dev/testing/forwarder.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { closedOrigin } from "../dev/testing/unreachable-origins.ts";
 import { createBinder } from "../gateways/connections.ts";
 import type { Connector } from "../gateways/connector.ts";
-import { GatewayHttp } from "../gateways/gateway-http.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
 import { breakerCalls, breakerOpenMs } from "../limits.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
-import { HandClock } from "../testing/clock.ts";
-import { TestForwarder } from "../testing/forwarder.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { closedOrigin } from "../testing/unreachable-origins.ts";
-import { keyPair } from "../vault/vault-fixture.ts";
+import { keyPair } from "../vault/vault.fixture.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -39,14 +39,14 @@ afterAll(async () => {
   await http.close();
 });
 
-/** The fixture's core in a process of its own, where some gateways are others. */
+/** Returns the fixture's core as a process of its own, with some connectors replaced. */
 function coreWith(...changed: readonly Connector[]): Core {
   const { database, sealing } = fixture.core;
   const connectorOf = (gateway: string) =>
     changed.find((connector) => connector.gateway === gateway) ?? fixture.core.connectorOf(gateway);
   return {
     ...fixture.core,
-    entropy: { ...fixture.core.entropy, now: () => clock.now() },
+    runtime: { ...fixture.core.runtime, now: () => clock.now() },
     circuitBreaker: new CircuitBreaker(),
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
@@ -69,7 +69,7 @@ async function payOften(core: Core): Promise<void> {
 }
 
 describe("the circuit breaker in the flow", () => {
-  it("leaves a gateway that refuses connections out after five payments, for 30 s, and the session says so", async () => {
+  it("leaves out a gateway that refuses connections after five payments, for 30 s, and records it", async () => {
     const core = coreWith(new SandboxAConnector(partsAt(nowhere)));
     await payOften(core);
     expect(await pay(core)).toMatchObject({
@@ -83,20 +83,20 @@ describe("the circuit breaker in the flow", () => {
     expect(await pay(core)).toMatchObject({ skipped: [{ connectionId: a }] });
   });
 
-  it("asks a gateway that fails when there is no other", async () => {
+  it("tries a failing gateway when there is no other", async () => {
     const core = coreWith(new SandboxAConnector(partsAt(nowhere)));
     await payOften(core);
     await fixture.setRule([], [a]);
     expect(await pay(core)).toMatchObject({ status: "DEGRADED", plan: [{ connectionId: a }], skipped: [] });
   });
 
-  it("takes no notice of errors that a test card asked for, and leaves a real gateway out for the same", async () => {
+  it("ignores errors that a test card requested, and leaves a real gateway out for the same errors", async () => {
     const resetting = await Receiver.start();
     resetting.answerWith("reset");
-    const pretend = new SandboxAConnector(partsAt(resetting.url));
+    const sandbox = new SandboxAConnector(partsAt(resetting.url));
     const real = Object.assign(new SandboxAConnector(partsAt(resetting.url)), { failsOnRequest: false });
     const skipped: unknown[] = [];
-    for (const core of [coreWith(pretend), coreWith(real)]) {
+    for (const core of [coreWith(sandbox), coreWith(real)]) {
       await payOften(core);
       skipped.push((await pay(core)).skipped?.map(({ connectionId }) => connectionId));
     }
@@ -106,7 +106,7 @@ describe("the circuit breaker in the flow", () => {
 });
 
 describe("a payment while the vault is down", () => {
-  it("ends without asking another gateway, names the vault, and counts against no connection", async () => {
+  it("ends without trying another gateway, names the vault, and counts against no connection", async () => {
     const forwarder = new VaultClient({
       address: nowhere.replace("http://", ""),
       signing: keyPair("test").signing,
@@ -118,12 +118,12 @@ describe("a payment while the vault is down", () => {
     forwarder.close();
     const [session] = sessions;
     expect(session).toMatchObject({ status: "DEGRADED", declineCode: "processing_unavailable", phase: "DONE" });
-    expect((await fixture.trail(session!)).attempts).toMatchObject([
+    expect((await fixture.loadSession(session!)).attempts).toMatchObject([
       {
         gateway: "SANDBOX_A",
         status: "FAILED",
         nextAction: "stop",
-        nextBecause: `The card vault could not be used, and no gateway gets the card without it, whatever rule version ${session!.ruleVersion} says.`,
+        nextBecause: `The card vault could not be used, and no gateway can get the card without it, whatever rule version ${session!.ruleVersion} says.`,
       },
     ]);
     fixture.useCard(cards.approved);
@@ -133,12 +133,12 @@ describe("a payment while the vault is down", () => {
     });
   });
 
-  it("ends too when the vault is lost in mid-call, and gives back what may be held", async () => {
+  it("ends too when the vault is lost during a call, and voids what may be held", async () => {
     const lost = { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "lost" } as const;
     const core = coreWith(new SandboxAConnector(partsAt(nowhere, { forward: async () => ({ reply: lost }) })));
     const session = await pay(core);
     expect(session).toMatchObject({ status: "DEGRADED", phase: "PROCESSING" });
-    expect((await fixture.trail(session)).attempts).toMatchObject([
+    expect((await fixture.loadSession(session)).attempts).toMatchObject([
       { status: "VOIDING", nextBecause: expect.stringContaining("card vault could not be used") },
     ]);
   });

@@ -21,7 +21,7 @@ describe("a client secret", () => {
     expect(verifyClientSecret(test, secret)).toBe(session);
   });
 
-  it("still opens its session under an older key version that is kept", () => {
+  it("still opens its session under an older key version that is still configured", () => {
     expect(verifyClientSecret(test, deriveClientSecret(test, session, 1).expose())).toBe(session);
   });
 
@@ -32,7 +32,7 @@ describe("a client secret", () => {
     expect(letterOf(secret)).toBe("t");
   });
 
-  it("opens nothing once a letter of it is changed, or its key is gone", () => {
+  it("opens nothing once one of its characters is changed, or its key is gone", () => {
     const secret = deriveClientSecret(test, session, 2).expose();
     const last = secret.at(-2) === "A" ? "B" : "A";
     expect(verifyClientSecret(test, `${secret.slice(0, -2)}${last}${secret.at(-1)}`)).toBeUndefined();

@@ -1,8 +1,13 @@
-/** The widget's credential for one session: derived from the session id, so it is stored nowhere and a repeat gets the same one. */
+/**
+ * The widget's credential for one session. It is derived from the session id, so it is not stored and a repeated
+ * request gets the same one.
+ */
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { equalInConstantTime, hmacSha256, Secret } from "../platform/secrets.ts";
 
-/** HMAC keys by version. `letter` opens the version tag and tells an edge which environment to ask: t or l. */
+/**
+ * HMAC keys by version. `letter`, `t` or `l`, opens the version tag and names the environment that the edge has to ask.
+ */
 export type ClientSecretKeys = {
   readonly letter: "t" | "l";
   readonly current: number;
@@ -11,7 +16,7 @@ export type ClientSecretKeys = {
 
 const pattern = /^(ps_[0-9a-z]{26})_secret_([tl])([1-9][0-9]{0,8})_([0-9A-Za-z_-]{43})$/;
 
-/** `ps_…_secret_t1_` and the HMAC-SHA-256 of the session id under that key version. */
+/** Derives the client secret: `ps_…_secret_t1_` and the HMAC-SHA-256 of the session id under that key version. */
 export function deriveClientSecret(keys: ClientSecretKeys, sessionId: string, version: number): Secret {
   const publicId = encodeId("ps", sessionId);
   const key = keys.keys.get(version);
@@ -19,12 +24,15 @@ export function deriveClientSecret(keys: ClientSecretKeys, sessionId: string, ve
   return new Secret(`${publicId}_secret_${keys.letter}${version}_${hmacSha256(key, publicId).toString("base64url")}`);
 }
 
-/** The letter of the environment that a client secret claims, or undefined when it is not one. Proves nothing. */
+/**
+ * Returns the letter of the environment that a client secret claims, or undefined when it is not a client secret. It
+ * verifies nothing.
+ */
 export function letterOf(clientSecret: string): "t" | "l" | undefined {
   return pattern.exec(clientSecret)?.[2] as "t" | "l" | undefined;
 }
 
-/** The session that a client secret opens, or undefined when it was not derived by us. */
+/** Returns the id of the session that a client secret opens, or undefined when we did not derive it. */
 export function verifyClientSecret(keys: ClientSecretKeys, clientSecret: string): string | undefined {
   const match = pattern.exec(clientSecret);
   const sessionId = decodeId("ps", match?.[1] ?? "");

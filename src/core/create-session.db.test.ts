@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemEntropy } from "../platform/entropy.ts";
-import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
+import { confirmTimeline } from "../oversight/declare-restore.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
+import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import { createSession } from "./create-session.ts";
-import { expireIdempotencyOnce } from "./expire-idempotency.ts";
 import { findSession, listSessions } from "./sessions.ts";
 
 let fixture: CoreFixture;
@@ -15,7 +16,7 @@ const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 
 describe("createSession()", () => {
   it("gives eight concurrent repeats of one key the same session", async () => {
-    const key = systemEntropy.uuid();
+    const key = systemRuntime.uuid();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => createSession(fixture.core, fixture.owner, order, key)),
     );
@@ -25,23 +26,23 @@ describe("createSession()", () => {
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
   });
 
-  it("refuses a key that comes with other fields", async () => {
-    const key = systemEntropy.uuid();
+  it("refuses a key that was used with other fields", async () => {
+    const key = systemRuntime.uuid();
     await createSession(fixture.core, fixture.owner, order, key);
     const other = createSession(fixture.core, fixture.owner, { ...order, amountMinor: 4901 }, key);
     await expect(other).rejects.toMatchObject({ code: "idempotency_key_reused" });
   });
 
   it("scopes a key to its merchant", async () => {
-    const key = systemEntropy.uuid();
+    const key = systemRuntime.uuid();
     const first = await createSession(fixture.core, fixture.owner, order, key);
-    const other = await createSession(fixture.core, { ...fixture.owner, merchantId: systemEntropy.uuid() }, order, key);
+    const other = await createSession(fixture.core, { ...fixture.owner, merchantId: systemRuntime.uuid() }, order, key);
     expect(other.session.id).not.toBe(first.session.id);
     expect(other.replayed).toBe(false);
   });
 
-  it("takes an expired key for a new one", async () => {
-    const key = systemEntropy.uuid();
+  it("treats an expired key as a new one", async () => {
+    const key = systemRuntime.uuid();
     const first = await createSession(fixture.core, fixture.owner, order, key);
     const age = "UPDATE idempotency SET expires_at = now() - interval '1 s' WHERE key = $1";
     await fixture.asOwner.query({ name: "age", text: age }, [key]);
@@ -49,14 +50,14 @@ describe("createSession()", () => {
     expect(second.session.id).not.toBe(first.session.id);
   });
 
-  it("does not use a key up on a request that is refused", async () => {
-    const key = systemEntropy.uuid();
+  it("does not consume a key for a request that is refused", async () => {
+    const key = systemRuntime.uuid();
     const refused = createSession(fixture.core, fixture.owner, { ...order, currency: "XTS" }, key);
     await expect(refused).rejects.toMatchObject({ code: "invalid_field", problems: [{ param: "currency" }] });
     expect((await createSession(fixture.core, fixture.owner, order, key)).replayed).toBe(false);
   });
 
-  it("tells every broken rule at once", async () => {
+  it("reports every broken rule at once", async () => {
     const broken = { ...order, currency: "XAU", orderRef: " \u0000 " };
     const failure = await createSession(fixture.core, fixture.owner, broken).catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -64,8 +65,8 @@ describe("createSession()", () => {
     });
   });
 
-  it("keeps neither the client secret nor the vault object in clear", async () => {
-    const key = systemEntropy.uuid();
+  it("stores neither the client secret nor the vault object in plain text", async () => {
+    const key = systemRuntime.uuid();
     const { clientSecret } = await createSession(fixture.core, fixture.owner, order, key);
     const everything =
       "SELECT (SELECT json_agg(s)::text FROM payment_session s) || (SELECT json_agg(i)::text FROM idempotency i) AS rows";
@@ -76,8 +77,8 @@ describe("createSession()", () => {
 });
 
 describe("expireIdempotencyOnce()", () => {
-  it("removes keys that are over with their sealed answers, and leaves the others and every session", async () => {
-    const [old, young] = [systemEntropy.uuid(), systemEntropy.uuid()];
+  it("removes expired keys with their sealed answers, and leaves the others and every session", async () => {
+    const [old, young] = [systemRuntime.uuid(), systemRuntime.uuid()];
     const { session } = await createSession(fixture.core, fixture.owner, order, old);
     await createSession(fixture.core, fixture.owner, order, young);
     const age = "UPDATE idempotency SET expires_at = app.clock() WHERE key = $1";
@@ -85,33 +86,44 @@ describe("expireIdempotencyOnce()", () => {
     await expireIdempotencyOnce(fixture.core);
     const left = { name: "left", text: "SELECT key FROM idempotency WHERE key IN ($1, $2)" };
     expect(await fixture.asOwner.query(left, [old, young])).toEqual([{ key: young }]);
-    expect((await fixture.trail(session)).session.status).toBe("CREATED");
+    expect((await fixture.loadSession(session)).session.status).toBe("CREATED");
   });
 });
 
 describe("findSession()", () => {
   it("finds nothing for another merchant", async () => {
     const { session } = await createSession(fixture.core, fixture.owner, order);
-    const merchantId = systemEntropy.uuid();
+    const merchantId = systemRuntime.uuid();
     expect(await findSession(fixture.core, { sessionId: session.id, merchantId })).toBeUndefined();
     expect(
       (await findSession(fixture.core, { sessionId: session.id, merchantId: fixture.owner.merchantId }))?.session.id,
     ).toBe(session.id);
   });
 
-  it("shows an overdue session as EXPIRED, and tells so once", async () => {
+  it("shows an overdue session as EXPIRED, and emits the event once", async () => {
     const { session } = await createSession(fixture.core, fixture.owner, order);
     const past = "UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $1";
     await fixture.asOwner.query({ name: "past", text: past }, [session.id]);
     await Promise.all([1, 2, 3].map(() => findSession(fixture.core, { sessionId: session.id })));
-    expect((await fixture.trail(session)).session.status).toBe("EXPIRED");
+    expect((await fixture.loadSession(session)).session.status).toBe("EXPIRED");
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.expired"]);
+  });
+
+  it("shows an overdue session as stored while no session may change, and as EXPIRED afterwards", async () => {
+    const { session } = await createSession(fixture.core, fixture.owner, order);
+    const past = "UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $1";
+    await fixture.asOwner.query({ name: "past", text: past }, [session.id]);
+    await fixture.asOwner.query({ name: "promoted", text: "UPDATE replica_mark SET timeline = '00000000'" }, []);
+    const read = async () => (await findSession(fixture.core, { sessionId: session.id }))?.session;
+    expect(await read()).toMatchObject({ status: "CREATED", phase: "IDLE" });
+    await confirmTimeline(fixture.asOwner);
+    expect(await read()).toMatchObject({ status: "EXPIRED" });
   });
 });
 
 describe("listSessions()", () => {
-  it("pages through a merchant's sessions, newest first, each once", async () => {
-    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+  it("pages through a merchant's sessions, newest first, without repeating one", async () => {
+    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
     const made: string[] = [];
     for (let count = 0; count < 5; count++) made.unshift((await createSession(fixture.core, owner, order)).session.id);
     const seen: string[] = [];
@@ -130,7 +142,7 @@ describe("listSessions()", () => {
   });
 
   it("refuses a page token of another merchant or other filters, and a forged one", async () => {
-    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
     await createSession(fixture.core, owner, order);
     await createSession(fixture.core, owner, order);
     const { nextPageToken } = await listSessions(fixture.core, {
@@ -139,7 +151,7 @@ describe("listSessions()", () => {
       pageSize: 1,
     });
     const attempts = [
-      { merchantId: systemEntropy.uuid(), filters: {}, pageToken: nextPageToken },
+      { merchantId: systemRuntime.uuid(), filters: {}, pageToken: nextPageToken },
       { merchantId: owner.merchantId, filters: { orderRef: "order-1" }, pageToken: nextPageToken },
       { merchantId: owner.merchantId, filters: {}, pageToken: `${nextPageToken}x` },
     ];
@@ -149,7 +161,7 @@ describe("listSessions()", () => {
   });
 
   it("filters by order, status and time", async () => {
-    const owner = { ...fixture.owner, merchantId: systemEntropy.uuid() };
+    const owner = { ...fixture.owner, merchantId: systemRuntime.uuid() };
     const { session } = await createSession(fixture.core, owner, { ...order, orderRef: "wanted" });
     await createSession(fixture.core, owner, order);
     const count = async (filters: object) =>

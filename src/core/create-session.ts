@@ -1,4 +1,4 @@
-/** Creates a payment session, once for each Idempotency-Key. */
+/** Creates payment sessions, one for each Idempotency-Key. */
 import { idempotencyLifetimeMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Statement } from "../platform/database.ts";
@@ -10,7 +10,7 @@ import type { Core, JsonObject } from "./core.ts";
 import { creationInProgress } from "./creations-in-progress.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 
-/** The merchant a request speaks for, with what it has configured. */
+/** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
   readonly merchantId: string;
   readonly sessionLifetimeMs: number;
@@ -18,33 +18,33 @@ export type SessionOwner = {
   readonly publishableKey: string;
 };
 
-/** What the merchant orders; checked for shape already, by the one validator of all surfaces. */
+/** The merchant's order. The validator that all surfaces share has already checked its shape. */
 export type NewSession = {
   readonly amountMinor: number;
   readonly currency: string;
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
-  /** Of the API request, for whoever asks about it later; no part of what is ordered. */
+  /** Id of the API request, for support; not part of the order. */
   readonly requestId?: string | undefined;
 };
 
 const answered = ["id", "amountMinor", "currency", "orderRef", "secretVersion", "createdAt", "expiresAt"] as const;
 
-/** Of a session, what never changes: all that its creation is answered with. */
-export type NewlyCreated = Pick<PaymentSession, (typeof answered)[number]>;
+/** The immutable fields of a session. The answer to its creation contains only these. */
+type NewlyCreated = Pick<PaymentSession, (typeof answered)[number]>;
 
-/** The session as it was created, also when it has moved on since. */
+/** The session as it was created, even when its state has changed since. */
 export type CreatedSession = {
   readonly session: NewlyCreated;
   readonly clientSecret: Secret;
   readonly vault: JsonObject;
-  /** True when the answer is the first one again. */
+  /** True when the first answer is returned again. */
   readonly replayed: boolean;
 };
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s", answered);
 
-// An expired key is as good as new: the conflicting row is taken over, its old session stays as it is.
+// An expired key counts as new: the conflicting row is overwritten, and its old session stays as it is.
 const insertWithKey: Statement = {
   name: "insert_session_with_key",
   text: `
@@ -83,8 +83,8 @@ const selectFirstAnswer: Statement = {
 };
 
 /**
- * Creates a session, or finds the one that the same key created within 24 h. Durable on return.
- * Throws `invalid_field` for a currency nobody pays with, `idempotency_key_reused` when the key came with other fields,
+ * Creates a session, or finds the one that the same key created within 24 h. Durable on return. Throws `invalid_field`
+ * for a currency that is not in circulation, `idempotency_key_reused` when the key was used with other fields, and
  * `idempotency_in_progress` when the first request with it is still running after five seconds.
  */
 export async function createSession(
@@ -114,15 +114,15 @@ type KeyedRequest = {
   readonly fingerprint: Buffer;
 };
 
-/** The first parameters of both statements, and the vault object of the session that they create. */
+/** Builds the parameters that both statements share, and the vault object of the new session. */
 async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
-  const id = core.entropy.uuid();
+  const id = core.runtime.uuid();
   const vault = await core.vault.describe({
     sessionId: id,
     merchantId: owner.merchantId,
     publishableKey: owner.publishableKey,
     checkoutOrigins: owner.checkoutOrigins,
-    expiresAt: new Date(core.entropy.now().getTime() + owner.sessionLifetimeMs),
+    expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
   });
   const values = [
     id,
@@ -140,32 +140,32 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
 
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
   const answer =
-    // A repeat must not depend on a vault that answers, nor open another session there.
+    // A repeat must neither depend on the vault's answer nor open another session there.
     (core.vault.describesByCall ? await findFirstAnswer(core, request) : undefined) ??
     (await insertFirst(core, request)) ??
     (await findFirstAnswer(core, request)) ??
-    // The key's day was over between the two statements, so that it is free now.
+    // The key expired between the two statements, so it is free now.
     (await insertFirst(core, request));
   if (answer === undefined) throw creationInProgress();
   return answer;
 }
 
-/** Undefined when the key is taken. */
+/** Returns undefined when the key is taken. */
 async function insertFirst(core: Core, { owner, order, key, fingerprint }: KeyedRequest) {
   const { id, values, vault } = await describeNew(core, owner, order);
-  const sealed = seal(core.sealing, answerPlace(id), JSON.stringify(vault));
+  const sealed = seal(core.sealing, answerAssociatedData(id), JSON.stringify(vault));
   try {
     const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
     const [session] = await core.database.query<NewlyCreated>(insertWithKey, [...values, ...more]);
     return session && created(core, session, vault, false);
   } catch (error) {
-    // 55P03: the lock time-out of the connection passed while another process's request still held the key.
+    // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key.
     if ((error as { code?: unknown }).code !== "55P03") throw error;
     throw creationInProgress();
   }
 }
 
-/** Undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
+/** Returns undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
 async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedRequest) {
   const [first] = await core.database.query<NewlyCreated & { requestHash: Buffer; answerSealed: string }>(
     selectFirstAnswer,
@@ -178,7 +178,9 @@ async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedReq
       "This Idempotency-Key was used with other fields within the last 24 hours; use a new key for a new session.",
     );
   }
-  const vault = JSON.parse(unseal(core.sealing, answerPlace(first.id), first.answerSealed).expose()) as JsonObject;
+  const vault = JSON.parse(
+    unseal(core.sealing, answerAssociatedData(first.id), first.answerSealed).expose(),
+  ) as JsonObject;
   return created(core, first, vault, true);
 }
 
@@ -191,25 +193,28 @@ function created(core: Core, session: NewlyCreated, vault: JsonObject, replayed:
   };
 }
 
-/** The decoded fields, not the bytes: a client may print the same JSON in another way when it repeats. */
+/**
+ * Hashes the decoded fields, not the bytes: a client may serialize the same JSON differently when it repeats a request.
+ */
 function fingerprintOf(order: NewSession): Buffer {
   return sha256(JSON.stringify([order.amountMinor, order.currency, order.orderRef, order.customerEmail ?? null]));
 }
 
-/** Where the first answer of a session is sealed for. */
-export function answerPlace(sessionId: string): string {
+/** Returns the associated data under which the first answer of a session is sealed. */
+export function answerAssociatedData(sessionId: string): string {
   return `idempotency/${sessionId}`;
 }
 
-// Letters that print nothing or move the cursor have no place in a reference that people read.
+// People read the reference, so characters that print nothing or move the cursor are refused.
 const controlCharacter = /\p{Cc}/u;
 
-/** What a schema cannot say is wrong with an order; empty when it can be paid. */
+/** Returns the problems of an order that a schema cannot express; empty when it can be paid. */
 export function findUnpayable(order: Pick<NewSession, "currency" | "orderRef">): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const refuse = (param: string, detail: string) =>
     problems.push({ param, pointer: `/${param}`, code: "invalid_field", detail });
-  if (!isCurrency(order.currency)) refuse("currency", "must be the ISO 4217 code of money in circulation, such as EUR");
+  if (!isCurrency(order.currency))
+    refuse("currency", "must be the ISO 4217 code of a currency in circulation, such as EUR");
   if (order.orderRef.trim() === "") refuse("orderRef", "must not be blank");
   if (controlCharacter.test(order.orderRef)) refuse("orderRef", "must not contain control characters");
   return problems;

@@ -1,21 +1,24 @@
-/** Which sessions this process is just creating under an Idempotency-Key, so that repeats wait in memory and hold no connection of the database. */
+/**
+ * The sessions that this process is creating under an Idempotency-Key. Repeats wait in memory and hold no database
+ * connection.
+ */
 import { idempotencyWaitMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 
-/** How a creation is made, and how one is found that another request has made meanwhile. */
+/** The steps to create a session, and to find one that another request has created meanwhile. */
 export type CreationSteps<Result> = {
   readonly create: () => Promise<Result>;
   readonly find: () => Promise<Result | undefined>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** A key is in here for as long as its one statement runs, so there are never more than requests in flight. */
+/** Holds a key while its one statement runs, so it never has more keys than there are requests in flight. */
 export class CreationsInProgress {
   readonly #running = new Map<string, Promise<void>>();
 
   /**
-   * Creates, one at a time for each key in this process; whoever waited looks first for what was created.
-   * Throws `idempotency_in_progress` after a wait of five seconds.
+   * Runs creations one at a time for each key in this process. A request that waited first looks for the session that
+   * was created. Throws `idempotency_in_progress` after a wait of five seconds.
    */
   async once<Result>(key: string, steps: CreationSteps<Result>): Promise<Result> {
     if (!this.#running.has(key)) return this.#create(key, steps);
@@ -26,7 +29,7 @@ export class CreationsInProgress {
     try {
       for (;;) {
         const running = this.#running.get(key);
-        // A repeat that no longer waits leaves its statement running, as if its client had gone.
+        // A repeat that stops waiting leaves its statement running, as if its client had disconnected.
         if (running === undefined) return await Promise.race([this.#create(key, steps), overdue]);
         await Promise.race([running, overdue]);
         const found = await steps.find();
@@ -45,7 +48,7 @@ export class CreationsInProgress {
   }
 }
 
-/** What a repeat is told whose first request takes too long. */
+/** Creates the error for a repeat whose first request takes too long. */
 export function creationInProgress(): DomainError {
   return new DomainError(
     "idempotency_in_progress",

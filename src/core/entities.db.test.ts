@@ -2,8 +2,8 @@ import type { EntitySchema } from "@mikro-orm/core";
 import { MikroORM } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { columnName } from "../platform/columns.ts";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "./entities.ts";
 
 const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
@@ -40,7 +40,7 @@ describe("the entities", () => {
       const fromTable = ofEntity.map((column) => ({
         column: column.column_name,
         type: typeNames[column.udt_name] ?? column.udt_name,
-        // A generated column is never null for its own reasons, which the entity does not state.
+        // A generated column is never null, for reasons that the entity does not state.
         nullable: column.is_nullable === "YES" && !generated.has(`${table}.${column.column_name}`),
       }));
       const byColumn = (left: { column: string }, right: { column: string }) => left.column.localeCompare(right.column);
@@ -50,8 +50,13 @@ describe("the entities", () => {
 });
 
 const generated = new Set(["attempt.holds", "attempt.captured"]);
-// A trigger writes them, and only the statements of recovery ask for them: the flow decides nothing by them.
+// A trigger writes these, and only the statements of recovery read them: the flow does not depend on them.
 const stamped = new Set(["attempt.changed_at", "attempt.voiding_at"]);
+// The reason and the names of a decision are for people: the flow uses the decision, its reference and its
+// confirmation.
+for (const name of ["decision_reason", "decided_by", "decided_at", "decision_takes_two", "decision_confirmed_by"]) {
+  stamped.add(`attempt.${name}`);
+}
 const typeNames: Record<string, string> = {
   int4: "int",
   int8: "bigint",

@@ -1,34 +1,35 @@
-/** The payment session, its attempts and the routing rule, as their tables hold them. The migrations own constraints and guards. */
+/**
+ * The payment session, its attempts and the routing rule as their tables store them. The migrations define constraints
+ * and guards.
+ */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { attemptTransitions, type phaseTransitions, type StateOf, sessionTransitions } from "./transitions.ts";
 
 /** Every public state of a session. */
-export const sessionStatuses = ["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
+export const sessionStatuses = Object.keys(sessionTransitions) as readonly SessionStatus[];
 /** Public state of a session; all but CREATED are final. */
-export type SessionStatus = (typeof sessionStatuses)[number];
+export type SessionStatus = StateOf<typeof sessionTransitions>;
 
-/** Every state of an attempt, as docs/safety.md draws them. */
-export const attemptStatuses = [
-  "AUTHORIZING",
-  "AUTHORIZED",
-  "CAPTURED",
-  "DECLINED",
-  "FAILED",
-  "UNKNOWN",
-  "VOIDING",
-  "VOIDED",
-] as const;
-/** State of one attempt; safety.md of the docs draws the transitions. */
-export type AttemptStatus = (typeof attemptStatuses)[number];
+/** Every state of an attempt; docs/safety.md shows the diagram. */
+export const attemptStatuses = Object.keys(attemptTransitions) as readonly AttemptStatus[];
+/** State of one attempt. */
+export type AttemptStatus = StateOf<typeof attemptTransitions>;
 
-/** Every reason why an attempt did not hold. */
+/** Every reason why an attempt was not authorized. */
 export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR"] as const;
-/** Why an attempt did not hold. */
+/** The reason why an attempt was not authorized. */
 export type FailureKind = (typeof failureKinds)[number];
 
-/** Why no further gateway may be asked, whatever the rule says. */
+/**
+ * A person's decision that ends an attempt which its gateway never ends: without money, or with money that was captured
+ * once.
+ */
+export type Decision = "GIVEN_UP" | "CAPTURED";
+
+/** The reason why no further gateway may be tried, whatever the rule says. */
 export type Stop = "fraud" | "scheme_rule" | "same_card_fails" | "authentication_required" | "unclassified";
 
-/** The kinds a merchant can let a payment fail over on; a soft decline goes with HARD_DECLINE. */
+/** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 
 /** One step of a plan. */
@@ -39,10 +40,10 @@ export type PlannedConnection = {
   readonly credentialVersion: number;
 };
 
-/** A connection the plan left out, and why. */
+/** A connection that the plan left out, with the reason. */
 export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
 
-/** The columns of payment_session. */
+/** The columns of `payment_session`. */
 export const PaymentSessionEntity = defineEntity({
   name: "PaymentSession",
   tableName: "payment_session",
@@ -55,7 +56,7 @@ export const PaymentSessionEntity = defineEntity({
     customerEmail: p.text().nullable(),
     secretVersion: p.integer(),
     status: p.text().$type<SessionStatus>(),
-    phase: p.text().$type<"IDLE" | "PROCESSING" | "DONE">(),
+    phase: p.text().$type<StateOf<typeof phaseTransitions>>(),
     leaseEpoch: p.integer(),
     leaseUntil: p.datetime().nullable(),
     submitDeadline: p.datetime().nullable(),
@@ -73,18 +74,18 @@ export const PaymentSessionEntity = defineEntity({
     captureConfirmed: p.boolean().nullable(),
     failover: p.boolean(),
     declineCode: p.text().nullable(),
-    pendingToldAt: p.datetime().nullable(),
+    pendingEventAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),
     submittedAt: p.datetime().nullable(),
     settledAt: p.datetime().nullable(),
     createRequestId: p.uuid().nullable(),
     submitRequestId: p.uuid().nullable(),
-    lostCheckAt: p.datetime().nullable(),
+    unrecordedCheckAt: p.datetime().nullable(),
   },
 });
 
-/** The columns of attempt that the flow reads and writes. */
+/** The columns of `attempt` that the flow reads and writes. */
 export const AttemptEntity = defineEntity({
   name: "Attempt",
   tableName: "attempt",
@@ -107,14 +108,17 @@ export const AttemptEntity = defineEntity({
     gatewayReference: p.text().nullable(),
     nextAction: p.text().$type<"failover" | "stop">().nullable(),
     nextBecause: p.text().nullable(),
-    captureStartedAt: p.datetime().nullable(),
-    captureRefused: p.text().nullable(),
-    voidKind: p.text().$type<"VOIDED" | "NEVER_EXISTED">().nullable(),
+    captureOrderedAt: p.datetime().nullable(),
+    captureRefusalCode: p.text().nullable(),
+    voidKind: p.text().$type<"VOIDED" | "NEVER_EXISTED" | "GIVEN_UP">().nullable(),
+    decision: p.text().$type<Decision>().nullable(),
+    decisionReference: p.text().nullable(),
+    decisionConfirmedAt: p.datetime().nullable(),
     lookedUpAt: p.datetime().nullable(),
     voidAskedAt: p.datetime().nullable(),
-    horizonAt: p.datetime(),
-    tries: p.integer(),
-    nextTryAt: p.datetime().nullable(),
+    latestExecutionAt: p.datetime(),
+    retries: p.integer(),
+    nextRetryAt: p.datetime().nullable(),
     startedAt: p.datetime(),
     answeredAt: p.datetime().nullable(),
     completedAt: p.datetime().nullable(),
@@ -123,7 +127,7 @@ export const AttemptEntity = defineEntity({
   },
 });
 
-/** The columns of routing_rule. */
+/** The columns of `routing_rule`. */
 export const RoutingRuleEntity = defineEntity({
   name: "RoutingRule",
   tableName: "routing_rule",
@@ -138,9 +142,9 @@ export const RoutingRuleEntity = defineEntity({
   },
 });
 
-/** One payment of one customer, from its creation to its only end. */
+/** One payment of one customer, from its creation to its single end. */
 export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
-/** One try of a payment at one gateway. */
+/** One attempt of a payment at one gateway. */
 export type Attempt = InferEntity<typeof AttemptEntity>;
-/** One version of a merchant's rule: in which order gateways are asked, and after what the next one is. */
+/** One version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
 export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;

@@ -1,29 +1,31 @@
-/** Ends sessions that nobody submitted in time. Submission races for the same row, and exactly one of the two wins. */
+/**
+ * Ends sessions that were not submitted in time. Submission races for the same row, and exactly one of the two wins.
+ */
 import type { Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
-import { tellMerchant } from "./settle.ts";
+import { emitEvent } from "./settle.ts";
 
 const expire: Statement = {
   name: "expire_session",
   text: `
     UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock()
-    WHERE id = $1 AND phase = 'IDLE' AND expires_at <= app.clock()
+    WHERE id = $1 AND phase = 'IDLE' AND expires_at <= app.clock() /* rule:expiry-only-idle */
     RETURNING id, merchant_id AS "merchantId"`,
 };
 
-/** Ends one overdue session; false when it was submitted, or ended, meanwhile. Durable on return. */
+/** Ends one overdue session. Returns false when it was submitted or ended meanwhile. Durable on return. */
 export async function expireSession(core: Core, sessionId: string): Promise<boolean> {
   return core.database.transaction(async (tx) => {
     const [session] = await tx.query<{ id: string; merchantId: string }>(expire, [sessionId]);
     if (session === undefined) return false;
-    await tellMerchant(tx, core, session, "payment_session.expired");
+    await emitEvent(tx, core, session, "payment_session.expired");
     tx.afterCommit(() => core.vault.forget(session.id));
-    tx.afterCommit(() => core.watch?.settled("EXPIRED"));
+    tx.afterCommit(() => core.observer?.settled("EXPIRED"));
     return true;
   });
 }
 
-// A subselect bounds the index; with the volatile function itself every open session would be read, every second.
+// A subselect bounds the index; with the volatile function itself, every open session would be read every second.
 const selectOverdue: Statement = {
   name: "select_overdue_sessions",
   text: `
@@ -31,10 +33,10 @@ const selectOverdue: Statement = {
     ORDER BY expires_at LIMIT $1`,
 };
 
-// One turn's share: small enough to stop soon after it is asked to.
+// Sessions in one turn: few enough to stop soon after a request to stop.
 const batch = 100;
 
-/** Ends the overdue sessions that nobody has read since; true when there may be more. */
+/** Ends overdue sessions that no reader has ended yet. Returns true when there may be more. */
 export async function expireOnce(core: Core): Promise<boolean> {
   const overdue = await core.database.query<{ id: string }>(selectOverdue, [batch]);
   for (const { id } of overdue) await expireSession(core, id);

@@ -1,10 +1,13 @@
-/** Failover across real shapes: each ordered pair of gateways, each trouble at the first, judged by the stand-ins' own books. */
+/**
+ * Tests failover across real APIs: each ordered pair of gateways with each fault at the first, checked against the
+ * emulators' own books.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { gateways, PairHarness, type Trouble, troubles } from "../dev/testing/core/failover-pairs.ts";
 import type { Gateway } from "../gateways/connector.ts";
-import type { Authorization } from "../gateways/sandbox/ledger.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { Authorization } from "../sandbox/ledger.ts";
 import type { PaymentSession } from "./entities.ts";
-import { gateways, PairBed, type Trouble, troubles } from "./testing/failover-pairs.ts";
 
 const pairs = gateways.flatMap((first) =>
   gateways.filter((second) => second !== first).map((second): [Gateway, Gateway] => [first, second]),
@@ -17,26 +20,26 @@ type Paid = {
   readonly session: PaymentSession;
 };
 
-let bed: PairBed;
+let harness: PairHarness;
 let paid: Paid[];
 let books: readonly Authorization[];
 beforeAll(async () => {
-  bed = await PairBed.start();
-  const connected = await Promise.all(pairs.map(([first, second]) => bed.connect(first, second)));
+  harness = await PairHarness.start();
+  const connected = await Promise.all(pairs.map(([first, second]) => harness.connect(first, second)));
   const jobs = connected.flatMap((pair) => troubles.map((trouble) => ({ pair, trouble })));
-  // Those that only wait do so all at once; the others as many at a time as two cores answer well within their time.
+  // Cases that only wait run all at once; of the others, as many at a time as two cores answer well within their time.
   const waits = ({ trouble }: { trouble: Trouble }) => trouble === "timeout" || trouble === "lost answer";
   const busy = jobs.filter((job) => !waits(job));
   const groups = Array.from({ length: Math.ceil(busy.length / 20) }, (_, nth) => busy.slice(nth * 20, nth * 20 + 20));
   paid = [];
   for (const group of [...groups, jobs.filter(waits)]) {
-    const sessions = await Promise.all(group.map(({ pair, trouble }) => bed.pay(pair, trouble)));
+    const sessions = await Promise.all(group.map(({ pair, trouble }) => harness.pay(pair, trouble)));
     paid.push(...group.map(({ pair, trouble }, nth) => ({ ...pair, trouble, session: sessions[nth]! })));
   }
-  await bed.settleAll();
-  books = await bed.base.sandbox.authorizations();
+  await harness.settleAll();
+  books = await harness.base.sandbox.authorizations();
 }, 120_000);
-afterAll(() => bed?.close());
+afterAll(() => harness?.close());
 
 const kindOf: Readonly<Record<Trouble, string>> = {
   decline: "SOFT_DECLINE",
@@ -55,13 +58,13 @@ describe.each(pairs)("%s before %s", (first, second) => {
     "captures once at the second after a %s",
     async (trouble) => {
       const { session } = paidWith(first, second, trouble);
-      const trail = await bed.base.trail(session);
-      expect(trail.session).toMatchObject({ status: "SUCCEEDED", phase: "DONE", capturedVia: second, failover: true });
-      expect(trail.attempts).toMatchObject([
+      const loaded = await harness.base.loadSession(session);
+      expect(loaded.session).toMatchObject({ status: "SUCCEEDED", phase: "DONE", capturedVia: second, failover: true });
+      expect(loaded.attempts).toMatchObject([
         { gateway: first, status: trouble === "decline" ? "DECLINED" : "VOIDED", failureKind: kindOf[trouble] },
         { gateway: second, status: "CAPTURED" },
       ]);
-      const ours = trail.attempts.map(({ id }) => books.filter(({ reference }) => reference === encodeId("att", id)));
+      const ours = loaded.attempts.map(({ id }) => books.filter(({ reference }) => reference === encodeId("att", id)));
       expect(
         ours[0]!.map(({ status }) => status).filter((status) => status !== "voided" && status !== "declined"),
       ).toEqual([]);
@@ -70,17 +73,19 @@ describe.each(pairs)("%s before %s", (first, second) => {
     },
   );
 
-  it("asks nobody else after a fraud", async () => {
+  it("tries no other gateway after a fraud decline", async () => {
     const { session } = paidWith(first, second, "fraud");
-    const trail = await bed.base.trail(session);
-    expect(trail.session).toMatchObject({ status: "DECLINED", phase: "DONE", declineCode: "fraud_suspected" });
-    expect(trail.attempts).toMatchObject([{ gateway: first, status: "DECLINED", failureKind: "FRAUD", stop: "fraud" }]);
-    const reference = encodeId("att", trail.attempts[0]!.id);
+    const loaded = await harness.base.loadSession(session);
+    expect(loaded.session).toMatchObject({ status: "DECLINED", phase: "DONE", declineCode: "fraud_suspected" });
+    expect(loaded.attempts).toMatchObject([
+      { gateway: first, status: "DECLINED", failureKind: "FRAUD", stop: "fraud" },
+    ]);
+    const reference = encodeId("att", loaded.attempts[0]!.id);
     expect(books.filter((one) => one.reference === reference && one.status !== "declined")).toEqual([]);
   });
 });
 
-it("leaves nothing held anywhere, and one capture for each payment that succeeded", () => {
+it("leaves no hold at any gateway, and one capture for each payment that succeeded", () => {
   expect(books.filter(({ status }) => status === "held")).toEqual([]);
   const captures = books.filter(({ status }) => status === "captured");
   expect(captures).toHaveLength(pairs.length * (troubles.length - 1));

@@ -12,7 +12,7 @@ describe("decideNext()", () => {
     expect(decideNext({ gateway: "SANDBOX_A", kind }, rule, left)).toMatchObject({ action: "failover", to: next });
   });
 
-  it("never moves on after a fraud decline, whether or not its row says stop", () => {
+  it("never fails over after a fraud decline, with or without a stop in its row", () => {
     const answers = [undefined, "fraud" as const].map((stop) =>
       decideNext({ gateway: "SANDBOX_A", kind: "FRAUD", stop }, rule, left),
     );
@@ -36,7 +36,7 @@ describe("decideNext()", () => {
     expect(decided(rule.failoverOn.filter((other) => other !== own))).toBe("stop");
   });
 
-  it("moves on for exactly the kinds that are switched on, and never after fraud, a stop or a missing card", () => {
+  it("fails over on exactly the kinds that are switched on, and never after fraud, a stop or a missing card", () => {
     const switches: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
     const settings = Array.from({ length: 8 }, (_, bits) => switches.filter((_, index) => bits & (1 << index)));
     const moved: string[] = [];
@@ -62,25 +62,25 @@ describe("decideNext()", () => {
 
   it.each<[NonNullable<Failure["noCard"]>, RegExp]>([
     ["vault_unavailable", /^The card vault could not be used/],
-    ["token_unusable", /^The card vault keeps this card no longer/],
-  ])("does not blame the gateway for %s", (noCard, because) => {
+    ["token_unusable", /^The card vault no longer keeps this card/],
+  ])("does not name the gateway as the cause of %s", (noCard, because) => {
     const answer = decideNext({ gateway: "SANDBOX_A", kind: "GATEWAY_ERROR", noCard }, rule, left);
     expect(answer).toMatchObject({ action: "stop", because: expect.stringMatching(because) });
     expect(answer.because).not.toContain("SANDBOX_A");
   });
 
-  it("says that it was the capture which a gateway refused", () => {
+  it("names a refused capture as the failure", () => {
     const refused = { gateway: "SANDBOX_A", kind: "GATEWAY_ERROR", captureRefused: true } as const;
     const { because } = decideNext(refused, rule, left);
-    expect(because).toContain("after a capture refused for good at SANDBOX_A");
+    expect(because).toContain("after a permanently refused capture at SANDBOX_A");
   });
 
-  it("stops at the end of the plan and at the end of the budget, and says which", () => {
+  it("stops at the end of the plan and at the end of the time budget, and names which", () => {
     const timeout = { gateway: "SANDBOX_A", kind: "TIMEOUT" } as const;
     expect(decideNext(timeout, rule, { plan: [], withinBudget: true }).because).toContain("no gateway left");
     expect(decideNext(timeout, rule, { plan: [next], withinBudget: false })).toMatchObject({
       action: "stop",
-      because: expect.stringContaining("time for this payment was over"),
+      because: expect.stringContaining("time for this payment ran out"),
     });
   });
 });

@@ -1,25 +1,25 @@
-/** Decides what follows an attempt that did not hold: the next gateway, or the end of the plan. PURE. */
+/** Decides what follows a failed attempt: the next gateway, or the end of the plan. PURE. */
 import type { FailoverSwitch, FailureKind, PlannedConnection, Stop } from "./entities.ts";
 
-/** What the flow does next, with the sentence that the trail shows. */
-export type NextStep =
+/** The decision after a failed attempt, with the sentence that the attempt trail shows. */
+export type FailoverDecision =
   | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
   | { readonly action: "stop"; readonly because: string };
 
-/** Why no gateway can be given the card: each would get it from the same vault. */
+/** The reason why no gateway can get the card: each would get it from the same vault. */
 export type NoCard = "vault_unavailable" | "token_unusable";
 
-/** An attempt's failure as far as failover is concerned. */
+/** The parts of an attempt's failure that failover depends on. */
 export type Failure = {
   readonly gateway: string;
   readonly kind: FailureKind;
   readonly stop?: Stop | undefined;
   readonly noCard?: NoCard | undefined;
-  /** It held, and would not let the money be taken. */
+  /** True when the gateway held the amount but refused to capture it. */
   readonly captureRefused?: boolean | undefined;
 };
 
-/** What the merchant has set for failover. */
+/** The merchant's settings for failover. */
 export type FailoverRule = { readonly version: number; readonly failoverOn: readonly FailoverSwitch[] };
 
 const kindInWords: Record<FailureKind, string> = {
@@ -39,11 +39,11 @@ const stopInWords: Record<Stop, string> = {
 };
 
 const noCardInWords: Record<NoCard, string> = {
-  vault_unavailable: "the card vault could not be used, and no gateway gets the card without it",
-  token_unusable: "the card vault keeps this card no longer, and no gateway gets it without the vault",
+  vault_unavailable: "the card vault could not be used, and no gateway can get the card without it",
+  token_unusable: "the card vault no longer keeps this card, and no gateway can get it without the vault",
 };
 
-// A soft decline has no switch of its own: it is a decline, and follows the one for declines.
+// A soft decline has no separate switch: it follows the one for declines.
 const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   HARD_DECLINE: "HARD_DECLINE",
   SOFT_DECLINE: "HARD_DECLINE",
@@ -51,24 +51,31 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
   GATEWAY_ERROR: "GATEWAY_ERROR",
 };
 
-/** How a trail's sentence begins that is about a card which no gateway could be given: it says nothing of the gateway. */
+/**
+ * The beginnings of sentences in the attempt trail about a card that no gateway could get. They say nothing about the
+ * gateway.
+ */
 export const noCardBeginnings: readonly string[] = Object.values(noCardInWords).map(capitalized);
 
-/** The next connection of the plan, unless a stop, a missing card, the rule, the plan's end or the budget forbids it: in this order. */
+/**
+ * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
+ * budget forbids it; they are checked in this order.
+ */
 export function decideNext(
   failure: Failure,
   rule: FailoverRule,
   left: { readonly plan: readonly PlannedConnection[]; readonly withinBudget: boolean },
-): NextStep {
+): FailoverDecision {
   const named = `rule version ${rule.version}`;
-  const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop;
+  const stop = failure.kind === "FRAUD" ? "fraud" : failure.stop; // rule:stop-ends-plan
   if (stop !== undefined)
     return { action: "stop", because: `${capitalized(stopInWords[stop])}, whatever ${named} says.` };
   if (failure.noCard !== undefined)
     return { action: "stop", because: `${capitalized(noCardInWords[failure.noCard])}, whatever ${named} says.` };
-  const what = failure.captureRefused ? "a capture refused for good" : kindInWords[failure.kind];
+  const what = failure.captureRefused ? "a permanently refused capture" : kindInWords[failure.kind];
   const happened = `${what} at ${failure.gateway}`;
   const [to] = left.plan;
+  // rule:stop-ends-plan
   if (failure.kind === "FRAUD" || !rule.failoverOn.includes(switchOf[failure.kind])) {
     return { action: "stop", because: `${capitalized(named)} does not fail over after ${happened}.` };
   }
@@ -77,7 +84,7 @@ export function decideNext(
   if (!left.withinBudget) {
     return {
       action: "stop",
-      because: `The time for this payment was over after ${happened}; ${named} is not followed further.`,
+      because: `The time for this payment ran out after ${happened}; ${named} is not followed further.`,
     };
   }
   return { action: "failover", to, because: `${capitalized(named)} fails over to ${to.gateway} after ${happened}.` };

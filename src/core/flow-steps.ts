@@ -1,6 +1,9 @@
-/** What the flow's steps do: a gateway call, or a transaction, or one after the other. Never a call inside a transaction. */
+/**
+ * The steps of the flow. Each is a gateway call, a transaction, or a call followed by a transaction; never a call
+ * inside a transaction.
+ */
 
-import type { CardShown } from "../gateways/card-forwarder.ts";
+import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import type { GatewayOutcome, LookUpAnswer, NotProcessed, Shopper, VoidAnswer } from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
@@ -21,65 +24,67 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
-import type { Failure, NextStep, NoCard } from "./failover.ts";
-import * as gateway from "./gateway-steps.ts";
-import { holdSession, type Lease, lockSession, nameWinner, wakeSession } from "./lease.ts";
+import type { FailoverDecision, Failure, NoCard } from "./failover.ts";
+import * as gateway from "./gateway-calls.ts";
+import { type Lease, lockSession, nameWinner, renewLease, wakeSession } from "./lease.ts";
 import { loadFailoverRule } from "./load-route.ts";
-import { nextAfter } from "./next-step.ts";
-import { type SessionWithTrail, sendTrail, trailOf } from "./session-trail.ts";
-import { settleSession, tellMerchant } from "./settle.ts";
+import { decideAfterFailure } from "./next-step.ts";
+import { type SessionWithAttempts, sendSessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
+import { emitEvent, settleSession } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
 import { openWorkItem } from "./work-items.ts";
 
-/** Where a step has left a session: its rows as they are committed, and the attempt that is now the caller's to go on with. */
-export type Reached = { readonly trail: SessionWithTrail; readonly opened?: string | undefined };
+/**
+ * The result of a step: the session's committed rows, and the attempt that it opened for the caller to continue with.
+ */
+export type Reloaded = { readonly loaded: SessionWithAttempts; readonly openedAttemptId?: string | undefined };
 
-/** A claimed session in one worker's hands. */
+/** A claimed session that one worker works on. */
 export type Work = {
   readonly core: Core;
   readonly lease: Lease;
-  readonly trail: SessionWithTrail;
-  /** Undefined where another process took the submission. */
+  readonly loaded: SessionWithAttempts;
+  /** Undefined where another process received the submission. */
   readonly shopper?: Shopper | undefined;
 };
 
 /**
- * Runs a change of a session in a transaction whose last words read what it has come to, in one round trip with the
- * commit. The change returns the attempt that it has opened, if it has.
+ * Runs `change` in a transaction and reads the session back in the same round trip as COMMIT. `change` returns the id
+ * of the attempt that it opened, if any.
  */
-export async function reach(
+export async function commitAndReload(
   core: Core,
   { sessionId }: Pick<Lease, "sessionId">,
   change: (tx: Tx) => string | undefined | Promise<string | undefined>,
-): Promise<Reached> {
-  const { opened, reading } = await core.database.transaction(async (tx) => {
-    const opened = await change(tx);
-    return { opened, reading: sendTrail(tx, sessionId) };
+): Promise<Reloaded> {
+  const { openedAttemptId, reading } = await core.database.transaction(async (tx) => {
+    const openedAttemptId = await change(tx);
+    return { openedAttemptId, reading: sendSessionWithAttempts(tx, sessionId) };
   });
   const [row] = await reading.rows;
-  if (row === undefined) throw new Error("a session that was there is gone");
-  return { trail: trailOf(row), opened };
+  if (row === undefined) throw new Error("the session no longer exists");
+  return { loaded: sessionOfRow(row), openedAttemptId };
 }
 
 /**
- * Asks a gateway for the hold and records what it said. When the rule fails over, the next attempt is opened in the same
+ * Authorizes at a gateway and records the answer. When the rule fails over, the next attempt is opened in the same
  * transaction.
  */
-export async function tryGateway(work: Work, attempt: Attempt): Promise<Reached> {
-  const { core, lease, trail, shopper } = work;
-  const { outcome, card } = await gateway.authorize(core, { session: trail.session, shopper }, attempt);
-  return reach(core, lease, async (tx) => {
+export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded> {
+  const { core, lease, loaded, shopper } = work;
+  const { outcome, card } = await gateway.authorize(core, { session: loaded.session, shopper }, attempt);
+  return commitAndReload(core, lease, async (tx) => {
     if (outcome.type === "held") {
-      holdSession(tx, lease, card);
+      renewLease(tx, lease, card);
       recordHeld(tx, attempt, outcome.gatewayReference);
-      recordCaptureOrdered(tx, attempt);
+      recordCaptureOrdered(tx, attempt); // rule:capture-ordered-first
       return undefined;
     }
-    const next = await decide(tx, work, attempt, failureOf(outcome), card);
+    const next = await lockAndDecide(tx, work, attempt, failureOf(outcome), card);
     await recordFailure(tx, attempt, outcome, next);
     if (next.action !== "failover") return undefined;
-    tx.afterCommit(() => core.watch?.failedOver(attempt.gateway));
-    return openNext(tx, core, trail.session, next);
+    tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
+    return openNext(tx, core, loaded.session, next);
   });
 }
 
@@ -102,7 +107,7 @@ function noCardOf({ cause }: NotProcessed): NoCard | undefined {
   return cause === "vault_unavailable" || cause === "token_unusable" ? cause : undefined;
 }
 
-async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: NextStep): Promise<void> {
+async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: FailoverDecision): Promise<void> {
   switch (outcome.type) {
     case "declined":
       recordDeclined(tx, attempt, outcome, next);
@@ -122,30 +127,30 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Ne
   }
 }
 
-/** Locks the session and says what comes after a failure of this attempt, by the session as it is now. */
-export async function decide(
+/** Locks the session and decides, from its current state, what follows a failure of this attempt. */
+export async function lockAndDecide(
   tx: Tx,
-  { lease, trail: { session: seen, attempts } }: Work,
+  { lease, loaded: { session: seen, attempts } }: Work,
   attempt: Attempt,
   failure: Omit<Failure, "gateway">,
-  card?: CardShown,
-): Promise<NextStep> {
+  card?: CardSummary,
+): Promise<FailoverDecision> {
   const { merchantId, ruleVersion } = seen;
   const [{ session, now }, rule] = await Promise.all([
     lockSession(tx, lease, card),
     loadFailoverRule(tx, { merchantId, version: ruleVersion ?? 0 }),
   ]);
-  return nextAfter({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);
+  return decideAfterFailure({ session, attempts, readAt: now }, { gateway: attempt.gateway, ...failure }, rule);
 }
 
-/** Opens an attempt at the next connection and returns its id. */
+/** Opens an attempt at the next connection. Returns its id. */
 export function openNext(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "amountMinor" | "currency">,
   next: { to: PlannedConnection; because: string },
 ): string {
-  // One that was taken away since the plan was made is sent nothing, which the attempt then says.
+  // If the connector was removed after planning, nothing is sent and the attempt is recorded as FAILED.
   const connector = core.connectorOf(next.to.gateway);
   const { refusesVoidedReference, executionLimitMs } = connector ?? {
     refusesVoidedReference: false,
@@ -158,32 +163,32 @@ export function openNext(
   return id;
 }
 
-/** An attempt that a worker left behind in mid-call: nobody will ever tell us what it was answered. */
-export async function giveUpWaiting(work: Work, attempt: Attempt): Promise<void> {
+/** Records an attempt as UNKNOWN because its worker disappeared during the call and the answer is lost. */
+export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
   await work.core.database.transaction(async (tx) => {
-    const next = await decide(tx, work, attempt, { kind: "TIMEOUT" });
+    const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
     recordUnknown(tx, attempt, "TIMEOUT", { next });
   });
 }
 
-/** At the end of the plan: was there a hold after all? Then it becomes the winner. */
+/** Looks an attempt up at the end of the plan. If the gateway does hold the amount, the attempt becomes the winner. */
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
   await core.database.transaction(async (tx) => {
     await lockSession(tx, lease);
-    if (answer.type === "captured") await tellNeverOrdered(tx, core, attempt);
-    // A gateway that names another attempt's hold has told nothing about this one.
+    if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
+    // An answer that names another attempt's hold says nothing about this attempt.
     const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
     await recordLookUp(
       tx,
       attempt,
-      isTaken ? { type: "cannotTell", reason: "another attempt has this reference" } : answer,
+      isTaken ? { type: "inconclusive", reason: "another attempt has this reference" } : answer,
     );
   });
 }
 
-/** A gateway that took money which nobody ordered it to take: a person has to see to it. */
-async function tellNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
+/** Opens a work item for money that a gateway captured without an order; a person has to handle it. */
+async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, gateway: name }: Attempt): Promise<void> {
   const detail = `${name} has captured an attempt whose capture was never ordered.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId: id, detail });
 }
@@ -199,55 +204,56 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     case "captured":
     case "voided":
     case "absent":
-    case "cannotTell":
+    case "inconclusive":
       return recordLookedUp(tx, attempt);
     default:
       return unreachable(answer);
   }
 }
 
-/** Asks for the hold back; an attempt leaves VOIDING only by the gateway's word. */
-export async function giveBack({ core, lease, trail }: Work, attempt: Attempt): Promise<void> {
-  const answer = await gateway.giveBack(core, trail.session, attempt);
+/** Voids the hold. An attempt leaves VOIDING only on the gateway's answer. */
+export async function voidHold({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
+  const answer = await gateway.voidHold(core, loaded, attempt);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockSession(tx, lease);
-    await recordGivenBack(tx, { core, lease, trail: { ...trail, session } }, { attempt, answer, now });
+    await recordVoidAnswer(tx, { core, lease, loaded: { ...loaded, session } }, { attempt, answer, now });
   });
-  // The notice may be faster than the answer; then it found nobody who waited for it.
+  // The gateway's notification may arrive before its answer; then no session was waiting for it.
   if (answer.type === "accepted" && (await gateway.isEndReported(core, attempt))) {
     await wakeSession(core.database, attempt.sessionId);
   }
 }
 
-async function recordGivenBack(
+async function recordVoidAnswer(
   tx: Tx,
-  { core, trail }: Work,
+  { core, loaded }: Work,
   given: { attempt: Attempt; answer: VoidAnswer; now: Date },
 ): Promise<void> {
   const { attempt, answer, now } = given;
-  // The rows were read before the void was sent, so that moment is never later than the sending.
-  const askedAt = trail.readAt;
-  const late = askedAt >= attempt.horizonAt;
-  const mayBeCaptured = attempt.captureStartedAt && !attempt.captureRefused;
+  // The rows were read before the void was sent, so `readAt` is never later than the sending.
+  const askedAt = loaded.readAt;
+  const late = askedAt >= attempt.latestExecutionAt; // rule:latest-execution-time
+  const mayBeCaptured = attempt.captureOrderedAt && !attempt.captureRefusalCode;
   if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
     recordVoided(tx, attempt, { voidKind, askedAt });
-    const hasEnded = trail.session.status !== "CREATED";
-    if (hasEnded) await tellMerchant(tx, core, trail.session, "payment_attempt.voided", attempt.id);
+    const hasEnded = loaded.session.status !== "CREATED";
+    if (hasEnded) await emitEvent(tx, core, loaded.session, "payment_attempt.voided", attempt.id);
     return;
   }
-  if (answer.type === "alreadyCaptured" && attempt.captureStartedAt && trail.session.status === "CREATED") {
+  // rule:landed-capture-adopted
+  if (answer.type === "alreadyCaptured" && attempt.captureOrderedAt && loaded.session.status === "CREATED") {
     recordCaptured(tx, attempt);
     nameWinner(tx, attempt);
-    return settleSession(tx, core, trail.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
+    return settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: true });
   }
-  if (answer.type === "alreadyCaptured") await tellNeverOrdered(tx, core, attempt);
-  // Of voids that the gateway reports on later, the first one that no late authorize can outrun is remembered.
+  if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
+  // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.
   const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
-  recordRepeat(tx, attempt, repeatAt(now, attempt.tries), voidAskedAt);
+  recordRepeat(tx, attempt, repeatAt(now, attempt.retries), voidAskedAt);
 }
 
-/** When a capture or void is sent again: after 1 s, 2 s, 4 s … at most 5 minutes. */
-export function repeatAt(now: Date, tries: number): Date {
-  return new Date(now.getTime() + Math.min(repeatFirstMs * 2 ** tries, repeatLongestMs));
+/** Returns the time at which a capture or void is repeated: after 1 s, 2 s, 4 s … at most 5 minutes. */
+export function repeatAt(now: Date, retries: number): Date {
+  return new Date(now.getTime() + Math.min(repeatFirstMs * 2 ** retries, repeatLongestMs));
 }

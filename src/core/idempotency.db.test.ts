@@ -1,13 +1,13 @@
-/** Keys of first answers: how long they live, what cleans them up, and how they outlive a change of the server's own keys. */
+/** Tests the keys of first answers: their lifetime, their removal, and the rotation of the server's own keys. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemEntropy } from "../platform/entropy.ts";
+import { HeldCommits } from "../dev/testing/held-commits.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
-import { HeldCommits } from "../testing/held-commits.ts";
+import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
+import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
 import { type CreatedSession, createSession } from "./create-session.ts";
 import { CreationsInProgress } from "./creations-in-progress.ts";
-import { expireIdempotencyOnce } from "./expire-idempotency.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -16,13 +16,13 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 function newOrder() {
-  const key = systemEntropy.uuid();
-  const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemEntropy.uuid()}` };
+  const key = systemRuntime.uuid();
+  const order = { amountMinor: 4900, currency: "EUR", orderRef: `order-${systemRuntime.uuid()}` };
   const create = (core = fixture.core) => createSession(core, fixture.owner, order, key);
   return { key, order, create };
 }
 
-/** Another process of the same service, with what an operator has changed since. */
+/** Returns another process of the same service, with the changes that an operator has made since. */
 const restarted = (change: Partial<Core> = {}): Core => ({
   ...fixture.core,
   creations: new CreationsInProgress(),
@@ -45,7 +45,7 @@ async function keyRows(key: string): Promise<{ sessionId: string }[]> {
 describe("a first answer", () => {
   const second = Buffer.alloc(32, 9);
 
-  it("is given again after a change of every server key, as long as the old ones are in the ring", async () => {
+  it("is returned again after a rotation of every server key while the old keys are in the ring", async () => {
     const { create } = newOrder();
     const first = await create();
     const { sealing, clientSecretKeys } = fixture.core;
@@ -61,13 +61,13 @@ describe("a first answer", () => {
     );
   });
 
-  it("is refused rather than guessed where its key has left the ring", async () => {
+  it("is refused, not guessed, once its key has left the ring", async () => {
     const { create } = newOrder();
     await create();
     await expect(create(restarted({ sealing: { current: "k2", keys: { k2: second } } }))).rejects.toThrow(/"k"/);
   });
 
-  it("is given again also when the vault would describe itself otherwise by now", async () => {
+  it("is returned again even when the vault would describe itself differently by now", async () => {
     const { create } = newOrder();
     const first = await create();
     const again = await create(
@@ -77,8 +77,8 @@ describe("a first answer", () => {
   });
 });
 
-describe("a key whose day is over", () => {
-  it("is taken over once by two who come at once, and by neither twice", async () => {
+describe("an expired key", () => {
+  it("is taken over by exactly one of two concurrent requests", async () => {
     const { key, create } = newOrder();
     const old = await create();
     await expireKey(key);
@@ -89,7 +89,7 @@ describe("a key whose day is over", () => {
     expect(await keyRows(key)).toEqual([{ sessionId: one.session.id }]);
   });
 
-  it("is not cleaned away from under the request that takes it over", async () => {
+  it("is not removed while a request takes it over", async () => {
     const { key, order, create } = newOrder();
     await create();
     await expireKey(key);
@@ -105,7 +105,7 @@ describe("a key whose day is over", () => {
     expect((await create(restarted())).session.id).toBe(session.id);
   });
 
-  it("may be cleaned away while requests with it come, and still makes one session", async () => {
+  it("may be removed while requests with it arrive, and still creates one session", async () => {
     const { key, create } = newOrder();
     for (let turn = 0; turn < 20; turn++) {
       await create();
@@ -122,7 +122,7 @@ describe("a key whose day is over", () => {
 });
 
 describe("expireIdempotencyOnce()", () => {
-  it("takes no key a moment before its 24 hours are over by the database's clock, and every one after", async () => {
+  it("removes no key before its 24 hours are over by the database's clock, and every key after them", async () => {
     const { key, create } = newOrder();
     await create();
     try {

@@ -1,8 +1,13 @@
-/** What a gateway reports about a capture that it had only accepted: before the session's end, or long after it. */
+/**
+ * A gateway's reports about a capture: before the session's end, long after it, or about an attempt that is not
+ * captured here.
+ */
+
 import type { Sent, Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
-import { tellMerchant } from "./settle.ts";
+import { type OurRecord, reconcileRecords } from "./reconcile-records.ts";
+import { emitEvent } from "./settle.ts";
 import { openWorkItem } from "./work-items.ts";
 
 type AttemptKey = { readonly sessionId: string; readonly id: string };
@@ -11,68 +16,198 @@ type SessionKey = { readonly id: string; readonly merchantId: string };
 const selectReports: Statement = {
   name: "select_reports_of_capture",
   text: `
-    SELECT n.kind
+    SELECT n.kind, n.gateway_reference AS "gatewayReference", n.modification_reference AS "modificationReference",
+      n.gateway_reference IS NOT DISTINCT FROM a.gateway_reference AS "isOurHold",
+      (n.amount_minor, n.currency) IS NOT DISTINCT FROM (a.amount_minor, a.currency) AS "isOurAmount",
+      a.status AS "ourStatus", a.gateway_reference AS "ourReference", a.capture_ordered_at AS "ourCaptureStartedAt"
     FROM attempt a
-    JOIN gateway_notice n ON n.connection_id = a.connection_id AND n.attempt_reference = $3
-    WHERE a.session_id = $1 AND a.id = $2 AND n.kind IN ('captured', 'capture_failed')
-      AND n.amount_minor = a.amount_minor AND n.currency = a.currency`,
+    JOIN gateway_notification n ON n.connection_id = a.connection_id AND n.attempt_reference = $3
+    WHERE a.session_id = $1 AND a.id = $2 AND n.kind IN ('captured','already_captured','capture_failed','voided')
+    ORDER BY n.received_at`,
 };
 
-/** What was reported of a capture. Both may be: a gateway can take back that it has captured. */
-export type CaptureReports = { readonly captured: boolean; readonly failed: boolean };
+type ReportRow = {
+  readonly kind: "captured" | "already_captured" | "capture_failed" | "voided";
+  readonly gatewayReference: string;
+  readonly modificationReference: string | null;
+  readonly isOurHold: boolean;
+  readonly isOurAmount: boolean;
+  readonly ourStatus: OurRecord["status"];
+  readonly ourReference: string | null;
+  readonly ourCaptureStartedAt: Date | null;
+};
 
-type ReportRow = { readonly kind: string };
+/** Reports about the capture of an attempt's own hold, over exactly its amount. */
+export type CaptureReports = {
+  /** True even where the gateway reversed the capture later. */
+  readonly captured: boolean;
+  /** True when a capture failed and no other one stands. */
+  readonly failed: boolean;
+  /** True when the hold was voided and never captured. */
+  readonly voided: boolean;
+  /** A capture was reported over another amount or currency. */
+  readonly otherAmount: boolean;
+  /** Describes how the reports differ from one capture of the amount. A person has to handle it. */
+  readonly mismatch?: string | undefined;
+};
 
-/** Asks what the stored notices say of an attempt's capture, for exactly its amount; `captureReportsOf` reads the answer. */
+/** Queries the stored gateway notifications about an attempt's capture; `captureReportsOf` reads the rows. */
 export function sendForCaptureReports(tx: Tx, { sessionId, id }: AttemptKey): Sent<ReportRow> {
   return tx.send(selectReports, [sessionId, id, encodeId("att", id)]);
 }
 
-/** What was reported, once the rows are there. */
+/** Evaluates the reports once the rows have arrived. */
 export async function captureReportsOf({ rows }: Sent<ReportRow>): Promise<CaptureReports> {
-  const kinds = (await rows).map(({ kind }) => kind);
-  return { captured: kinds.includes("captured"), failed: kinds.includes("capture_failed") };
+  return judgeReports(await rows);
 }
 
-// Locked by its id alone: a condition on more would be judged by the row as it was before the lock was waited for, and
+/**
+ * Evaluates reports. A gateway may have accepted two captures of one hold: one whose answer was lost, and one under
+ * another key, which then fails because no amount is left. A failure therefore counts for the capture that it names;
+ * without a reference it counts for all.
+ */
+function judgeReports(rows: readonly ReportRow[]): CaptureReports {
+  const ours = rows.filter(({ isOurHold }) => isOurHold);
+  const whole = ours.filter(({ isOurAmount }) => isOurAmount);
+  const done = whole.filter(({ kind }) => kind === "captured");
+  const failures = whole.filter(({ kind }) => kind === "capture_failed");
+  const standing = done.filter((one) => !failures.some((failure) => mayBeSame(failure, one)));
+  const isVoided = ours.some(({ kind }) => kind === "voided");
+  const isCaptured = rows.some(isMoney);
+  return {
+    captured: done.length > 0,
+    failed: failures.length > 0 && standing.length === 0,
+    voided: isVoided && !isCaptured,
+    otherAmount: rows.some(({ kind, isOurAmount }) => kind === "captured" && !isOurAmount),
+    mismatch: describeMismatch({ standing, failures, isVoided, other: rows.find((one) => isOtherMoney(one)) }),
+  };
+}
+
+function mayBeSame({ modificationReference: one }: ReportRow, { modificationReference: other }: ReportRow): boolean {
+  return one === null || other === null || one === other;
+}
+
+function isMoney({ kind }: ReportRow): boolean {
+  return kind === "captured" || kind === "already_captured";
+}
+
+function isOtherMoney(row: ReportRow): boolean {
+  return row.kind === "captured" && !(row.isOurHold && row.isOurAmount);
+}
+
+type Reported = {
+  readonly standing: readonly ReportRow[];
+  readonly failures: readonly ReportRow[];
+  readonly isVoided: boolean;
+  readonly other: ReportRow | undefined;
+};
+
+/** Describes the gravest mismatch first, because a matter has only one open row. */
+function describeMismatch({ standing, failures, isVoided, other }: Reported): string | undefined {
+  const [first, second] = standing;
+  if (first && second)
+    return `The gateway reports two captures of the whole amount: ${named(first)} and ${named(second)}.`;
+  if (other) {
+    const what = other.isOurHold ? "another amount" : "another authorization";
+    return `The gateway reports a capture of ${what} (${shown(other.gatewayReference)}) for this attempt.`;
+  }
+  if (isVoided) return "The gateway reports that the hold of this captured attempt was voided.";
+  const [failed] = failures;
+  if (!first || !failed) return undefined;
+  return `The gateway reports capture ${named(failed)} as failed, but ${named(first)} of the whole amount as done: the customer must not be charged again.`;
+}
+
+function named({ modificationReference }: ReportRow): string {
+  return shown(modificationReference ?? "(without a reference)");
+}
+
+// The gateway chose the text, so it is cut to fit a row.
+function shown(gatewayReference: string): string {
+  return gatewayReference.slice(0, 100);
+}
+
+// Locked by its id alone. Any other condition would be evaluated on the row as it was before the wait for the lock, and
 // a report that meets the settling transaction would be lost.
-const lockEnded: Statement = {
+const lockReported: Statement = {
   name: "lock_session_for_report",
   text: `
     SELECT id, merchant_id AS "merchantId", captured_attempt_id AS "capturedAttemptId",
-      capture_confirmed AS "captureConfirmed"
+      capture_confirmed AS "captureConfirmed", unrecorded_check_at IS NOT NULL AS "isInDoubt"
     FROM payment_session WHERE id = $1 FOR UPDATE`,
 };
 const confirm: Statement = {
   name: "confirm_capture",
   text: "UPDATE payment_session SET capture_confirmed = true WHERE id = $1",
 };
-const selectTold: Statement = {
-  name: "select_capture_failed_told",
+const selectCaptureFailedEvent: Statement = {
+  name: "select_capture_failed_event",
   text: "SELECT 1 FROM outbox_event WHERE session_id = $1 AND type = 'payment_attempt.capture_failed'",
 };
 
-type Ended = SessionKey & { readonly capturedAttemptId: string | null; readonly captureConfirmed: boolean | null };
+type Locked = SessionKey & {
+  readonly capturedAttemptId: string | null;
+  readonly captureConfirmed: boolean | null;
+  readonly isInDoubt: boolean;
+};
 
 /**
- * Acts once on what was reported of a session's capture: confirms it, or tells the merchant that it failed, also after it
- * was confirmed. Before the session has settled it does nothing: settling reads the same notices.
+ * Acts once on the reports about a capture. The session's own capture is confirmed, or an event to the merchant says
+ * that it failed, even after it was confirmed. Money of any other attempt becomes a row of the work queue unless its
+ * capture is still in progress: settling then reads the same notifications.
  */
 export async function recordCaptureReport(core: Core, attempt: AttemptKey): Promise<void> {
   await core.database.transaction(async (tx) => {
-    const [session] = await tx.query<Ended>(lockEnded, [attempt.sessionId]);
-    if (session?.capturedAttemptId !== attempt.id) return;
-    const { captured, failed } = await captureReportsOf(sendForCaptureReports(tx, attempt));
-    if (captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
-    if (failed && (await tx.query(selectTold, [session.id])).length === 0) {
-      await tellCaptureFailed(tx, core, session, attempt.id);
-    }
+    const [session] = await tx.query<Locked>(lockReported, [attempt.sessionId]);
+    if (session === undefined) return;
+    const rows = await sendForCaptureReports(tx, attempt).rows;
+    if (session.capturedAttemptId !== attempt.id) return recordUnexpected(tx, core, { session, attempt, rows });
+    const reports = judgeReports(rows);
+    if (reports.captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
+    const isNews = reports.failed && (await tx.query(selectCaptureFailedEvent, [session.id])).length === 0;
+    await actOnReports(tx, core, { session, attemptId: attempt.id, reports: { ...reports, failed: isNews } });
   });
 }
 
-/** The gateway took the capture on and could not do it: an alarm, a row in the work list, and an event for the merchant. */
-export async function tellCaptureFailed(tx: Tx, core: Core, session: SessionKey, attemptId: string): Promise<void> {
+/** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */
+export async function actOnReports(
+  tx: Tx,
+  core: Core,
+  { session, attemptId, reports }: { session: SessionKey; attemptId: string; reports: CaptureReports },
+): Promise<void> {
+  const about = { sessionId: session.id, attemptId };
+  if (reports.mismatch !== undefined) {
+    await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", ...about, detail: reports.mismatch });
+  }
+  if (!reports.failed) return;
   const detail = "The gateway reports that the capture has failed: the merchant may not get the money.";
-  await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", sessionId: session.id, attemptId, detail });
-  await tellMerchant(tx, core, session, "payment_attempt.capture_failed", attemptId);
+  await openWorkItem(tx, core, { kind: "CAPTURE_FAILED", ...about, detail });
+  await emitEvent(tx, core, session, "payment_attempt.capture_failed", attemptId);
+}
+
+/**
+ * Records money of an attempt that is not the session's captured one. After a restore, nothing is known about an open
+ * attempt until the gateways have answered; an attempt that is over is not looked up again.
+ */
+async function recordUnexpected(
+  tx: Tx,
+  core: Core,
+  { session, attempt, rows }: { session: Locked; attempt: AttemptKey; rows: readonly ReportRow[] },
+): Promise<void> {
+  const money = rows.find(isMoney);
+  if (money === undefined || (session.isInDoubt && !isOver(money))) return;
+  const ours = {
+    status: money.ourStatus,
+    gatewayReference: money.ourReference,
+    captureOrderedAt: money.ourCaptureStartedAt,
+    captureConfirmed: false,
+  };
+  const answer = { type: "captured", gatewayReference: money.gatewayReference } as const;
+  const verdict = reconcileRecords(ours, { answer, source: "notifications" });
+  if (verdict.type !== "mismatch") return;
+  const { detail } = verdict;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId: attempt.id, detail });
+}
+
+function isOver({ ourStatus }: ReportRow): boolean {
+  return ourStatus === "VOIDED" || ourStatus === "DECLINED" || ourStatus === "FAILED";
 }

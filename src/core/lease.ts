@@ -1,5 +1,5 @@
-/** Who may work on a submitted session: one worker at a time, by a lease whose epoch every write repeats. */
-import type { CardShown } from "../gateways/card-forwarder.ts";
+/** The lease of a submitted session: one process at a time works on it, and every write repeats the lease's epoch. */
+import type { CardSummary } from "../card-vault/card-forwarder.ts";
 import { leaseMs, leaseUsedMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Database, Statement, Tx } from "../platform/database.ts";
@@ -7,25 +7,36 @@ import { type Secret, sha256 } from "../platform/secrets.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 import type { Plan } from "./routing.ts";
 
-/** The right to change a session, until somebody takes it over with a higher epoch. */
+/** The right to change a session until another process takes it over with a higher epoch. */
 export type Lease = { readonly sessionId: string; readonly epoch: number };
 
-/** Somebody else works on the session now: whatever the holder of the old lease learnt is dropped. */
-export class LeaseLost extends Error {
+/** Work under a claim or a lease: what it returned, or that another process has the session and the work is dropped. */
+export type UnderLease<Result> = { readonly type: "kept"; readonly result: Result } | { readonly type: "lost" };
+
+class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-// Raised by app.require_one (migration 019).
+// Raised by app.require_one (src/migrations/environment/base.sql).
 const leaseLostCode = "LL001";
 
-/** Whether an error says that somebody else works on the session now, whoever found it out: our code or the database. */
-export function isLeaseLost(error: unknown): boolean {
-  return error instanceof LeaseLost || (error as { code?: unknown } | undefined)?.code === leaseLostCode;
+/**
+ * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the
+ * lease, the session has another winner, or the attempt has moved on. Every other failure rejects.
+ */
+export async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Result>> {
+  try {
+    return { type: "kept", result: await work };
+  } catch (error) {
+    const isLost = error instanceof LeaseLost || (error as { code?: unknown }).code === leaseLostCode;
+    if (isLost) return { type: "lost" };
+    throw error;
+  }
 }
 
 /**
- * SQL of a change, with RETURNING, that has to meet exactly one row: otherwise its transaction fails, and the error is
- * `isLeaseLost`. Whoever sends it need not wait for the answer.
+ * Wraps the SQL of a change with RETURNING that has to affect exactly one row. Otherwise its transaction fails with an
+ * error that `underLease` returns as lost, so the sender need not wait for the result.
  */
 export function required(change: string, otherwise: string): string {
   return `WITH changed AS (${change}) SELECT app.require_one((SELECT count(*) FROM changed), '${otherwise}')`;
@@ -42,11 +53,14 @@ const claim: Statement = {
         vault_token = $4, token_hash = $5, rule_version = $6, plan = $7, skipped = $8, submit_request_id = $9
     WHERE id = $1 AND phase = 'IDLE' AND expires_at > app.clock()
     RETURNING s.id`,
-    "the session is not to be claimed",
+    "the session cannot be claimed",
   ),
 };
 
-/** Claims a session for its one submission; the transaction is `isLeaseLost` when it was submitted, expired or ended before. */
+/**
+ * Claims a session for its one submission. `underLease` returns the transaction as lost when the session was submitted,
+ * expired or ended before.
+ */
 export function claimSession(
   tx: Tx,
   submission: {
@@ -72,33 +86,37 @@ export function claimSession(
   ]);
 }
 
-// A lease that is still nearly whole stays as it is: while no indexed column changes, no index is written (a HOT update).
+// A lease with most of its time left is not changed: an update that changes no indexed column writes no index (HOT).
+// rule:session-locked-first
 const renew = (returned: string) => `
     UPDATE payment_session s
     SET lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
                       ELSE app.clock() + $3 * interval '1 ms' END,
         card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' /* rule:lease-epoch */
     RETURNING ${returned}`;
-const renewal = ({ sessionId, epoch }: Lease, card?: CardShown) =>
+const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
 const lock: Statement = { name: "lock_session", text: renew(`${sessionColumns}, app.clock() AS now`) };
-const hold: Statement = { name: "hold_session", text: required(renew("s.id"), "the lease was taken over") };
+const renewOnly: Statement = { name: "renew_lease", text: required(renew("s.id"), "the lease was taken over") };
 
-/** As `lockSession`, for a transaction that needs nothing of the row: it is `isLeaseLost` when the lease was taken over. */
-export function holdSession(tx: Tx, lease: Lease, card?: CardShown): void {
-  tx.send(hold, renewal(lease, card));
+/**
+ * Renews the lease as `lockSession` does, for a transaction that does not need the row. `underLease` returns the
+ * transaction as lost when the lease was taken over.
+ */
+export function renewLease(tx: Tx, lease: Lease, card?: CardSummary): void {
+  tx.send(renewOnly, renewal(lease, card));
 }
 
 /**
- * Locks the session row and renews the lease: the first statement of every transaction that changes a session or its
- * attempts, in this order always, so that two of them cannot deadlock. A card that the vault has told of is kept with it.
- * Throws LeaseLost when the lease was taken over.
+ * Locks the session row and renews the lease. This is always the first statement of a transaction that changes a
+ * session or its attempts, so two of them cannot deadlock. A card that the vault has reported is stored too.
+ * `underLease` returns the transaction as lost when the lease was taken over.
  */
 export async function lockSession(
   tx: Tx,
   lease: Lease,
-  card?: CardShown,
+  card?: CardSummary,
 ): Promise<{ session: PaymentSession; now: Date }> {
   const [row] = await tx.query<PaymentSession & { now: Date }>(lock, renewal(lease, card));
   if (row === undefined) throw new LeaseLost("the lease was taken over");
@@ -110,19 +128,19 @@ const park: Statement = {
   name: "park_session",
   text: `
     UPDATE payment_session
-    SET lease_until = least($3, (SELECT min(next_try_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL))
+    SET lease_until = least($3, (SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL))
     WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
 };
 
 /**
- * Lets the lease of a locked session lapse at a chosen moment, or as soon as an attempt is due: recovery then takes the
- * session up again. Under the lock, so that a notice which makes it due meanwhile is not overwritten.
+ * Lets the lease of a locked session lapse at the given time, or as soon as an attempt is due. Recovery then resumes
+ * the session. The lock ensures that a gateway notification which makes the session due meanwhile is not overwritten.
  */
 export async function parkSession(tx: Tx, lease: Lease, until: Date): Promise<void> {
   await tx.query(park, [lease.sessionId, lease.epoch, until]);
 }
 
-// A subselect bounds the index; with the volatile function itself every session in processing would be read.
+// A subselect bounds the index; with the volatile function itself, every session in processing would be read.
 const takeOver: Statement = {
   name: "take_over_session",
   text: `
@@ -135,7 +153,7 @@ const takeOver: Statement = {
     RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
 };
 
-/** Takes over the session whose lease lapsed first, or undefined when none has. Durable on return. */
+/** Takes over the session whose lease lapsed first. Returns undefined when none has lapsed. Durable on return. */
 export async function takeOverSession(database: Database): Promise<Lease | undefined> {
   const [lease] = await database.query<Lease>(takeOver, [leaseMs]);
   return lease;
@@ -144,12 +162,12 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
 const setWinner: Statement = {
   name: "name_winner",
   text: required(
-    "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id",
+    "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id", // rule:winner-once
     "the session has a winner",
   ),
 };
 
-/** Makes an attempt the session's winner, by compare-and-set from none: the wall against a second capture. */
+/** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
 export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {
   tx.send(setWinner, [attempt.sessionId, attempt.id]);
 }
@@ -159,22 +177,25 @@ const wake: Statement = {
   text: `
     UPDATE payment_session s SET lease_until = app.clock()
     WHERE id = $1 AND phase = 'PROCESSING' AND lease_until > app.clock()
-      AND EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND next_try_at > app.clock())
+      AND EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND next_retry_at > app.clock())
       AND NOT EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND status = 'AUTHORIZING')
     RETURNING id`,
 };
 const dueNow: Statement = {
   name: "make_attempts_due",
-  text: "UPDATE attempt SET next_try_at = app.clock() WHERE session_id = $1 AND next_try_at > app.clock()",
+  text: "UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = $1 AND next_retry_at > app.clock()",
 };
 
 /**
- * Makes a session that waits for a gateway due at once, because something was heard from it. One whose worker is in the
- * middle of an authorize is left alone: taking it over would throw its answer away.
+ * Makes a session that waits for a gateway due at once, because the gateway has sent something. A session whose
+ * process is in the middle of an authorization is left alone: taking it over would discard the answer.
  */
 export async function wakeSession(database: Database, sessionId: string): Promise<void> {
-  await database.transaction(async (tx) => {
-    const woken = await tx.query(wake, [sessionId]);
-    if (woken.length > 0) await tx.query(dueNow, [sessionId]);
-  });
+  await database.transaction((tx) => wakeLocked(tx, sessionId));
+}
+
+/** Wakes a session as `wakeSession` does, in the transaction of the change that is the reason for it. */
+export async function wakeLocked(tx: Tx, sessionId: string): Promise<void> {
+  const woken = await tx.query(wake, [sessionId]);
+  if (woken.length > 0) await tx.query(dueNow, [sessionId]);
 }

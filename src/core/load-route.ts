@@ -1,6 +1,7 @@
-/** Reads what a payment can be routed over: the merchant's newest rule with its connections. */
+/** Reads the merchant's newest rule with its connections, over which a payment can be routed. */
+
+import { whyNotForwardable } from "../card-vault/card-vault.ts";
 import type { Amount } from "../gateways/amounts.ts";
-import { whyNotForwardable } from "../gateways/card-vault.ts";
 import type { Connection } from "../gateways/connections.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { Core } from "./core.ts";
@@ -28,7 +29,9 @@ type RouteRow = {
   paused: boolean;
 };
 
-/** The merchant's newest rule; version 0 without candidates when it has none, which can route nothing. */
+/**
+ * Loads the merchant's newest rule. Without a rule it returns version 0 with no candidates, which can route nothing.
+ */
 export async function loadRoute(
   core: Core,
   payment: { merchantId: string; amountMinor: number; currency: string },
@@ -37,16 +40,16 @@ export async function loadRoute(
   const [first] = rows;
   if (first === undefined) return { version: 0, failoverOn: [], candidates: [] };
   const candidates = rows.map(({ connectionId, gateway, credentialVersion, paused }): Candidate => {
-    const failing = core.circuitBreaker.isFailing(connectionId, core.entropy.now());
+    const failing = core.circuitBreaker.isFailing(connectionId, core.runtime.now());
     return { ...candidateOf(core, { id: connectionId, gateway, credentialVersion, paused }, payment), failing };
   });
   return { version: first.version, failoverOn: first.failoverOn, candidates };
 }
 
-/** What tells whether a gateway can be given a payment. */
+/** The parts of the core that decide whether a gateway can take a payment. */
 export type RouteParts = Pick<Core, "connectorOf"> & { readonly vault: Pick<Core["vault"], "forwarding"> };
 
-/** A connection as a plan for this payment sees it; what a circuit breaker says of it is not in it. */
+/** Describes a connection as a candidate for this payment, without the circuit breaker's state. */
 export function candidateOf(
   { connectorOf, vault }: RouteParts,
   { id, gateway, credentialVersion, paused }: Pick<Connection, "id" | "gateway" | "credentialVersion" | "paused">,
@@ -70,7 +73,7 @@ const selectRule: Statement = {
   text: `SELECT version, failover_on AS "failoverOn" FROM routing_rule WHERE merchant_id = $1 AND version = $2`,
 };
 
-/** The rule that a session was planned by, which may not be the newest any more. */
+/** Loads the rule by which a session was planned, which may no longer be the newest. */
 export async function loadFailoverRule(
   queryable: Queryable,
   options: { merchantId: string; version: number },

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setClockAhead } from "../dev/testing/database-clock.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../gateways/connector.ts";
 import { Secret } from "../platform/secrets.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
-import { recover, withAnswers } from "./recovery-fixture.ts";
+import { recover, withAnswers } from "./recovery.fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -21,7 +22,7 @@ async function submitOn(core: Core) {
   return session;
 }
 
-/** Loses the answer, but not the gateway's name for the payment; keeps what it is asked about afterwards. */
+/** Creates connector answers that lose the answer but not the gateway's reference, and records later requests. */
 function losingAnswers(gatewayReference: string) {
   const asked: AttemptAtGateway[] = [];
   const outcome: GatewayOutcome = { type: "unknown", kind: "TIMEOUT", reason: "no answer", gatewayReference };
@@ -29,7 +30,7 @@ function losingAnswers(gatewayReference: string) {
     authorize: async () => ({ outcome }),
     async lookUp(_, attempt) {
       asked.push(attempt);
-      return { type: "cannotTell", reason: "no answer" };
+      return { type: "inconclusive", reason: "no answer" };
     },
     async void(_, attempt) {
       asked.push(attempt);
@@ -39,35 +40,50 @@ function losingAnswers(gatewayReference: string) {
   return { core, asked };
 }
 
-describe("an attempt whose answer was lost after the gateway had named the payment", () => {
-  it("is looked up and given back by that name", async () => {
+describe("an attempt whose answer was lost after the gateway returned a reference", () => {
+  it("is looked up and voided by that reference", async () => {
     const { core, asked } = losingAnswers("named-1");
     const session = await submitOn(core);
     await recover(fixture, core, session);
     expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual(["named-1", "named-1"]);
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(attempts).toMatchObject([{ status: "VOIDED", gatewayReference: "named-1" }]);
-    // Not the time in its id, which is its session's.
-    expect(asked.map(({ startedAt }) => startedAt)).toEqual(Array(2).fill(attempts[0]!.startedAt));
   });
 
-  it("is given back by our own reference where the name is another attempt's, or none that could be kept", async () => {
+  it("is voided with its age by the database's clock, whatever the process's own clock says", async () => {
+    const { core, asked } = losingAnswers("named-2");
+    const unanswered = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
+    const session = await submitOn(withAnswers(core, { void: async () => unanswered }));
+    await setClockAhead(fixture.asOwner, 25 * 60);
+    await recover(fixture, core, session);
+    await setClockAhead(fixture.asOwner, 0);
+    const [attempt] = (await fixture.loadSession(session)).attempts;
+    // Its age counts from its opening until its rows were read for the void, not from the time in its id, which is the
+    // session's.
+    const lasted = attempt!.completedAt!.getTime() - attempt!.startedAt.getTime();
+    expect(asked.at(-1)!.ageMs).toBeGreaterThan(24 * 3_600_000);
+    expect(asked.at(-1)!.ageMs).toBeLessThanOrEqual(lasted);
+  });
+
+  it("is voided by our own reference where the gateway's is another attempt's or unusable", async () => {
     const kept = await submitOn(fixture.core);
-    const taken = (await fixture.trail(kept)).attempts[0]!.gatewayReference!;
+    const taken = (await fixture.loadSession(kept)).attempts[0]!.gatewayReference!;
     for (const name of [taken, "n".repeat(1_000)]) {
       const { core, asked } = losingAnswers(name);
       const session = await submitOn(core);
-      expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED" });
+      expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED" });
       await recover(fixture, core, session);
       expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual([undefined, undefined]);
-      expect((await fixture.trail(session)).attempts).toMatchObject([{ status: "VOIDED", gatewayReference: null }]);
+      expect((await fixture.loadSession(session)).attempts).toMatchObject([
+        { status: "VOIDED", gatewayReference: null },
+      ]);
     }
-    expect((await fixture.trail(kept)).session.status).toBe("SUCCEEDED");
+    expect((await fixture.loadSession(kept)).session.status).toBe("SUCCEEDED");
   });
 });
 
 describe("a capture", () => {
-  it("tells the gateway what the payment is about", async () => {
+  it("sends the session and the order reference to the gateway", async () => {
     const captured: object[] = [];
     const core = withAnswers(fixture.core, {
       async capture(_, hold) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Attempt, AttemptStatus, PaymentSession, PlannedConnection } from "./entities.ts";
-import { nextAfter, nextStep } from "./next-step.ts";
-import type { SessionWithTrail } from "./session-trail.ts";
+import { decideAfterFailure, nextStep } from "./next-step.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 const readAt = new Date("2026-01-02T03:04:00.000Z");
 const at = (seconds: number) => new Date(readAt.getTime() + seconds * 1000);
@@ -17,15 +17,15 @@ type Fields = Partial<Attempt>;
 
 const finished = new Set<AttemptStatus>(["CAPTURED", "DECLINED", "FAILED", "VOIDED"]);
 
-/** An attempt in this status; the first is a1, the second a2. */
+/** Returns an attempt in this status; the first is a1, the second a2. */
 const tried = (status: AttemptStatus, fields: Fields = {}): Fields => ({
   status,
   ...(finished.has(status) && { completedAt: at(-1) }),
   ...fields,
 });
 
-/** A session being processed, 10 s before its deadline unless `session` says otherwise. */
-function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}): SessionWithTrail {
+/** Returns a session in processing, 10 s before its deadline unless `session` says otherwise. */
+function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}): SessionWithAttempts {
   const fields = { status: "CREATED", phase: "PROCESSING", ruleVersion: 7, plan, submitDeadline: at(10), ...session };
   return {
     session: fields as PaymentSession,
@@ -37,26 +37,22 @@ function work(attempts: readonly Fields[], session: Partial<PaymentSession> = {}
 const over = { submitDeadline: at(-1) };
 const failover: Fields = { nextAction: "failover", nextBecause: "because" };
 const stop: Fields = { nextAction: "stop", nextBecause: "because" };
-const ordered: Fields = { captureStartedAt: at(-5) };
+const ordered: Fields = { captureOrderedAt: at(-5) };
 const declined = { status: "DECLINED", declineCode: "insufficient_funds" } as const;
 const degraded = { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
 
 describe("nextStep()", () => {
-  it.each<[string, SessionWithTrail, object]>([
+  it.each<[string, SessionWithAttempts, object]>([
     ["opens the first of the plan", work([]), { type: "open", to: plan[0] }],
     ["ends DEGRADED with an empty plan", work([], { plan: [] }), degraded],
     ["ends DEGRADED when nothing was tried in time", work([], over), degraded],
-    [
-      "gives up waiting for an attempt that another worker left",
-      work([tried("AUTHORIZING")]),
-      { type: "giveUpWaiting" },
-    ],
+    ["gives up waiting for an attempt that another worker left", work([tried("AUTHORIZING")]), { type: "markUnknown" }],
     [
       "opens the next gateway where the rule fails over",
       work([tried("DECLINED", failover)]),
       { type: "open", to: plan[1], because: "because" },
     ],
-    ["lets an unknown attempt not block the next", work([tried("UNKNOWN", failover)]), { type: "open", to: plan[1] }],
+    ["is not blocked by an unknown attempt", work([tried("UNKNOWN", failover)]), { type: "open", to: plan[1] }],
     ["opens nothing after a stop", work([tried("DECLINED", { ...declined, ...stop })]), { type: "end", ...declined }],
     [
       "opens nothing after the deadline",
@@ -83,70 +79,74 @@ describe("nextStep()", () => {
     ["orders the winner's capture", work([tried("AUTHORIZED")]), { type: "orderCapture", attempt: { id: "a1" } }],
     ["captures the winner", work([tried("AUTHORIZED", ordered)]), { type: "capture", attempt: { id: "a1" } }],
     [
-      "captures the winner before anything is given back",
+      "captures the winner before any void",
       work([tried("VOIDING"), tried("AUTHORIZED", ordered)]),
       { type: "capture", attempt: { id: "a2" } },
     ],
     [
-      "waits for the capture's next try",
-      work([tried("AUTHORIZED", { ...ordered, nextTryAt: at(4) })]),
+      "waits for the capture's next repeat",
+      work([tried("AUTHORIZED", { ...ordered, nextRetryAt: at(4) })]),
       { type: "wait", until: at(4) },
     ],
     [
-      "waits no longer than the budget, for then the merchant is told",
-      work([tried("AUTHORIZED", { ...ordered, nextTryAt: at(40) })]),
+      "waits no longer than the budget, at whose end the pending event is emitted",
+      work([tried("AUTHORIZED", { ...ordered, nextRetryAt: at(40) })]),
       { type: "wait", until: at(10) },
     ],
     [
-      "tells when the budget is over",
-      work([tried("AUTHORIZED", { ...ordered, nextTryAt: at(40) })], over),
-      { type: "tellPending" },
+      "emits the pending event when the budget is over",
+      work([tried("AUTHORIZED", { ...ordered, nextRetryAt: at(40) })], over),
+      { type: "emitPending" },
     ],
     [
-      "tells once, and never gives an unanswered capture up",
-      work([tried("AUTHORIZED", { ...ordered, nextTryAt: at(40) })], { ...over, pendingToldAt: at(-1) }),
+      "emits the pending event once, and never gives an unanswered capture up",
+      work([tried("AUTHORIZED", { ...ordered, nextRetryAt: at(40) })], { ...over, pendingEventAt: at(-1) }),
       { type: "wait", until: at(40) },
     ],
     [
       "repeats the capture long after the budget",
-      work([tried("AUTHORIZED", { ...ordered, nextTryAt: at(0) })], { ...over, pendingToldAt: at(-1) }),
+      work([tried("AUTHORIZED", { ...ordered, nextRetryAt: at(0) })], { ...over, pendingEventAt: at(-1) }),
       { type: "capture" },
     ],
     [
-      "gives a former winner back before it goes on",
+      "voids a former winner before it goes on",
       work([tried("VOIDING", { ...ordered, ...failover })]),
       { type: "void", attempt: { id: "a1" } },
     ],
     [
-      "waits for a former winner, which may still turn out captured",
-      work([tried("VOIDING", { ...ordered, ...failover, nextTryAt: at(4) })]),
+      "waits for a former winner, which may still turn out to be captured",
+      work([tried("VOIDING", { ...ordered, ...failover, nextRetryAt: at(4) })]),
       { type: "wait", until: at(4) },
     ],
     [
-      "tells of a former winner too when the budget is over",
-      work([tried("VOIDING", { ...ordered, nextTryAt: at(40) })], over),
-      { type: "tellPending" },
+      "emits the pending event for a former winner too when the budget is over",
+      work([tried("VOIDING", { ...ordered, nextRetryAt: at(40) })], over),
+      { type: "emitPending" },
     ],
     [
       "goes on after a former winner",
       work([tried("VOIDED", { ...ordered, ...failover })]),
       { type: "open", to: plan[1] },
     ],
-    ["ends DEGRADED after a former winner without a next", work([tried("VOIDED", { ...ordered, ...stop })]), degraded],
-  ])("%s", (_, trail, step) => {
-    expect(nextStep(trail)).toMatchObject(step);
+    [
+      "ends DEGRADED after a former winner without a next step",
+      work([tried("VOIDED", { ...ordered, ...stop })]),
+      degraded,
+    ],
+  ])("%s", (_, loaded, step) => {
+    expect(nextStep(loaded)).toMatchObject(step);
   });
 
   it("authorizes the attempt that this worker opened, and no other", () => {
-    const trail = work([tried("DECLINED", failover), tried("AUTHORIZING")]);
-    expect(nextStep(trail, "a2")).toMatchObject({ type: "authorize", attempt: { id: "a2" } });
-    expect(nextStep(trail, "a1")).toMatchObject({ type: "giveUpWaiting", attempt: { id: "a2" } });
+    const loaded = work([tried("DECLINED", failover), tried("AUTHORIZING")]);
+    expect(nextStep(loaded, "a2")).toMatchObject({ type: "authorize", attempt: { id: "a2" } });
+    expect(nextStep(loaded, "a1")).toMatchObject({ type: "markUnknown", attempt: { id: "a2" } });
   });
 
-  it("gives back what is due first once the session has ended, and then waits", () => {
+  it("voids the attempt that is due first once the session has ended, and then waits", () => {
     const ended = { status: "DEGRADED", ...over } as const;
-    const later = tried("VOIDING", { nextTryAt: at(30) });
-    const due = tried("VOIDING", { nextTryAt: at(-2) });
+    const later = tried("VOIDING", { nextRetryAt: at(30) });
+    const due = tried("VOIDING", { nextRetryAt: at(-2) });
     expect(nextStep(work([later, due], ended))).toMatchObject({ type: "void", attempt: { id: "a2" } });
     expect(nextStep(work([later], ended))).toEqual({ type: "wait", until: at(30) });
     expect(nextStep(work([tried("VOIDING")], ended))).toMatchObject({ type: "void" });
@@ -161,29 +161,32 @@ describe("nextStep()", () => {
 });
 
 describe("nextStep() at the edges", () => {
-  it("ends after a fraud decline without asking after an earlier hold", () => {
+  it("ends after a fraud decline without looking up an earlier hold", () => {
     const fraud = tried("DECLINED", { failureKind: "FRAUD", declineCode: "fraud_suspected", ...stop });
     const step = nextStep(work([tried("UNKNOWN", failover), fraud]));
     expect(step).toEqual({ type: "end", status: "DECLINED", declineCode: "fraud_suspected" });
   });
 
-  it("opens no attempt in the last half second, which the database might refuse", () => {
+  it("opens no attempt in the last half second, because the database might refuse it", () => {
     const declined = [tried("DECLINED", { declineCode: "card_declined", ...failover })];
     expect(nextStep(work(declined, { submitDeadline: at(0.5) })).type).toBe("end");
     expect(nextStep(work(declined, { submitDeadline: at(0.501) })).type).toBe("open");
   });
 });
 
-describe("nextAfter()", () => {
+describe("decideAfterFailure()", () => {
   const rule = { version: 7, failoverOn: ["TIMEOUT"] } as const;
   const timeout = { gateway: "SANDBOX_A", kind: "TIMEOUT" } as const;
 
-  it("names the first connection that no attempt was made at", () => {
-    expect(nextAfter(work([tried("AUTHORIZING")]), timeout, rule)).toMatchObject({ action: "failover", to: plan[1] });
+  it("names the first connection at which no attempt was made", () => {
+    expect(decideAfterFailure(work([tried("AUTHORIZING")]), timeout, rule)).toMatchObject({
+      action: "failover",
+      to: plan[1],
+    });
   });
 
   it("stops at the deadline", () => {
-    const next = nextAfter(work([tried("AUTHORIZING")], { submitDeadline: readAt }), timeout, rule);
+    const next = decideAfterFailure(work([tried("AUTHORIZING")], { submitDeadline: readAt }), timeout, rule);
     expect(next).toMatchObject({ action: "stop", because: expect.stringContaining("time") });
   });
 });

@@ -1,57 +1,82 @@
-/** What a claimed session needs next, read from its rows alone: so whoever takes over goes on where the last one stopped. PURE. */
+/**
+ * Decides the next step of a claimed session from its rows alone, so a worker that takes over continues where the last
+ * one stopped. PURE.
+ */
 import { openingMarginMs } from "../limits.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
-import { decideNext, type FailoverRule, type Failure, type NextStep } from "./failover.ts";
-import type { SessionWithTrail } from "./session-trail.ts";
+import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "./failover.ts";
+import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
   | { readonly type: "authorize"; readonly attempt: Attempt }
-  | { readonly type: "giveUpWaiting"; readonly attempt: Attempt }
-  | { readonly type: "findLost" }
+  | { readonly type: "markUnknown"; readonly attempt: Attempt }
+  | { readonly type: "findUnrecorded" }
   | { readonly type: "open"; readonly to: PlannedConnection; readonly because: string }
   | { readonly type: "lookUp"; readonly attempt: Attempt }
   | { readonly type: "orderCapture"; readonly attempt: Attempt }
   | { readonly type: "capture"; readonly attempt: Attempt }
   | { readonly type: "void"; readonly attempt: Attempt }
-  | { readonly type: "tellPending" }
+  | { readonly type: "endDecided"; readonly attempt: Attempt }
+  | { readonly type: "emitPending" }
   | { readonly type: "end"; readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string }
   | { readonly type: "wait"; readonly until: Date }
   | { readonly type: "close" };
 
-type Moment = { readonly now: Date; readonly inHand?: string | undefined };
+type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefined };
 
 /**
- * The one next step. `inHand` is the attempt that this worker has opened itself and not yet called for: any other that
- * is AUTHORIZING was left behind by a worker that is gone.
+ * Returns the next step. `unsentAttemptId` is the attempt that this worker has opened and not yet sent; any other
+ * AUTHORIZING attempt was left behind by a worker that is gone.
  */
-export function nextStep(work: SessionWithTrail, inHand?: string): Step {
+export function nextStep(work: SessionWithAttempts, unsentAttemptId?: string): Step {
   const { session, attempts } = work;
-  const moment = { now: work.readAt, inHand };
+  const moment = { now: work.readAt, unsentAttemptId };
+  const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);
+  if (decided) {
+    const until = quietUntil(decided);
+    return until > moment.now ? { type: "wait", until } : { type: "endDecided", attempt: decided };
+  }
   const voiding = attempts.filter((attempt) => attempt.status === "VOIDING");
   if (session.status !== "CREATED") return voiding.length > 0 ? firstDue(voiding, moment, voidOf) : { type: "close" };
 
+  // rule:one-authorizing
   const authorizing = attempts.find((attempt) => attempt.status === "AUTHORIZING");
-  if (authorizing?.id === moment.inHand && authorizing) return { type: "authorize", attempt: authorizing };
-  if (authorizing) return { type: "giveUpWaiting", attempt: authorizing };
+  if (authorizing?.id === moment.unsentAttemptId && authorizing) return { type: "authorize", attempt: authorizing };
+  if (authorizing) return { type: "markUnknown", attempt: authorizing }; // rule:one-authorizing
 
-  const unanswered = attempts.filter((attempt) => attempt.captureStartedAt && !attempt.completedAt);
-  if (unanswered.length > 0 && isOver(session, moment) && !session.pendingToldAt) return { type: "tellPending" };
+  const unanswered = attempts.filter((attempt) => attempt.captureOrderedAt && !attempt.completedAt);
+  if (unanswered.length > 0 && isOver(session, moment) && !session.pendingEventAt) return { type: "emitPending" };
 
   const winner = attempts.find((attempt) => attempt.status === "AUTHORIZED");
-  const inDoubt = winner && findLostFirst(session, moment);
+  const inDoubt = winner && findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
-  if (winner && !winner.captureStartedAt) return { type: "orderCapture", attempt: winner };
+  // rule:capture-ordered-first
+  if (winner && !winner.captureOrderedAt) return { type: "orderCapture", attempt: winner };
   if (winner) return noLaterThanPending(session, firstDue([winner], moment, captureOf));
 
-  // A former winner may still turn out captured, so nothing else happens before it is given back.
-  const formerWinner = voiding.filter((attempt) => attempt.captureStartedAt);
+  // A former winner may still turn out to be captured, so nothing else happens before it is voided.
+  const formerWinner = voiding.filter((attempt) => attempt.captureOrderedAt);
+  // rule:former-winner-waits
   if (formerWinner.length > 0) return noLaterThanPending(session, firstDue(formerWinner, moment, voidOf));
   return stepOfPlan(work, moment);
 }
 
-function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): Step {
-  const inDoubt = findLostFirst(session, moment);
+// A capture that was in flight when its attempt was given up may still be executed and then reported. The longest pause
+// of a worker between reading and sending, plus the gateway's own time, is far below this.
+const givenUpQuietMs = 15 * 60_000;
+
+/**
+ * Returns the end of the quiet time. No capture is sent after the confirmation, and the gateway is read a last time
+ * only after the quiet time.
+ */
+function quietUntil({ decision, decisionConfirmedAt, captureOrderedAt }: Attempt): Date {
+  if (decision !== "GIVEN_UP" || !decisionConfirmedAt || captureOrderedAt === null) return new Date(0);
+  return new Date(decisionConfirmedAt.getTime() + givenUpQuietMs);
+}
+
+function stepOfPlan({ session, attempts }: SessionWithAttempts, moment: Moment): Step {
+  const inDoubt = findUnrecordedFirst(session, moment);
   if (inDoubt) return inDoubt;
   const last = attempts.at(-1);
   const [to] = planLeft(session, attempts);
@@ -61,31 +86,34 @@ function stepOfPlan({ session, attempts }: SessionWithTrail, moment: Moment): St
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD");
   const unknown = attempts.find((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
-  if (unknown && !isFraud) return { type: "lookUp", attempt: unknown };
+  if (unknown && !isFraud) return { type: "lookUp", attempt: unknown }; // rule:no-hold-after-fraud
   if (last?.status === "DECLINED") {
     return { type: "end", status: "DECLINED", declineCode: last.declineCode ?? "card_declined" };
   }
   return { type: "end", status: "DEGRADED", declineCode: "processing_unavailable" };
 }
 
-/** After a restore nothing is taken, adopted or ended before the gateways have told what was done and forgotten here. */
-function findLostFirst({ lostCheckAt }: PaymentSession, { now }: Moment): Step | undefined {
-  if (!lostCheckAt) return undefined;
-  return lostCheckAt <= now ? { type: "findLost" } : { type: "wait", until: lostCheckAt };
+/**
+ * Returns the step that finds unrecorded attempts, if it is still needed. After a restore, nothing is captured, adopted
+ * or ended before the gateways have reported what this database has lost.
+ */
+function findUnrecordedFirst({ unrecordedCheckAt }: PaymentSession, { now }: Moment): Step | undefined {
+  if (!unrecordedCheckAt) return undefined;
+  return unrecordedCheckAt <= now ? { type: "findUnrecorded" } : { type: "wait", until: unrecordedCheckAt };
 }
 
-/** The connections of the plan that no attempt was made at. */
-export function planLeft(session: PaymentSession, attempts: readonly Attempt[]): readonly PlannedConnection[] {
+/** Returns the connections of the plan at which no attempt was made. */
+function planLeft(session: PaymentSession, attempts: readonly Attempt[]): readonly PlannedConnection[] {
   return (session.plan ?? []).slice(attempts.length);
 }
 
-/** Why the first gateway of a plan is asked. */
+/** Returns the reason for the attempt at a plan's first gateway. */
 export function becauseFirst(session: Pick<PaymentSession, "ruleVersion">): string {
   return `First of the plan by rule version ${session.ruleVersion}.`;
 }
 
-/** What follows the failure of this attempt, the last of the session. */
-export function nextAfter(work: SessionWithTrail, failure: Failure, rule: FailoverRule): NextStep {
+/** Decides what follows the failure of the session's last attempt. */
+export function decideAfterFailure(work: SessionWithAttempts, failure: Failure, rule: FailoverRule): FailoverDecision {
   const withinBudget = mayStillOpen(work.session, { now: work.readAt });
   return decideNext(failure, rule, { plan: planLeft(work.session, work.attempts), withinBudget });
 }
@@ -94,14 +122,17 @@ function isOver(session: PaymentSession, { now }: Moment): boolean {
   return session.submitDeadline != null && session.submitDeadline <= now;
 }
 
-/** The database refuses an attempt from the deadline on; deciding a little earlier leaves time to store what is decided. */
+/**
+ * Reports whether an attempt may still be opened. The database refuses attempts from the deadline on; deciding a little
+ * earlier leaves time to store the decision.
+ */
 function mayStillOpen(session: PaymentSession, { now }: Moment): boolean {
-  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) });
+  return !isOver(session, { now: new Date(now.getTime() + openingMarginMs) }); // rule:deadline
 }
 
-/** The wait for an unanswered capture ends with the budget too, for then the merchant is told. */
-function noLaterThanPending({ submitDeadline, pendingToldAt }: PaymentSession, step: Step): Step {
-  if (step.type !== "wait" || pendingToldAt || !submitDeadline || step.until <= submitDeadline) return step;
+/** Limits the wait for an unanswered capture to the time budget, at whose end the pending event is emitted. */
+function noLaterThanPending({ submitDeadline, pendingEventAt }: PaymentSession, step: Step): Step {
+  if (step.type !== "wait" || pendingEventAt || !submitDeadline || step.until <= submitDeadline) return step;
   return { type: "wait", until: submitDeadline };
 }
 
@@ -113,7 +144,7 @@ function voidOf(attempt: Attempt): Step {
   return { type: "void", attempt };
 }
 
-/** The step for the attempt that is due first, or the wait until it is. */
+/** Returns the step for the attempt that is due first, or the wait until it is due. */
 function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt: Attempt) => Step): Step {
   const [first] = attempts.toSorted((left, right) => dueAt(left) - dueAt(right));
   if (first === undefined) throw new Error("firstDue needs an attempt");
@@ -121,5 +152,5 @@ function firstDue(attempts: readonly Attempt[], { now }: Moment, step: (attempt:
 }
 
 function dueAt(attempt: Attempt): number {
-  return attempt.nextTryAt?.getTime() ?? 0;
+  return attempt.nextRetryAt?.getTime() ?? 0;
 }

@@ -1,22 +1,31 @@
-/** Signed positions in a list: a token goes only with the merchant and the filters it was made for, and only for a day. */
+/**
+ * Signed positions in a list. A token is valid only for the merchant and the filters it was made for, and only for a
+ * day.
+ */
 import { pageTokenLifetimeMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { equalInConstantTime, hmacSha256, type Secret } from "../platform/secrets.ts";
 
-/** The first signs; every one of them counts, so that a token outlives the day on which its key takes another's place. */
+/** The first key signs; all of them verify, so a token stays valid when its key is rotated. */
 export type PageTokenKeys = readonly [Secret, ...Secret[]];
 
-// In no id.
+// A character that occurs in no id.
 const separator = " ";
 
-/** A token for the page after the row with this id, of any shape. `scope` is everything that a later call has to repeat. */
+/**
+ * Signs a token for the page after the row with this id, which may have any shape. `scope` is everything that a later
+ * call has to repeat.
+ */
 export function signPageToken([key]: PageTokenKeys, options: { scope: string; lastId: string; now: Date }): string {
   const content = `${options.lastId}${separator}${(options.now.getTime() + pageTokenLifetimeMs).toString(36)}`;
   const signature = signatureOf(key, content, options.scope);
   return `${Buffer.from(content).toString("base64url")}.${signature.toString("base64url")}`;
 }
 
-/** The id inside a token. Throws `invalid_parameter` when it is not ours, out of date, or of another list. */
+/**
+ * Returns the id inside a token. Throws `invalid_parameter` when the token is not ours, has expired or belongs to
+ * another list.
+ */
 export function verifyPageToken(keys: PageTokenKeys, options: { scope: string; token: string; now: Date }): string {
   const [encoded = "", signature = ""] = options.token.split(".");
   const content = Buffer.from(encoded, "base64url").toString();
@@ -26,7 +35,7 @@ export function verifyPageToken(keys: PageTokenKeys, options: { scope: string; t
   if (!genuine || Number.parseInt(expiry, 36) < options.now.getTime()) {
     throw new DomainError(
       "invalid_parameter",
-      "pageToken is not one that this list gave, or is older than a day; start again without it.",
+      "pageToken does not belong to this list or is older than a day; start again without it.",
       { field: "pageToken" },
     );
   }

@@ -1,14 +1,23 @@
-/** A database that was brought back to a moment before payments were made: what the gateways did since is found, and nothing is taken twice. */
+/**
+ * Tests a database that was restored to a time before payments were made: the gateways' later actions are found, and no
+ * money is taken twice.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../dev/testing/run-command.ts";
+import {
+  declareRestore,
+  findUnconfirmedTimeline,
+  listInDoubt,
+  releaseFromDoubt,
+} from "../oversight/declare-restore.ts";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { runCommand } from "../testing/run-command.ts";
-import { attemptIdOf } from "./attempt-id.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
-import { declareRestore, listInDoubt, releaseFromDoubt } from "./declare-restore.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import type { Core } from "./core.ts";
 import type { PaymentSession } from "./entities.ts";
-import { itemsOf, recover, withAnswers } from "./recovery-fixture.ts";
+import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
+import * as restore from "./restore.fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -19,49 +28,15 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 beforeEach(() => fixture.setClockAhead(0));
 
-/** What was done for the session at a gateway after the backup: its database has no row of it. */
-async function payUnseen(session: PaymentSession, at: 0 | 1, upTo: "held" | "captured"): Promise<string> {
-  const connectionId = fixture.connectionIds[at]!;
-  const gateway = at === 0 ? "SANDBOX_A" : "SANDBOX_B";
-  const { connector, credentials } = (await fixture.core.bind(connectionId, gateway, 1))!;
-  const attemptReference = encodeId("att", attemptIdOf({ sessionId: session.id, connectionId }));
-  const call = { credentials, timeoutMs: 5_000 };
-  const amount = { amountMinor: session.amountMinor, currency: session.currency };
-  const { orderRef } = session;
-  fixture.useCard(cards.approved);
-  const { outcome } = await connector.authorize(
-    { ...call, idempotencyKey: attemptReference },
-    { ...amount, attemptReference, orderRef, sessionId: encodeId("ps", session.id), vaultToken: new Secret("tok_1") },
-  );
-  if (outcome.type !== "held") throw new Error(`expected a hold, got ${outcome.type}`);
-  if (upTo === "held") return attemptReference;
-  const { gatewayReference } = outcome;
-  await connector.capture(
-    { ...call, idempotencyKey: `${attemptReference}_cap` },
-    { ...amount, attemptReference, gatewayReference },
-  );
-  if (at === 0) return attemptReference;
-  // That it was captured was told to the database that is lost, and is not told again; of the hold we had heard before.
-  const told = "DELETE FROM gateway_notice WHERE attempt_reference = $1 AND kind = 'captured' RETURNING 1";
-  await expect.poll(async () => (await fixture.asOwner.pool.query(told, [attemptReference])).rowCount).toBe(1);
-  return attemptReference;
-}
-
+const payUnseen = (session: PaymentSession, at: 0 | 1, upTo: "held" | "captured") =>
+  restore.payUnseen(fixture, session, at, upTo);
+const turns = (session: PaymentSession, count?: number, core?: Core) => restore.turns(fixture, session, count, core);
 const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });
-
-/** Recovery's turns, from two minutes after the restore on. */
-async function turns(session: PaymentSession, count = 6, core = fixture.core): Promise<PaymentSession> {
-  for (let turn = 0; turn < count; turn++) {
-    await fixture.setClockAhead(2 + turn);
-    await recover(fixture, core, session);
-  }
-  return (await fixture.trail(session)).session;
-}
 
 const statusesAt = async (reference: string) =>
   (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
 
-describe("a session that nobody had submitted at the moment of the backup", () => {
+describe("a session that was not submitted at the time of the backup", () => {
   it("ends SUCCEEDED when a gateway that can be read has captured it since, and takes nothing more", async () => {
     const session = await fixture.newSession();
     const reference = await payUnseen(session, 0, "captured");
@@ -73,7 +48,7 @@ describe("a session that nobody had submitted at the moment of the backup", () =
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.pending", "payment_session.succeeded"]);
   });
 
-  it("ends SUCCEEDED when one that only sends notices has: a void, which takes nothing, makes it tell", async () => {
+  it("ends SUCCEEDED when one that only sends notifications has captured it, as a void reveals", async () => {
     const session = await fixture.newSession();
     const reference = await payUnseen(session, 1, "captured");
     await declare();
@@ -81,11 +56,11 @@ describe("a session that nobody had submitted at the moment of the backup", () =
     expect(await statusesAt(reference)).toEqual(["captured"]);
   });
 
-  it("ends DEGRADED when nothing was done, and never before both gateways have told", async () => {
+  it("ends DEGRADED when nothing was done, and never before both gateways have answered", async () => {
     const session = await fixture.newSession();
     await declare();
     await recover(fixture, fixture.core, session);
-    expect((await fixture.trail(session)).session.status).toBe("CREATED");
+    expect((await fixture.loadSession(session)).session.status).toBe("CREATED");
     await fixture.sandbox.setDown("A", true);
     expect(await turns(session, 8)).toMatchObject({ status: "CREATED" });
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", attemptId: null }]);
@@ -94,7 +69,7 @@ describe("a session that nobody had submitted at the moment of the backup", () =
     expect(await turns(session, 12)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
   });
 
-  it("goes on in the name of a person who has looked, while a gateway does not tell", async () => {
+  it("goes on in the name of a person who has checked, while a gateway does not answer", async () => {
     const session = await fixture.newSession();
     await declare();
     await fixture.sandbox.setDown("A", true);
@@ -106,25 +81,26 @@ describe("a session that nobody had submitted at the moment of the backup", () =
 });
 
 describe("declareRestore()", () => {
-  it("goes through all in slices, and leaves what is in doubt already as it is", async () => {
+  it("processes all sessions in slices, and leaves those already in doubt unchanged", async () => {
     await declare();
     const sessions = await Promise.all([1, 2, 3, 4, 5].map(() => fixture.newSession()));
     const slices: number[] = [];
     const counting: Queryable = {
       query: async (statement, values) => {
         const rows = await fixture.asOwner.query<never>(statement, values);
-        slices.push((rows[0] as { sessions: number } | undefined)!.sessions);
+        // The last statement confirms the timeline, and returns no row where it is already confirmed.
+        slices.push(...rows.map(({ sessions }: { sessions: number }) => sessions));
         return rows;
       },
     };
     expect(await declareRestore(counting, { backupTakenAt: undefined, sliceSessions: 2 })).toBe(5);
     expect(slices).toEqual([0, 2, 2, 1, 0]);
-    const { leaseEpoch, submitDeadline } = (await fixture.trail(sessions[0]!)).session;
+    const { leaseEpoch, submitDeadline } = (await fixture.loadSession(sessions[0]!)).session;
     expect(await declare()).toBe(0);
-    expect((await fixture.trail(sessions[0]!)).session).toMatchObject({ leaseEpoch, submitDeadline });
+    expect((await fixture.loadSession(sessions[0]!)).session).toMatchObject({ leaseEpoch, submitDeadline });
   });
 
-  it("leaves those to expire that had expired by the backup", async () => {
+  it("lets sessions expire that had expired by the time of the backup", async () => {
     await declare();
     const session = await fixture.newSession();
     const at = (ms: number) => new Date(session.expiresAt.getTime() + ms);
@@ -133,18 +109,18 @@ describe("declareRestore()", () => {
   });
 });
 
-describe("a session whose gateway finds nothing by our reference, as a search that lags", () => {
-  const unfound = { type: "cannotTell", isUnfound: true, reason: "nothing is found" } as const;
+describe("a session whose gateway finds nothing by our reference, as when its search lags", () => {
+  const unfound = { type: "inconclusive", isUnfound: true, reason: "nothing is found" } as const;
   const searching = () => withAnswers(fixture.core, { lookUp: async () => unfound });
 
-  it("ends DEGRADED when nothing was done there: a void tells", async () => {
+  it("ends DEGRADED when nothing was done there, as a void shows", async () => {
     const session = await fixture.newSession();
     await declare();
     expect(await turns(session, 6, searching())).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     expect(await itemsOf(fixture, session)).toEqual([]);
   });
 
-  it("ends DEGRADED when there was a hold, which is given back; nothing is asked for under its key again, also when it is released", async () => {
+  it("ends DEGRADED when there was a hold, which is voided; its key is never reused, even after release", async () => {
     const session = await fixture.newSession();
     const reference = await payUnseen(session, 0, "held");
     await declare();
@@ -155,11 +131,11 @@ describe("a session whose gateway finds nothing by our reference, as a search th
     await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "already_submitted" });
     expect(await turns(session, 2, searching())).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     await fixture.sandbox.setDown("B", false);
-    expect((await fixture.trail(session)).attempts).toEqual([]);
+    expect((await fixture.loadSession(session)).attempts).toEqual([]);
     expect(await statusesAt(reference)).toEqual(["voided"]);
   });
 
-  it("stays in doubt when money was taken, and ends SUCCEEDED once that is found", async () => {
+  it("stays in doubt when money was taken, and ends SUCCEEDED once the capture is found", async () => {
     const session = await fixture.newSession();
     const reference = await payUnseen(session, 0, "captured");
     await declare();
@@ -168,7 +144,7 @@ describe("a session whose gateway finds nothing by our reference, as a search th
     expect(await statusesAt(reference)).toEqual(["captured"]);
   });
 
-  it("believes that there was none only of a void after the last moment at which one could come", async () => {
+  it("believes a void that found no hold only after the latest execution time", async () => {
     const session = await fixture.newSession();
     await declare();
     const slow = new Proxy(fixture.core.connectorOf("SANDBOX_A")!, {
@@ -184,12 +160,12 @@ describe("a session whose gateway finds nothing by our reference, as a search th
 });
 
 describe("a session that was being paid at the moment of the backup", () => {
-  /** The first gateway's answer was lost, so its attempt is open; then the backup was taken. */
+  /** A session whose first gateway's answer was lost, so its attempt was open when the backup was taken. */
   async function beingPaid(): Promise<PaymentSession> {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     fixture.useCard(cards.approved);
-    // Nobody waits for the outcome.
+    // The caller does not wait for the outcome.
     const signal = AbortSignal.abort();
     await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal });
     await fixture.sandbox.paused({ operation: "a.authorize" });
@@ -203,13 +179,31 @@ describe("a session that was being paid at the moment of the backup", () => {
     await fixture.sandbox.release();
     await Promise.all(fixture.core.inFlight);
     expect(await turns(session, 8)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", phase: "DONE" });
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
     expect(attempts.map(({ id }) => encodeId("att", id))).toContain(reference);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
   });
 
-  it("captures no winner while another gateway has captured too: a person has to look", async () => {
+  it("captures its winner once the hold of another gateway is voided, also one over another amount", async () => {
+    const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+    await fixture.setRule(switches, fixture.connectionIds.toReversed());
+    const session = await fixture.newSession();
+    const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
+    const core = withAnswers(fixture.core, { capture: async () => noAnswer });
+    fixture.useCard(cards.approved);
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    await fixture.setRule(switches);
+    const reference = await payUnseen({ ...session, amountMinor: session.amountMinor - 1 }, 0, "held");
+    await declare();
+    expect(await turns(session, 9)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", phase: "DONE" });
+    expect(await statusesAt(reference)).toEqual(["voided"]);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("captures no winner while another gateway has captured too: a person has to decide", async () => {
     const session = await fixture.newSession();
     const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
     const core = withAnswers(fixture.core, { capture: async () => noAnswer });
@@ -219,13 +213,13 @@ describe("a session that was being paid at the moment of the backup", () => {
     await payUnseen(session, 1, "captured");
     await declare();
     expect(await turns(session, 9)).toMatchObject({ status: "CREATED" });
-    const [winner] = (await fixture.trail(session)).attempts;
+    const [winner] = (await fixture.loadSession(session)).attempts;
     expect([winner!.status, await statusesAt(encodeId("att", winner!.id))]).toEqual(["AUTHORIZED", ["held"]]);
-    // A person who releases it has to agree that this one is captured.
+    // A person who releases it has to agree that this attempt is captured.
     const release = (options = {}) =>
       fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id, options));
     expect(await release()).toMatchObject({ isReleased: false, mayTake: [{ id: winner!.id }] });
-    expect((await fixture.trail(session)).session.lostCheckAt).not.toBeNull();
+    expect((await fixture.loadSession(session)).session.unrecordedCheckAt).not.toBeNull();
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
     const names = [
       "--url",
@@ -248,7 +242,7 @@ describe("a session that was being paid at the moment of the backup", () => {
     await declare();
     await fixture.sandbox.release();
     await Promise.all(fixture.core.inFlight);
-    const [attempt] = (await fixture.trail(session)).attempts;
+    const [attempt] = (await fixture.loadSession(session)).attempts;
     const [found] = await fixture.sandbox.authorizations(encodeId("att", attempt!.id));
     const { connector, credentials } = (await fixture.core.bind(attempt!.connectionId, "SANDBOX_A", 1))!;
     const { amountMinor, currency } = session;
@@ -263,19 +257,46 @@ describe("a session that was being paid at the moment of the backup", () => {
 });
 
 describe("the database", () => {
-  it("lets nobody but its owner declare a restore, and ends no session that is in doubt", async () => {
+  it("lets only its owner declare a restore, and ends no session that is in doubt", async () => {
     const session = await fixture.newSession();
-    const mark = { name: "mark", text: "UPDATE payment_session SET lost_check_at = app.clock() WHERE id = $1" };
+    const mark = { name: "mark", text: "UPDATE payment_session SET unrecorded_check_at = app.clock() WHERE id = $1" };
     await expect(fixture.core.database.query(mark, [session.id])).rejects.toThrow(/only the owner/);
     await declare();
     const end = {
       name: "end",
       text: "UPDATE payment_session SET status = 'DEGRADED', decline_code = 'x', settled_at = app.clock() WHERE id = $1",
     };
-    await expect(fixture.core.database.query(end, [session.id])).rejects.toThrow(/have told what is lost/);
+    await expect(fixture.core.database.query(end, [session.id])).rejects.toThrow(/have reported what is lost/);
   });
 
-  it("finds nothing in its audit", async () => {
+  it("lets no session go on in another cluster, as after restoring a dump, before that is declared", async () => {
+    const session = await fixture.newSession();
+    const other = { name: "other", text: "UPDATE replica_mark SET system_identifier = '1'" };
+    await expect(fixture.core.database.query(other, [])).rejects.toThrow(/only the owner/);
+    await fixture.asOwner.query(other, []);
+    await expect(fixture.submit(session, cards.approved)).rejects.toThrow(/another cluster/);
+    expect(await findUnconfirmedTimeline(fixture.core.database)).toMatchObject({
+      confirmed: expect.stringMatching(/ of 1$/),
+    });
+    await declare();
+    expect(await findUnconfirmedTimeline(fixture.core.database)).toBeUndefined();
+    expect(await turns(session)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+  });
+
+  it("uses the timeline alone where the server does not identify its cluster", async () => {
+    const client = await fixture.asOwner.pool.connect();
+    const isConfirmed = async () => (await client.query("SELECT app.is_timeline_confirmed() AS it")).rows[0]?.it;
+    await client.query("BEGIN; UPDATE replica_mark SET system_identifier = '1'");
+    expect(await isConfirmed()).toBe(false);
+    await client.query(`CREATE SCHEMA denying; SET LOCAL search_path = denying, pg_catalog, public;
+      CREATE FUNCTION denying.pg_control_system(OUT system_identifier bigint) LANGUAGE plpgsql
+        AS $$ BEGIN RAISE insufficient_privilege; END $$`);
+    expect(await isConfirmed()).toBe(true);
+    await client.query("ROLLBACK");
+    client.release();
+  });
+
+  it("finds no violation in its audit", async () => {
     expect((await fixture.asOwner.pool.query("SELECT * FROM app.audit()")).rows).toEqual([]);
   });
 });

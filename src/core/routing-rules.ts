@@ -1,9 +1,9 @@
-/** A merchant's routing rules: every change is a new version, and no version ever changes. */
+/** A merchant's routing rules. Every change is a new version, and a version never changes. */
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { type FailoverSwitch, type RoutingRule, RoutingRuleEntity } from "./entities.ts";
 
-/** What a rule says. */
+/** The content of a rule. */
 export type RuleContent = { readonly connectionIds: readonly string[]; readonly failoverOn: readonly FailoverSwitch[] };
 
 const insertRule: Statement = {
@@ -14,14 +14,14 @@ const insertRule: Statement = {
     RETURNING version`,
 };
 
-/** Records a new version and returns its number: payments submitted from its commit on follow it. */
+/** Records a new version and returns its number. Payments that are submitted after its commit follow it. */
 export async function recordRoutingRule(
   tx: Tx,
   rule: RuleContent & {
     readonly merchantId: string;
-    /** As the audit trail names them. */
+    /** The author, as the audit trail names them. */
     readonly setBy?: string;
-    /** The version that it says again. */
+    /** The version that it restores. */
     readonly restoredFrom?: number;
   },
 ): Promise<number> {
@@ -38,7 +38,7 @@ const selectNewest: Statement = {
   text: `SELECT ${ruleColumns} FROM routing_rule r WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1`,
 };
 
-/** A merchant's newest rule, or undefined before the first one. */
+/** Finds a merchant's newest rule; undefined before the first one. */
 export async function findRoutingRule(queryable: Queryable, merchantId: string): Promise<RoutingRule | undefined> {
   const [rule] = await queryable.query<RoutingRule>(selectNewest, [merchantId]);
   return rule;
@@ -51,7 +51,7 @@ const selectVersions: Statement = {
     WHERE merchant_id = $1 AND ($2::int IS NULL OR version <= $2) ORDER BY version DESC LIMIT $3`,
 };
 
-/** A merchant's versions, newest first, from `newest` on where it is given. */
+/** Lists a merchant's versions, newest first, beginning with `newest` where it is given. */
 export async function listRoutingRules(
   queryable: Queryable,
   options: { merchantId: string; newest?: number | undefined; count: number },

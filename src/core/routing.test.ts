@@ -12,7 +12,7 @@ const candidate = (change: Partial<Candidate> = {}): Candidate => ({
 const plan = (...candidates: Candidate[]) => planRoute({ version: 1, failoverOn: [], candidates });
 
 describe("planRoute()", () => {
-  it("keeps the rule's order and its priorities, also beside a gap", () => {
+  it("keeps the rule's order and its priorities, even with a gap", () => {
     const { plan: planned } = plan(candidate(), candidate({ paused: true }), candidate({ gateway: "SANDBOX_B" }));
     expect(planned.map(({ priority, gateway }) => [priority, gateway])).toEqual([
       [1, "SANDBOX_A"],
@@ -24,7 +24,7 @@ describe("planRoute()", () => {
     ["unverified", { credentialVersion: undefined }, /not been verified/],
     ["paused", { paused: true }, /paused/],
     ["unable to take the amount", { notPayable: "It cannot take 1.001 EUR." }, /cannot take/],
-  ])("leaves out a connection that is %s, and says so", (_, change, because) => {
+  ])("leaves out a connection that is %s, with the reason", (_, change, because) => {
     const { plan: planned, skipped } = plan(candidate(change));
     expect(planned).toEqual([]);
     expect(skipped[0]?.because).toMatch(because);
@@ -52,7 +52,7 @@ describe("planRoute()", () => {
     expect(planned[0]).toMatchObject({ priority: 1, gateway: "SANDBOX_A" });
   });
 
-  it("gives a failing connection's place among five to the next one", () => {
+  it("gives the slot of a failing connection among five to the next one", () => {
     const others = Array.from({ length: 6 }, () => candidate());
     const { plan: planned, skipped } = plan(candidate({ failing: true }), ...others);
     expect(planned.map(({ priority }) => priority)).toEqual([2, 3, 4, 5, 6]);

@@ -1,33 +1,33 @@
-/** Plans which gateways a payment may be tried at, and in which order. PURE. */
+/** Plans the gateways for a payment and their order. PURE. */
 import { attemptsMax, breakerCalls, breakerOpenMs, breakerWindowMs } from "../limits.ts";
 import type { FailoverSwitch, PlannedConnection, SkippedConnection } from "./entities.ts";
 
-/** A connection of the rule as it stands when the payment is submitted. */
+/** A connection of the rule at the time when the payment is submitted. */
 export type Candidate = {
   readonly connectionId: string;
   readonly gateway: string;
-  /** Absent while no credentials were verified. */
+  /** Absent until credentials have been verified. */
   readonly credentialVersion?: number | undefined;
   readonly paused: boolean;
-  /** The circuit breaker has it left out for now. */
+  /** True while the circuit breaker leaves it out. */
   readonly failing: boolean;
-  /** Why the gateway cannot take this amount or be given the card, when it cannot. */
+  /** The reason why the gateway cannot take this amount or get the card; absent when it can. */
   readonly notPayable?: string | undefined;
 };
 
-/** The newest routing rule of a merchant, its connections by priority. */
+/** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = {
   readonly version: number;
   readonly failoverOn: readonly FailoverSwitch[];
   readonly candidates: readonly Candidate[];
 };
 
-/** The order of gateways, the first of priority 1, and what was left out with its reason. */
+/** The gateways in order of priority, and the connections that were left out with their reasons. */
 export type Plan = { readonly plan: readonly PlannedConnection[]; readonly skipped: readonly SkippedConnection[] };
 
 /**
- * At most five connections, by the rule's order; priorities keep the rule's numbers, so a skipped one leaves a gap.
- * A failing connection is left out only while there is another: a poor chance is better than none.
+ * Plans at most five connections in the rule's order. Priorities keep the rule's numbers, so a skipped connection
+ * leaves a gap. A failing connection is left out only while there is another: a poor chance is better than none.
  */
 export function planRoute(route: Route): Plan {
   const mayWait = route.candidates.some((candidate) => !candidate.failing && whyNever(candidate) === undefined);

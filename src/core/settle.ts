@@ -1,10 +1,10 @@
-/** Ends a session: its final status and its event, together or not at all. */
+/** Ends a session: writes its final status and its event in one transaction. */
 import { type EventType, recordEvent, writeEventBody } from "../events/outbox.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { loadSession } from "./session-trail.ts";
+import { loadSession } from "./session-with-attempts.ts";
 
 const settleStatement: Statement = {
   name: "settle_session",
@@ -18,14 +18,14 @@ const settleStatement: Statement = {
     RETURNING s.id`,
 };
 
-/** How a session ended. */
+/** The end of a session. */
 export type Ending =
   | { readonly status: "SUCCEEDED"; readonly winner: Attempt; readonly captureConfirmed: boolean }
   | { readonly status: "DECLINED" | "DEGRADED"; readonly declineCode: string };
 
 /**
- * Settles a locked session, whose unknown attempts the caller has sent to VOIDING in the same transaction.
- * The vault is asked to forget the card once the end is durable.
+ * Settles a locked session. No attempt may be UNKNOWN: `recordHeld` or the step `end` has moved them to VOIDING. The
+ * vault erases the card once the end is durable.
  */
 export async function settleSession(tx: Tx, core: Core, session: PaymentSession, ending: Ending): Promise<void> {
   const values =
@@ -34,11 +34,11 @@ export async function settleSession(tx: Tx, core: Core, session: PaymentSession,
       : [null, null, false, ending.declineCode];
   const [rows] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
-    tellMerchant(tx, core, session, eventOf[ending.status]),
+    emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event
   ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
   tx.afterCommit(() => core.vault.forget(session.id));
-  tx.afterCommit(() => core.watch?.settled(ending.status));
+  tx.afterCommit(() => core.observer?.settled(ending.status));
 }
 
 const eventOf: Record<Ending["status"], EventType> = {
@@ -47,8 +47,8 @@ const eventOf: Record<Ending["status"], EventType> = {
   DEGRADED: "payment_session.degraded",
 };
 
-/** Writes an event about a locked session, or one attempt of it, as it stands in this transaction. */
-export async function tellMerchant(
+/** Emits an event about a locked session, or one of its attempts, as it stands in this transaction. */
+export async function emitEvent(
   tx: Tx,
   core: Core,
   session: Pick<PaymentSession, "id" | "merchantId">,
@@ -68,15 +68,15 @@ export async function tellMerchant(
   await Promise.all([reading, recording]);
 }
 
-const pendingTold: Statement = {
-  name: "record_pending_told",
-  text: "UPDATE payment_session SET pending_told_at = app.clock() WHERE id = $1 AND pending_told_at IS NULL RETURNING id",
+const recordPendingEvent: Statement = {
+  name: "record_pending_event",
+  text: "UPDATE payment_session SET pending_event_at = app.clock() WHERE id = $1 AND pending_event_at IS NULL RETURNING id",
 };
 
-/** Tells the merchant, once, that the outcome takes longer than the budget. */
-export async function tellPending(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
-  const rows = await tx.query(pendingTold, [session.id]);
-  if (rows.length > 0) await tellMerchant(tx, core, session, "payment_session.pending");
+/** Emits the pending event once, when the outcome takes longer than the time budget. */
+export async function emitPending(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
+  const rows = await tx.query(recordPendingEvent, [session.id]);
+  if (rows.length > 0) await emitEvent(tx, core, session, "payment_session.pending");
 }
 
 const close: Statement = {
@@ -86,7 +86,7 @@ const close: Statement = {
     WHERE id = $1 AND phase = 'PROCESSING' AND status <> 'CREATED'`,
 };
 
-/** Nothing is left to do: the status is final and so is every attempt. */
+/** Closes a session whose status and attempts are all final. */
 export async function closeSession(tx: Tx, sessionId: string): Promise<void> {
   await tx.query(close, [sessionId]);
 }

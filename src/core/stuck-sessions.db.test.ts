@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createBinder } from "../gateways/connections.ts";
 import type { Connector, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
-import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery-fixture.ts";
+import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery.fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 afterEach(() => fixture.setClockAhead(0));
 
-/** Submits, and waits until nobody works on the session any more. */
+/** Submits, and waits until no worker works on the session any more. */
 async function submitOn(core: Core): Promise<PaymentSession> {
   const session = await fixture.newSession();
   fixture.useCard(cards.approved);
@@ -28,7 +28,7 @@ async function submitOn(core: Core): Promise<PaymentSession> {
   return session;
 }
 
-const firstOf = async (session: PaymentSession): Promise<Attempt> => (await fixture.trail(session)).attempts[0]!;
+const firstOf = async (session: PaymentSession): Promise<Attempt> => (await fixture.loadSession(session)).attempts[0]!;
 
 const refusedForGood: Partial<Connector> = {
   refusesVoidedReference: false,
@@ -36,24 +36,38 @@ const refusedForGood: Partial<Connector> = {
   void: async () => ({ type: "absent" }),
 };
 
-describe("a session whose capture is refused for good, and whose hold then is denied", () => {
-  it("waits for the horizon, and then ends", async () => {
+describe("a session whose capture is definitively refused, and whose hold is then denied", () => {
+  it("waits for the latest execution time, and then ends", async () => {
     const changed = withAnswers(fixture.core, refusedForGood);
-    // Only this gateway's late executions make the horizon matter.
+    // Only this gateway's late executions make the latest execution time matter.
     const core: Core = { ...changed, connectorOf: () => lateGateway };
     const session = await submitOn(core);
     await recover(fixture, core, session);
-    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", captureRefused: "expired" });
-    expect((await fixture.trail(session)).session.status).toBe("CREATED");
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", captureRefusalCode: "expired" });
+    expect((await fixture.loadSession(session)).session.status).toBe("CREATED");
     await fixture.setClockAhead(2);
     await recover(fixture, core, session);
     await recover(fixture, core, session);
     expect(await firstOf(session)).toMatchObject({ status: "VOIDED", voidKind: "NEVER_EXISTED" });
-    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     expect(await fixture.eventTypes(session)).toContain("payment_session.degraded");
   });
 
-  it("does not end while the capture may still land: nobody's word is believed over the order", async () => {
+  it.each(["absent", "accepted"] as const)(
+    "believes no void sent before the latest execution time, however late its answer (%s) is recorded",
+    async (type) => {
+      const afterLatestExecution = async () => {
+        await fixture.setClockAhead(2);
+        return { type };
+      };
+      const changed = withAnswers(fixture.core, { ...refusedForGood, void: afterLatestExecution });
+      const core: Core = { ...changed, connectorOf: () => lateGateway };
+      const session = await submitOn(core);
+      expect(await firstOf(session)).toMatchObject({ status: "VOIDING", retries: 1, voidAskedAt: null });
+    },
+  );
+
+  it("does not end while the capture may still succeed: no answer outweighs the order", async () => {
     const core = withAnswers(fixture.core, {
       ...refusedForGood,
       capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
@@ -61,10 +75,10 @@ describe("a session whose capture is refused for good, and whose hold then is de
     const session = await submitOn(core);
     await fixture.setClockAhead(10);
     await recover(fixture, core, session);
-    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", tries: 2 });
+    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", retries: 2 });
     await fixture.setClockAhead(0);
     await recover(fixture, fixture.core, session);
-    expect((await fixture.trail(session)).session.status).toBe("SUCCEEDED");
+    expect((await fixture.loadSession(session)).session.status).toBe("SUCCEEDED");
   });
 });
 
@@ -77,7 +91,7 @@ const lateGateway = {
 };
 
 describe("a session whose connector or credentials are gone", () => {
-  it("ends all the same when its attempt is unknown, and its hold is asked back later and later", async () => {
+  it("still ends when its attempt is unknown, and its hold is voided with growing pauses", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     const paying = fixture.submit(session, cards.approved);
@@ -86,18 +100,18 @@ describe("a session whose connector or credentials are gone", () => {
     await recover(fixture, core, session);
     expect((await paying).status).toBe("DEGRADED");
     const first = await firstOf(session);
-    expect(first).toMatchObject({ status: "VOIDING", tries: 1 });
+    expect(first).toMatchObject({ status: "VOIDING", retries: 1 });
     await recover(fixture, core, session);
     const second = await firstOf(session);
-    expect(second.tries).toBe(2);
-    expect((await fixture.trail(session)).session.leaseUntil).toEqual(second.nextTryAt);
+    expect(second.retries).toBe(2);
+    expect((await fixture.loadSession(session)).session.leaseUntil).toEqual(second.nextRetryAt);
     await fixture.sandbox.release({});
     await Promise.all(fixture.core.inFlight);
     await recover(fixture, fixture.core, session);
     expect(await firstOf(session)).toMatchObject({ status: "VOIDED" });
   });
 
-  it("repeats the capture with pauses until they are back", async () => {
+  it("repeats the capture with pauses until they return", async () => {
     const core: Core = {
       ...withoutConnectors(fixture.core),
       bind: (...attempt) => (isCapturing ? Promise.resolve(undefined) : fixture.core.bind(...attempt)),
@@ -112,18 +126,18 @@ describe("a session whose connector or credentials are gone", () => {
     });
     const session = await submitOn(answered);
     await recover(fixture, core, session);
-    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", tries: 2, nextTryAt: expect.any(Date) });
+    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", retries: 2, nextRetryAt: expect.any(Date) });
     await recover(fixture, fixture.core, session);
-    expect((await fixture.trail(session)).session.status).toBe("SUCCEEDED");
+    expect((await fixture.loadSession(session)).session.status).toBe("SUCCEEDED");
   });
 
-  it("fails an attempt that cannot be sent, and says so", async () => {
+  it("fails an attempt that cannot be sent, with the reason", async () => {
     const session = await submitOn({ ...fixture.core, inFlight: new Set(), bind: async () => undefined });
     expect(await firstOf(session)).toMatchObject({ status: "FAILED", failureKind: "GATEWAY_ERROR" });
-    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
   });
 
-  it("fails an attempt, too, whose connector is gone since the plan was made", async () => {
+  it("also fails an attempt whose connector was removed after planning", async () => {
     const session = await fixture.newSession();
     const { connectorOf } = fixture.core;
     let asked = 0;
@@ -134,10 +148,10 @@ describe("a session whose connector or credentials are gone", () => {
     await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
     await Promise.all(core.inFlight);
     expect(await firstOf(session)).toMatchObject({ status: "FAILED" });
-    expect((await fixture.trail(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
   });
 
-  it("is bound to nothing when there are no such credentials, or no key that opens them", async () => {
+  it("is bound to nothing when its credentials do not exist or no key opens them", async () => {
     const { connectionId, gateway } = await firstOf(await submitOn(fixture.core));
     const { database, connectorOf } = fixture.core;
     const otherRing = { current: "other", keys: { other: Buffer.alloc(32, 9) } };
@@ -147,30 +161,30 @@ describe("a session whose connector or credentials are gone", () => {
   });
 });
 
-describe("a gateway that can be read, only takes voids on, and has reported the hold voided", () => {
-  it("is sent the next void when its time has come, and not at once", async () => {
+describe("a gateway that can be read, only accepts voids, and has reported the hold as voided", () => {
+  it("receives the next void when it is due, and not at once", async () => {
     let voids = 0;
     const core = withAnswers(fixture.core, {
       ...refusedForGood,
       async void() {
-        // Once it were hammered, this ends the loop.
+        // Ends the loop if the gateway is hammered.
         return ++voids < 10 ? { type: "accepted" } : { type: "done" };
       },
     });
     const session = await submitOn(core);
     const { connectionId, id } = await firstOf(session);
     const text = `
-      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference)
+      INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
       VALUES ($1, 'voided:1', 'voided', $2, 'r1')`;
-    await fixture.core.database.query({ name: "take_notice_of_void", text }, [connectionId, encodeId("att", id)]);
+    await fixture.core.database.query({ name: "take_notification_of_void", text }, [connectionId, encodeId("att", id)]);
     await recover(fixture, core, session);
     expect(voids).toBe(2);
-    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", tries: 2 });
+    expect(await firstOf(session)).toMatchObject({ status: "VOIDING", retries: 2 });
   });
 });
 
 describe("a gateway that gives two attempts one reference", () => {
-  it("has told nothing about the second, which ends and is given back", async () => {
+  it("says nothing about the second, which ends and is voided", async () => {
     const kept = await submitOn(fixture.core);
     const { gatewayReference } = await firstOf(kept);
     const core = withAnswers(fixture.core, {
@@ -179,39 +193,39 @@ describe("a gateway that gives two attempts one reference", () => {
     });
     const session = await submitOn(core);
     expect(await firstOf(session)).toMatchObject({ gatewayReference: null, lookedUpAt: expect.any(Date) });
-    expect((await fixture.trail(session)).session.status).toBe("DEGRADED");
-    expect((await fixture.trail(kept)).session.status).toBe("SUCCEEDED");
+    expect((await fixture.loadSession(session)).session.status).toBe("DEGRADED");
+    expect((await fixture.loadSession(kept)).session.status).toBe("SUCCEEDED");
   });
 });
 
 describe("a capture that is reported failed after it was confirmed", () => {
-  it("is told to the merchant once, with a row in the work list, and the session stays SUCCEEDED", async () => {
+  it("is reported to the merchant once, with a row in the work queue, and the session stays SUCCEEDED", async () => {
     const session = await submitOn(fixture.core);
     const attempt = await firstOf(session);
     const text = `
-      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
+      INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
       VALUES ($1, $2, 'capture_failed', $3, $4, 4900, 'EUR')`;
-    for (const noticeId of ["failed:1", "failed:2"]) {
-      const values = [attempt.connectionId, noticeId, encodeId("att", attempt.id), attempt.gatewayReference];
-      await fixture.core.database.query({ name: "take_notice", text }, values);
-      await processNoticesOnce(fixture.core);
+    for (const notificationId of ["failed:1", "failed:2"]) {
+      const values = [attempt.connectionId, notificationId, encodeId("att", attempt.id), attempt.gatewayReference];
+      await fixture.core.database.query({ name: "take_notification", text }, values);
+      await processNotificationsOnce(fixture.core);
     }
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "payment_attempt.capture_failed"]);
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "CAPTURE_FAILED", attemptId: attempt.id }]);
-    expect((await fixture.trail(session)).session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
+    expect((await fixture.loadSession(session)).session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
   });
 });
 
 describe("money that a gateway took without an order", () => {
-  const cannotTell: LookUpAnswer = { type: "cannotTell", reason: "no answer" };
+  const inconclusive: LookUpAnswer = { type: "inconclusive", reason: "no answer" };
   it.each<[who: string, lookUp: LookUpAnswer, answer: VoidAnswer]>([
     [
       "a look-up",
       { type: "captured", gatewayReference: "r" },
       { type: "refused", definitive: false, gatewayCode: "1" },
     ],
-    ["a void", cannotTell, { type: "alreadyCaptured" }],
-  ])("is a row in the work list when %s tells of it", async (_who, lookUp, answer) => {
+    ["a void", inconclusive, { type: "alreadyCaptured" }],
+  ])("becomes a row in the work queue when %s reports it", async (_who, lookUp, answer) => {
     const core = withAnswers(fixture.core, {
       authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
       lookUp: async () => lookUp,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { parkSession, wakeSession } from "./lease.ts";
-import { reconcileOnce } from "./reconcile.ts";
-import { withAnswers } from "./recovery-fixture.ts";
+import { recoverSessionsOnce } from "./recover-sessions.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterAll(() => fixture.close());
 const both = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
 describe("submitPayment()", () => {
-  it("captures once at the first gateway and tells so once", async () => {
+  it("captures once at the first gateway and emits one event", async () => {
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.approved);
     expect(ended).toMatchObject({
@@ -31,7 +31,7 @@ describe("submitPayment()", () => {
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
   });
 
-  it("waits for one gateway no longer than it is configured to", async () => {
+  it("waits for one gateway no longer than configured", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     const timing = { attemptTimeoutMs: 2_000, submissionBudgetMs: 20_000 };
@@ -39,32 +39,33 @@ describe("submitPayment()", () => {
     await fixture.sandbox.paused({ operation: "a.authorize" });
     expect(await paying).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
     await fixture.sandbox.release({ operation: "a.authorize" });
-    const { session: ended, attempts } = await fixture.trail(session);
-    const [{ startedAt, answeredAt, horizonAt, failureKind } = attempts[1]!] = attempts;
+    const { session: ended, attempts } = await fixture.loadSession(session);
+    const [{ startedAt, answeredAt, latestExecutionAt, failureKind } = attempts[1]!] = attempts;
     expect(failureKind).toBe("TIMEOUT");
     expect(answeredAt!.getTime() - startedAt.getTime()).toBeLessThan(5_000);
-    expect(horizonAt).toEqual(startedAt);
-    // Twice the usual 10 s and SANDBOX_B's own 30 s: a shorter timeout of ours brings the gateway's last moment no nearer.
+    expect(latestExecutionAt).toEqual(startedAt);
+    // Twice the default 10 s and SANDBOX_B's own 30 s: a shorter timeout of ours does not bring the latest execution
+    // time nearer.
     const atB = attempts[1]!;
-    expect(atB.horizonAt.getTime() - atB.startedAt.getTime()).toBe(50_000);
+    expect(atB.latestExecutionAt.getTime() - atB.startedAt.getTime()).toBe(50_000);
     expect(ended.submitDeadline!.getTime() - ended.submittedAt!.getTime()).toBe(20_000);
   });
 
-  it("takes a hold under an endless reference for no answer", async () => {
+  it("treats a hold with an endless reference as no answer", async () => {
     const session = await fixture.newSession();
     const endless = { type: "held", gatewayReference: "x".repeat(5_000) } as const;
     const core = withAnswers(fixture.core, { authorize: async () => ({ outcome: endless }) });
     expect(await fixture.submit(session, cards.approved, "tok_1", core)).toMatchObject({ status: "DEGRADED" });
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(attempts.map(({ failureKind }) => failureKind)).toEqual(["GATEWAY_ERROR", "GATEWAY_ERROR"]);
     await Promise.all(core.inFlight);
   });
 
-  it("fails over after a hard decline and names the rule in the trail", async () => {
+  it("fails over after a hard decline and names the rule in the attempt trail", async () => {
     const version = await fixture.setRule(both);
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.failover);
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(ended).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
     expect(attempts.map(({ gateway, status }) => [gateway, status])).toEqual([
       ["SANDBOX_A", "DECLINED"],
@@ -76,33 +77,33 @@ describe("submitPayment()", () => {
   it("never moves on after a fraud decline", async () => {
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.fraud);
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(ended).toMatchObject({ status: "DECLINED", declineCode: "fraud_suspected" });
     expect(attempts).toHaveLength(1);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);
   });
 
-  it("asks only the first gateway when the rule fails over on nothing", async () => {
+  it("tries only the first gateway when the rule fails over on nothing", async () => {
     const version = await fixture.setRule([]);
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.failover);
     await fixture.setRule(both);
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(ended.status).toBe("DECLINED");
     expect(attempts.map(({ nextBecause }) => nextBecause)).toEqual([
       `Rule version ${version} does not fail over after a hard decline at SANDBOX_A.`,
     ]);
   });
 
-  it("ends DEGRADED when every gateway fails, and gives every possible hold back", async () => {
+  it("ends DEGRADED when every gateway fails, and voids every possible hold", async () => {
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.allDown);
     expect(ended).toMatchObject({ status: "DEGRADED", declineCode: "processing_unavailable" });
-    const { attempts } = await fixture.trail(session);
+    const { attempts } = await fixture.loadSession(session);
     expect(attempts.every(({ status }) => status === "VOIDING" || status === "VOIDED")).toBe(true);
   });
 
-  it("ends DEGRADED without an attempt when nothing can be routed to", async () => {
+  it("ends DEGRADED without an attempt when no gateway can be used", async () => {
     await fixture.setRule(both, []);
     const session = await fixture.newSession();
     const ended = await fixture.submit(session, cards.approved);
@@ -115,7 +116,7 @@ describe("submitPayment()", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => fixture.submit(session, cards.approved)));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill("SUCCEEDED"));
     expect(await fixture.capturedAtGateways(session)).toBe(1);
-    expect((await fixture.trail(session)).attempts).toHaveLength(1);
+    expect((await fixture.loadSession(session)).attempts).toHaveLength(1);
   });
 
   it("waits for the end of its own payment, however many others end meanwhile", async () => {
@@ -125,8 +126,8 @@ describe("submitPayment()", () => {
     fixture.core.inFlight.add(another);
     const paying = fixture.submit(session, cards.approved);
     await fixture.sandbox.paused({ operation: "a.authorize" });
-    // More reads than a submit call makes in all.
-    for (let read = 0; read < 300; read++) await fixture.trail(session);
+    // More reads than one submit call makes.
+    for (let read = 0; read < 300; read++) await fixture.loadSession(session);
     await fixture.sandbox.release({ operation: "a.authorize" });
     expect((await paying).status).toBe("SUCCEEDED");
     fixture.core.inFlight.delete(another);
@@ -145,7 +146,7 @@ describe("submitPayment()", () => {
     await expect(fixture.submit(session, cards.approved, "tok_other")).rejects.toMatchObject({ code: "session_ended" });
   });
 
-  it("refuses a session whose time is over, which then is EXPIRED", async () => {
+  it("refuses a session whose time is over, which is then EXPIRED", async () => {
     const session = await fixture.newSession();
     const past =
       "UPDATE payment_session SET created_at = created_at, expires_at = created_at + interval '1 ms' WHERE id = $1";
@@ -154,23 +155,23 @@ describe("submitPayment()", () => {
   });
 });
 
-describe("reconcileOnce()", () => {
-  it("fails over for a worker that died in mid-authorize, drops its late answer and gives its hold back", async () => {
+describe("recoverSessionsOnce()", () => {
+  it("fails over for a worker that died while authorizing, drops its late answer and voids its hold", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     const dying = fixture.submit(session, cards.approved);
     await fixture.sandbox.paused({ operation: "a.authorize" });
     await fixture.lapseLease(session);
-    await reconcileOnce(fixture.core);
+    await recoverSessionsOnce(fixture.core);
     await dying;
     await fixture.sandbox.release({ operation: "a.authorize" });
     await Promise.all(fixture.core.inFlight);
     await fixture.lapseLease(session);
-    await reconcileOnce(fixture.core);
+    await recoverSessionsOnce(fixture.core);
     await Promise.all(fixture.core.inFlight);
-    const trail = await fixture.trail(session);
-    expect(trail.session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
-    expect(trail.attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
+    const paid = await fixture.loadSession(session);
+    expect(paid.session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    expect(paid.attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
   });
 
@@ -180,38 +181,38 @@ describe("reconcileOnce()", () => {
     const paying = fixture.submit(session, cards.approved);
     await fixture.sandbox.paused({ operation: "a.capture" });
     await fixture.lapseLease(session);
-    await reconcileOnce(fixture.core);
+    await recoverSessionsOnce(fixture.core);
     await fixture.sandbox.release({ operation: "a.capture" });
     await paying;
     await Promise.all(fixture.core.inFlight);
-    const trail = await fixture.trail(session);
-    const reference = encodeId("att", trail.attempts[0]!.id);
+    const paid = await fixture.loadSession(session);
+    const reference = encodeId("att", paid.attempts[0]!.id);
     const [authorization] = await fixture.sandbox.authorizations(reference);
-    expect(trail.session.status).toBe("SUCCEEDED");
+    expect(paid.session.status).toBe("SUCCEEDED");
     expect(authorization).toMatchObject({ status: "captured", capturedValue: 4900 });
     expect((await fixture.sandbox.requests(reference))["a.capture"]).toBeGreaterThanOrEqual(1);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
   });
 
-  it("does not sleep over a wake that came while its worker was about to wait", async () => {
+  it("does not miss a wake that comes while its worker is about to wait", async () => {
     const session = await fixture.newSession();
     await fixture.submit(session, cards.allDown);
     await Promise.all(fixture.core.inFlight);
-    const { leaseEpoch: epoch } = (await fixture.trail(session)).session;
+    const { leaseEpoch: epoch } = (await fixture.loadSession(session)).session;
     await wakeSession(fixture.core.database, session.id);
     const until = new Date(Date.now() + 300_000);
     await fixture.core.database.transaction((tx) => parkSession(tx, { sessionId: session.id, epoch }, until));
-    await reconcileOnce(fixture.core);
+    await recoverSessionsOnce(fixture.core);
     await Promise.all(fixture.core.inFlight);
-    expect((await fixture.trail(session)).session.leaseEpoch).toBe(epoch + 1);
+    expect((await fixture.loadSession(session)).session.leaseEpoch).toBe(epoch + 1);
   });
 
-  it("leaves a session alone while its lease is held", async () => {
+  it("leaves a session alone while its lease is valid", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     const paying = fixture.submit(session, cards.approved);
     await fixture.sandbox.paused({ operation: "a.authorize" });
-    await reconcileOnce(fixture.core);
+    await recoverSessionsOnce(fixture.core);
     await fixture.sandbox.release({ operation: "a.authorize" });
     expect((await paying).leaseEpoch).toBe(1);
   });

@@ -1,77 +1,122 @@
-/** THE FLOW: a submitted payment from its claim to its end. Read this first; every branch of a payment is in `processSession`. */
+/**
+ * THE FLOW: takes a submitted payment from its claim to its end. Read this first; every branch of a payment is in
+ * `processSession`.
+ */
 import type { Shopper } from "../gateways/connector.ts";
 import { submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
-import { DomainError } from "../platform/errors.ts";
+import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
 import { captureWinner } from "./capture-steps.ts";
 import type { Core } from "./core.ts";
+import { endDecided } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
 import {
   adoptIfHeld,
-  giveBack,
-  giveUpWaiting,
+  commitAndReload,
+  markUnknown,
   openNext,
-  type Reached,
-  reach,
+  type Reloaded,
   tryGateway,
+  voidHold,
   type Work,
 } from "./flow-steps.ts";
-import { claimSession, holdSession, isLeaseLost, type Lease, lockSession, parkSession } from "./lease.ts";
+import {
+  claimSession,
+  type Lease,
+  lockSession,
+  parkSession,
+  renewLease,
+  type UnderLease,
+  underLease,
+} from "./lease.ts";
 import { loadRoute } from "./load-route.ts";
-import { findLost } from "./lost-attempts.ts";
 import { becauseFirst, nextStep } from "./next-step.ts";
 import { planRoute } from "./routing.ts";
-import { loadSession } from "./session-trail.ts";
-import { closeSession, settleSession, tellPending } from "./settle.ts";
+import { loadSession } from "./session-with-attempts.ts";
+import { closeSession, emitPending, settleSession } from "./settle.ts";
+import { findUnrecorded } from "./unrecorded-attempts.ts";
 
-/** A customer's card for a session, as it was read a moment ago, and how long its page is there to hear of it. */
+/**
+ * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
+ */
 export type Submission = {
   readonly session: Pick<PaymentSession, "id" | "merchantId" | "phase" | "amountMinor" | "currency">;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
-  /** Of the API request, for whoever asks about it later. */
+  /** Id of the API request, for support. */
   readonly requestId?: string | undefined;
-  /** Told to the gateways and kept nowhere: whoever takes the session over does without. */
+  /** Sent to the gateways and not stored: a worker that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
 };
 
 /**
- * Submits a payment and waits up to 20 s for its end; the payment goes on whether or not anybody waits. A repeat with
- * the same token joins. Returns the session as it then stands. Throws `already_submitted` for another token,
- * `session_expired` and `session_ended` when it is too late.
+ * Submits a payment and waits up to 20 s for its end; the payment goes on even when the caller stops waiting. A repeat
+ * with the same token joins the running payment. Returns the session in its state after the wait. Throws
+ * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
+ * `already_submitted` when another token is already paying it; `session_expired` and `session_ended` when it is too
+ * late.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal } = submission;
-  const claimed = session.phase === "IDLE" ? await claim(core, submission) : undefined;
-  const run = claimed && startProcessing(core, claimed.lease, { ...claimed.reached, shopper: submission.shopper });
-  const { session: submitted } = claimed?.reached.trail ?? (await loadSession(core.database, session.id));
+  const claimed = session.phase === "IDLE" ? await claim(core, submission) : lost;
+  const run = claimed.type === "kept" ? startProcessing(core, claimed.result, submission.shopper) : undefined;
+  const { session: submitted } =
+    claimed.type === "kept" ? claimed.result.reloaded.loaded : await loadSession(core.database, session.id);
   requireSameToken(submitted, vaultToken);
   return waitForEnd(core, submitted, signal, run);
 }
 
-/** Claims the session and opens its first attempt, in one transaction; undefined when somebody else was first. */
-async function claim(
-  core: Core,
-  { session, vaultToken, requestId }: Submission,
-): Promise<{ lease: Lease; reached: Reached } | undefined> {
-  const route = await loadRoute(core, session);
-  const plan = planRoute(route);
+/** A claimed session, with its first attempt open if its plan has any. */
+type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
+
+const lost = { type: "lost" } as const;
+
+/**
+ * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. The vault
+ * checks the token while the route is loaded, so the check adds no round trip.
+ */
+async function claim(core: Core, { session, vaultToken, requestId }: Submission): Promise<UnderLease<Claimed>> {
   const sessionId = session.id;
+  const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
+  const [route, token] = await Promise.all([loadRoute(core, session), core.vault.checkToken(asked)]);
+  if (token !== "unused" && token !== "unknown") return refuseToken(core, sessionId, token);
+  const plan = planRoute(route);
   const { submissionBudgetMs } = core.timing;
-  try {
-    const reached = await reach(core, { sessionId }, (tx) => {
-      claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
-      const [to] = plan.plan;
-      const because = becauseFirst({ ruleVersion: route.version });
-      return to && openNext(tx, core, session, { to, because });
-    });
-    return { lease: { sessionId, epoch: reached.trail.session.leaseEpoch }, reached };
-  } catch (error) {
-    if (isLeaseLost(error)) return undefined;
-    throw error;
+  const claiming = commitAndReload(core, { sessionId }, (tx) => {
+    claimSession(tx, { sessionId, vaultToken, ruleVersion: route.version, plan, submissionBudgetMs, requestId });
+    const [to] = plan.plan;
+    const because = becauseFirst({ ruleVersion: route.version });
+    return to && openNext(tx, core, session, { to, because });
+  });
+  const claimed = await underLease(claiming);
+  if (claimed.type === "lost") return claimed;
+  const { result: reloaded } = claimed;
+  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+}
+
+/**
+ * Refuses a token that cannot pay, and leaves the session open for another one. The claim is lost when the session was
+ * submitted or has ended meanwhile: the token of that submission is used by then.
+ */
+async function refuseToken(
+  core: Core,
+  sessionId: string,
+  token: "not_found" | "expired" | "used",
+): Promise<typeof lost> {
+  const { session, readAt } = await loadSession(core.database, sessionId);
+  if (session.phase !== "IDLE" || session.expiresAt <= readAt) return lost;
+  switch (token) {
+    case "not_found":
+      throw new DomainError("token_not_found", "The vault has no such card for this session; create another token.");
+    case "expired":
+      throw new DomainError("token_expired", "The vault no longer keeps this card; create another token.");
+    case "used":
+      throw new DomainError("token_used", "This token was already used for a payment; create another one.");
+    default:
+      return unreachable(token);
   }
 }
 
@@ -102,18 +147,22 @@ async function waitForEnd(
   return session;
 }
 
-/** Where a submission has brought its session, and whose it is. */
-type Begun = Reached & { readonly shopper?: Shopper | undefined };
-
-/** Works on a session in the background, as `processSession`. An error leaves it to recovery, once the lease has lapsed. */
-export function startProcessing(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
+/**
+ * Runs `processSession` in the background. Resolves to the session when it has ended under this lease; to undefined
+ * when it waits, another worker has it, or an error stopped it: recovery resumes it once its lease has lapsed.
+ */
+export function startProcessing(
+  core: Core,
+  { lease, reloaded }: { lease: Lease; reloaded?: Reloaded },
+  shopper?: Shopper,
+): Promise<PaymentSession | undefined> {
   const { sessionId } = lease;
   const traced = { of: { session: sessionId }, facts: () => ({ sessionId: encodeId("ps", sessionId) }) };
   const run = core.tracing
-    .span("payment.process", traced, () => processSession(core, lease, from))
+    .span("payment.process", traced, () => underLease(processSession({ core, lease, shopper }, reloaded)))
+    .then((processed) => (processed.type === "kept" ? processed.result : undefined))
     .catch((error: unknown) => {
-      if (isLeaseLost(error)) return undefined;
-      core.log.error({ err: error, sessionId }, "processing stopped; recovery will take it up");
+      core.log.error({ err: error, sessionId }, "processing stopped; recovery will resume it");
       return undefined;
     })
     .finally(() => core.inFlight.delete(run));
@@ -129,33 +178,38 @@ function inTransaction(
 }
 
 /**
- * Takes a session from wherever its rows say it is to its end, which is returned, or to a moment at which it has to wait;
- * then the lease is left to lapse at that moment. `from` is where the caller has brought it under this lease.
+ * Takes a session from the state in its rows to its end, which it returns, or until it has to wait; the lease then
+ * lapses at the end of the wait. `from` is the state to which the caller has brought the session under this lease.
  */
-export async function processSession(core: Core, lease: Lease, from?: Begun): Promise<PaymentSession | undefined> {
-  let reached = from;
+async function processSession(
+  { core, lease, shopper }: Omit<Work, "loaded">,
+  from?: Reloaded,
+): Promise<PaymentSession | undefined> {
+  let reloaded = from;
   for (;;) {
-    const { trail, opened }: Reached = reached ?? { trail: await loadSession(core.database, lease.sessionId) };
-    if (trail.session.leaseEpoch !== lease.epoch) return undefined;
-    if (trail.session.phase === "DONE") return trail.session;
-    const work: Work = { core, lease, trail, shopper: from?.shopper };
-    const step = nextStep(trail, opened);
-    reached = undefined;
+    const { loaded, openedAttemptId }: Reloaded = reloaded ?? {
+      loaded: await loadSession(core.database, lease.sessionId),
+    };
+    if (loaded.session.leaseEpoch !== lease.epoch) return undefined; // rule:lease-epoch
+    if (loaded.session.phase === "DONE") return loaded.session;
+    const work: Work = { core, lease, loaded, shopper };
+    const step = nextStep(loaded, openedAttemptId);
+    reloaded = undefined;
     switch (step.type) {
       case "open":
-        reached = await reach(core, lease, (tx) => {
-          holdSession(tx, lease);
-          return openNext(tx, core, trail.session, step);
+        reloaded = await commitAndReload(core, lease, (tx) => {
+          renewLease(tx, lease);
+          return openNext(tx, core, loaded.session, step);
         });
         break;
       case "authorize":
-        reached = await tryGateway(work, step.attempt);
+        reloaded = await tryGateway(work, step.attempt);
         break;
-      case "giveUpWaiting":
-        await giveUpWaiting(work, step.attempt);
+      case "markUnknown":
+        await markUnknown(work, step.attempt);
         break;
-      case "findLost":
-        await findLost(work);
+      case "findUnrecorded":
+        await findUnrecorded(work);
         break;
       case "lookUp":
         await adoptIfHeld(work, step.attempt);
@@ -164,17 +218,20 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
         await inTransaction(work, async (tx) => recordCaptureOrdered(tx, step.attempt));
         break;
       case "capture":
-        reached = await captureWinner(work, step.attempt);
+        reloaded = await captureWinner(work, step.attempt);
         break;
       case "void":
-        await giveBack(work, step.attempt);
+        await voidHold(work, step.attempt);
         break;
-      case "tellPending":
-        await inTransaction(work, (tx, session) => tellPending(tx, core, session));
+      case "endDecided":
+        await endDecided(work, step.attempt);
+        break;
+      case "emitPending":
+        await inTransaction(work, (tx, session) => emitPending(tx, core, session));
         break;
       case "end":
         await inTransaction(work, async (tx, session) => {
-          voidUnknown(tx, session.id);
+          voidUnknown(tx, session.id); // rule:end-voids-unknown
           await settleSession(tx, core, session, step);
         });
         break;
@@ -184,6 +241,8 @@ export async function processSession(core: Core, lease: Lease, from?: Begun): Pr
       case "close":
         await inTransaction(work, (tx, session) => closeSession(tx, session.id));
         return undefined;
+      default:
+        return unreachable(step);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dropCredentials, loadNewestVersion, recordVerified, stageCredentials } from "../gateways/connections.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 
 let fixture: CoreFixture;
 let connectionId: string;
@@ -13,7 +13,7 @@ afterAll(() => fixture.close());
 
 const pay = async (number: string) => fixture.submit(await fixture.newSession(), number);
 
-/** Another account's key, which knows nothing of payments under the first: with it their captures would fail. */
+/** Stages the key of another account, which does not know payments of the first: with it their captures would fail. */
 const stage = (account: string) =>
   fixture.core.database.transaction((tx) =>
     stageCredentials(tx, fixture.core.sealing, { connectionId, credentials: { apiKey: `sandbox_test_${account}` } }),
@@ -28,10 +28,11 @@ const dropped = {
 const droppedVersions = async () =>
   (await fixture.asOwner.query<{ version: number }>(dropped, [connectionId])).map(({ version }) => version);
 
-const versionUsed = async (session: { id: string }) => (await fixture.trail(session)).attempts[0]!.credentialVersion;
+const versionUsed = async (session: { id: string }) =>
+  (await fixture.loadSession(session)).attempts[0]!.credentialVersion;
 
-describe("credentials that are swapped in mid-payment", () => {
-  it("are not used by the payment under way, which ends with those that it began with", async () => {
+describe("credentials that are swapped during a payment", () => {
+  it("are not used by the payment in progress, which ends with those that it began with", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
     const paying = fixture.submit(session, cards.approved);
@@ -52,12 +53,12 @@ describe("recordVerified()", () => {
     expect(await useFromNowOn(newer)).toBe(true);
     expect(await useFromNowOn(older)).toBe(false);
     expect(await versionUsed(await pay(cards.approved))).toBe(newer);
-    // So that the rotation that came too late drops them, as it says.
+    // As a rotation that came too late does.
     await dropCredentials(fixture.core.database, { connectionId, credentialVersion: older });
     expect(await droppedVersions()).toEqual([older]);
   });
 
-  it("does so where the newer ones come into use in the same moment", async () => {
+  it("does so where the newer ones come into use at the same moment", async () => {
     const [older, newer] = [await stage("older"), await stage("newer")];
     let late: Promise<boolean> | undefined;
     await fixture.core.database.transaction(async (tx) => {
@@ -77,7 +78,7 @@ describe("recordVerified()", () => {
 });
 
 describe("dropCredentials()", () => {
-  it("forgets what was refused, never what is in use or was", async () => {
+  it("drops refused credentials, never those that are or were in use", async () => {
     const inUse = await loadNewestVersion(fixture.core.database, connectionId);
     const before = await droppedVersions();
     const refused = await stage("refused");

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { auditOnce } from "../oversight/audit-sessions.ts";
+import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { Database, type Statement } from "../platform/database.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import { auditOnce } from "./audit-sessions.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
+import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
-import { type CoreFixture, startCoreFixture } from "./core-fixture.ts";
-import { expireIdempotencyOnce } from "./expire-idempotency.ts";
 import { expireOnce } from "./expire-sessions.ts";
-import { raiseAlarmsOnce } from "./raise-alarms.ts";
-import { reconcileOnce } from "./reconcile.ts";
+import { recoverSessionsOnce } from "./recover-sessions.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-class WatchedDatabase extends Database {
+class ObservedDatabase extends Database {
   readonly texts: string[] = [];
 
   override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -28,9 +28,9 @@ class WatchedDatabase extends Database {
 
 type Turn = (core: Core) => Promise<unknown>;
 
-/** How PostgreSQL runs the statements of a turn, transactions apart, when it may read no whole table. */
+/** Returns PostgreSQL's plans for the statements of a turn, except transactions, when sequential scans are disabled. */
 async function plansOf(turn: Turn): Promise<string[][]> {
-  const database = new WatchedDatabase(fixture.core.database.pool);
+  const database = new ObservedDatabase(fixture.core.database.pool);
   await turn({ ...fixture.core, database });
   const client = await fixture.asOwner.pool.connect();
   await client.query("SET enable_seqscan = off");
@@ -49,12 +49,12 @@ describe("a sweep over a table that only grows", () => {
     ["expireOnce()", expireOnce],
     ["expireIdempotencyOnce()", expireIdempotencyOnce],
     ["raiseAlarmsOnce()", raiseAlarmsOnce],
-    ["reconcileOnce()", reconcileOnce],
-  ])("looks up what is due instead of reading every row: %s", async (_name, turn) => {
+    ["recoverSessionsOnce()", recoverSessionsOnce],
+  ])("looks up due rows instead of reading every row: %s", async (_name, turn) => {
     const plans = await plansOf(turn);
     expect(plans).not.toEqual([]);
     for (const plan of plans) {
-      // The walk of the audit is one row.
+      // The cursor of the audit is one row.
       const unbound = plan.filter((line) => /Filter: .*clock_timestamp/.test(line) && !line.includes("audited_at"));
       expect(unbound).toEqual([]);
     }
@@ -75,15 +75,15 @@ describe("raiseAlarmsOnce()", () => {
   });
 });
 
-describe("processNoticesOnce()", () => {
-  it("finds a notice's attempt by an index of its own, for it knows no session", async () => {
+describe("processNotificationsOnce()", () => {
+  it("finds a notification's attempt by an index of its own, because a notification names no session", async () => {
     const [connectionId] = fixture.connectionIds;
     const text = `
-      INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference)
+      INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
       VALUES ($1, 'n1', 'other', $2, 'r1')`;
-    const attemptReference = encodeId("att", systemEntropy.uuid());
-    await fixture.core.database.query({ name: "take_notice", text }, [connectionId, attemptReference]);
-    const finding = (await plansOf(processNoticesOnce)).find((plan) => plan.join().includes(" on attempt"));
+    const attemptReference = encodeId("att", systemRuntime.uuid());
+    await fixture.core.database.query({ name: "take_notification", text }, [connectionId, attemptReference]);
+    const finding = (await plansOf(processNotificationsOnce)).find((plan) => plan.join().includes(" on attempt"));
     const scans = finding?.filter((line) => line.includes(" on attempt")) ?? [];
     expect(scans.length).toBeGreaterThan(1);
     for (const scan of scans) expect(scan).toMatch(/Index Scan using attempt_by_id_(\w+) on attempt_\1 /);

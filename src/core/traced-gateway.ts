@@ -1,23 +1,25 @@
-/** A connector's calls for one attempt, each inside a span that tells which gateway was asked and what it said. */
+/** Traces a connector's calls for one attempt: each runs inside a span that records the gateway and its answer. */
+
 import type { Connector, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/telemetry.ts";
 import type { Attempt } from "./entities.ts";
 
-/** What the payment flow asks of a connector, for one attempt. */
-export type AskedConnector = Pick<
+/** The part of a connector that the payment flow uses for one attempt. */
+export type TracedConnector = Pick<
   Connector,
   "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp"
 >;
 
 type Answer = GatewayOutcome | VoidAnswer | LookUpAnswer;
 
-/** The same calls, traced. */
+/** Wraps a connector's calls in spans. */
 export function traceGateway(
   tracing: Tracing,
   connector: Connector,
   attempt: Pick<Attempt, "sessionId" | "id" | "gateway">,
-): AskedConnector {
+): TracedConnector {
   const options: SpanOptions = {
     of: { session: attempt.sessionId },
     kind: "client",
@@ -30,7 +32,7 @@ export function traceGateway(
   const traced = <Given>(name: SpanName, call: () => Promise<Given>, answerOf: (given: Given) => Answer) =>
     tracing.span(name, options, async (span) => {
       const given = await call();
-      span.tell(factsOf(answerOf(given)));
+      span.set(factsOf(answerOf(given)));
       return given;
     });
   const whole = <Given>(given: Given) => given;
@@ -49,7 +51,7 @@ export function traceGateway(
   };
 }
 
-/** Our own words for an answer; what the gateway wrote stays out. */
+/** Returns our own words for an answer; the gateway's text is left out. */
 function factsOf(answer: Answer): SpanFacts {
   switch (answer.type) {
     case "declined":
@@ -58,7 +60,18 @@ function factsOf(answer: Answer): SpanFacts {
       return { outcome: answer.type, failureKind: answer.kind };
     case "notProcessed":
       return { outcome: answer.type, operation: answer.cause };
-    default:
+    case "refused":
+    case "held":
+    case "done":
+    case "accepted":
+    case "alreadyCaptured":
+    case "captured":
+    case "voided":
+    case "absent":
+    case "heldOther":
+    case "inconclusive":
       return { outcome: answer.type };
+    default:
+      return unreachable(answer);
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { countUnclassified, listUnclassifiedCodes } from "./unclassified-codes.ts";
 
 const unclassified = "4000000000005209";
@@ -16,13 +16,13 @@ const pay = async (number: string) => fixture.submit(await fixture.newSession(),
 const list = () => listUnclassifiedCodes(fixture.core.database, fixture.owner.merchantId);
 
 describe("unclassified codes", () => {
-  it("are counted with the attempt that each has stopped last; a classified decline is not", async () => {
+  it("are counted with the last attempt that each has stopped; classified declines are not", async () => {
     await pay(cards.softDecline);
     expect(await list()).toEqual([]);
     const first = await pay(unclassified);
     const second = await pay(unclassified);
     expect([first.declineCode, second.declineCode]).toEqual(["unclassified", "unclassified"]);
-    const { attempts } = await fixture.trail(second);
+    const { attempts } = await fixture.loadSession(second);
     const [code, ...others] = await list();
     expect(others).toEqual([]);
     expect(code).toMatchObject({
@@ -35,8 +35,8 @@ describe("unclassified codes", () => {
     expect(code!.lastSeenAt.getTime()).toBeGreaterThan(code!.firstSeenAt.getTime());
   });
 
-  it("are kept apart up to their bound, and cut to theirs, whatever a gateway writes", async () => {
-    const { attempts } = await fixture.trail(await pay(unclassified));
+  it("are kept apart up to a maximum number and cut to a maximum length, whatever a gateway writes", async () => {
+    const { attempts } = await fixture.loadSession(await pay(unclassified));
     const [attempt] = attempts;
     const seen = (gatewayCode: string) =>
       fixture.core.database.transaction((tx) =>

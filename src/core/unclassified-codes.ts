@@ -1,10 +1,13 @@
-/** Counts the decline codes that nobody has classified, for whoever extends a gateway's table. The stop itself is the connector's. */
+/**
+ * Counts unclassified decline codes, so that a gateway's table can be extended. The connector itself decides on the
+ * stop.
+ */
 import type { Declined } from "../gateways/declines.ts";
 import { unclassifiedCodeCharactersMax, unclassifiedCodesMax } from "../limits/gateways.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Attempt } from "./entities.ts";
 
-/** One code that has stopped attempts of a merchant. */
+/** An unclassified code that has stopped attempts of a merchant. */
 export type UnclassifiedCode = {
   readonly gateway: string;
   readonly gatewayCode: string;
@@ -31,7 +34,10 @@ const countCode: Statement = {
       session_id = excluded.session_id, attempt_id = excluded.attempt_id`,
 };
 
-/** Counts an attempt that was stopped as unclassified, in the transaction that records its decline; any other not at all. */
+/**
+ * Counts an attempt that was stopped as unclassified, in the transaction that records its decline. Other attempts are
+ * not counted.
+ */
 export async function countUnclassified(tx: Tx, attempt: Attempt, declined: Declined): Promise<void> {
   if (declined.stop !== "unclassified") return;
   const code = declined.gatewayCode.slice(0, unclassifiedCodeCharactersMax);
@@ -46,7 +52,7 @@ const selectCodes: Statement = {
     FROM unclassified_code WHERE merchant_id = $1 ORDER BY last_seen_at DESC, gateway, gateway_code LIMIT $2`,
 };
 
-/** A merchant's unclassified codes, the latest first. */
+/** Lists a merchant's unclassified codes, latest first. */
 export async function listUnclassifiedCodes(queryable: Queryable, merchantId: string): Promise<UnclassifiedCode[]> {
   return queryable.query<UnclassifiedCode>(selectCodes, [merchantId, unclassifiedCodesMax]);
 }

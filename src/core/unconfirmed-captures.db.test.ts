@@ -1,23 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { processNoticesOnce } from "../notifications/process-notices.ts";
+import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { PaymentSession } from "./entities.ts";
-import { raiseAlarmsOnce } from "./raise-alarms.ts";
-import { itemsOf } from "./recovery-fixture.ts";
+import { itemsOf, recover } from "./recovery.fixture.ts";
 import { closeWorkItem } from "./work-items.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
   fixture = await startCoreFixture();
   await fixture.setRule([], [fixture.connectionIds[1]!]);
-  // SANDBOX_B's own notices have nowhere to go, so that a capture is reported by a test or not at all.
+  // SANDBOX_B's own notifications have no address, so only a test reports a capture.
   await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
 });
 afterAll(() => fixture.close());
 afterEach(() => fixture.setClockAhead(0));
 
-/** A payment that SANDBOX_B has taken on to capture. */
+/** Makes a payment whose capture SANDBOX_B has accepted. */
 async function accepted(): Promise<PaymentSession> {
   const session = await fixture.newSession();
   const ended = await fixture.submit(session, cards.approved);
@@ -26,14 +26,14 @@ async function accepted(): Promise<PaymentSession> {
 }
 
 async function report(session: PaymentSession, kind: "captured" | "capture_failed"): Promise<void> {
-  const [attempt] = (await fixture.trail(session)).attempts;
+  const [attempt] = (await fixture.loadSession(session)).attempts;
   const text = `
-    INSERT INTO gateway_notice (connection_id, notice_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
+    INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
     VALUES ($1, $2, $3, $4, $5, 4900, 'EUR')`;
   const reference = encodeId("att", attempt!.id);
   const values = [attempt!.connectionId, `${kind}:${reference}`, kind, reference, attempt!.gatewayReference];
-  await fixture.core.database.query({ name: "take_notice", text }, values);
-  await processNoticesOnce(fixture.core);
+  await fixture.core.database.query({ name: "take_notification", text }, values);
+  await processNotificationsOnce(fixture.core);
 }
 
 const hoursADay = 24;
@@ -42,26 +42,26 @@ async function alarmsAfterHours(hours: number): Promise<void> {
   await raiseAlarmsOnce(fixture.core);
 }
 
-describe("a capture that was taken on and not reported", () => {
-  it("is a row in the work list after three days, once, and not before", async () => {
+describe("a capture that was accepted and not reported", () => {
+  it("becomes one row in the work queue after three days, and not before", async () => {
     const session = await accepted();
     await alarmsAfterHours(3 * hoursADay - 1);
     expect(await itemsOf(fixture, session)).toEqual([]);
     await alarmsAfterHours(3 * hoursADay + 1);
     await raiseAlarmsOnce(fixture.core);
-    const [attempt] = (await fixture.trail(session)).attempts;
+    const [attempt] = (await fixture.loadSession(session)).attempts;
     expect(await itemsOf(fixture, session)).toMatchObject([
       {
         kind: "CAPTURE_UNCONFIRMED",
         attemptId: attempt?.id,
         resolvedAt: null,
-        detail: expect.stringMatching(/^SANDBOX_B took/),
+        detail: expect.stringMatching(/^SANDBOX_B accepted/),
       },
     ]);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
   });
 
-  it("is settled by the late confirmation, and its row stays for a person", async () => {
+  it("is resolved by the late confirmation, and its row stays for a person", async () => {
     const session = await accepted();
     await alarmsAfterHours(4 * hoursADay);
     await report(session, "captured");
@@ -71,7 +71,7 @@ describe("a capture that was taken on and not reported", () => {
     ]);
   });
 
-  it("is settled by the late report of its failure, which is a matter of its own", async () => {
+  it("is resolved by the late report of its failure, which is a matter of its own", async () => {
     const session = await accepted();
     await alarmsAfterHours(4 * hoursADay);
     await report(session, "capture_failed");
@@ -82,7 +82,7 @@ describe("a capture that was taken on and not reported", () => {
     ]);
   });
 
-  it("is not looked for where the gateway has told either", async () => {
+  it("is not searched for once the gateway has reported either", async () => {
     const [confirmed, failed] = [await accepted(), await accepted()];
     await report(confirmed, "captured");
     await report(failed, "capture_failed");
@@ -91,12 +91,48 @@ describe("a capture that was taken on and not reported", () => {
     expect((await itemsOf(fixture, failed)).map(({ kind }) => kind)).toEqual(["CAPTURE_FAILED"]);
   });
 
-  it("is a person's word for good once the row is closed", async () => {
+  it("stays closed once a person has closed its row", async () => {
     const session = await accepted();
     await alarmsAfterHours(4 * hoursADay);
     const [item] = await itemsOf(fixture, session);
     await closeWorkItem(fixture.core.database, { id: item!.id, by: "ada", note: "the gateway's statement has it" });
     await alarmsAfterHours(6 * hoursADay);
     expect(await itemsOf(fixture, session)).toHaveLength(1);
+  });
+});
+
+describe("the notifications of an attempt", () => {
+  const store = (values: readonly unknown[]) =>
+    fixture.core.database.query(
+      {
+        name: "store_notification",
+        text: `
+          INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
+          VALUES ($1, $2, $3, $4, $5, 4900, 'EUR')`,
+      },
+      values,
+    );
+
+  it("count only for the attempt of the connection that signed them", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("b.capture");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "b.capture" });
+    const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+    await store([fixture.connectionIds[0], "stranger", "captured", encodeId("att", id), gatewayReference]);
+    await fixture.sandbox.release({ operation: "b.capture" });
+    expect(await paying).toMatchObject({ status: "SUCCEEDED", captureConfirmed: false });
+  });
+
+  it("count money first: no void of one authorization is believed while another is reported as captured", async () => {
+    const session = await fixture.newSession();
+    await fixture.submit(session, cards.allDown);
+    await Promise.all(fixture.core.inFlight);
+    const { id, connectionId } = (await fixture.loadSession(session)).attempts[0]!;
+    const reference = encodeId("att", id);
+    await store([connectionId, "taken", "captured", reference, "psp_taken"]);
+    await store([connectionId, "given-back", "voided", reference, "psp_voided"]);
+    await recover(fixture, fixture.core, session);
+    expect((await fixture.loadSession(session)).attempts[0]).toMatchObject({ status: "VOIDING" });
   });
 });

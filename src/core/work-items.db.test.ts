@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { auditOnce } from "./audit-sessions.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core-fixture.ts";
+import { auditOnce } from "../oversight/audit-sessions.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
+import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { PaymentSession } from "./entities.ts";
-import { raiseAlarmsOnce } from "./raise-alarms.ts";
-import { loadRecoveryFigures } from "./recovery-figures.ts";
-import { itemsOf } from "./recovery-fixture.ts";
+import { itemsOf } from "./recovery.fixture.ts";
 import { closeWorkItem, type NewWorkItem, openWorkItem, resolveWorkItem } from "./work-items.ts";
 
 let fixture: CoreFixture;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 afterEach(() => fixture.setClockAhead(0));
 
-/** Closes every row about a session, as a person does. */
+/** Closes every row about a session as a person does. */
 async function closeAll(session: PaymentSession): Promise<void> {
   for (const { id } of await itemsOf(fixture, session)) {
     await closeWorkItem(fixture.core.database, { id, by: "ada", note: "seen to" });
@@ -33,7 +33,7 @@ describe("openWorkItem()", () => {
     ({ kind: "RECORD_MISMATCH", sessionId: id, attemptId: id, detail }) as const satisfies NewWorkItem;
   const open = (item: NewWorkItem) => openWorkItem(fixture.core.database, fixture.core, item);
 
-  it("opens one row for a matter, however often it is met and by how many at once", async () => {
+  it("opens one row for a matter, however often and concurrently it is met", async () => {
     const session = await fixture.newSession();
     const opened = await Promise.all(Array.from({ length: 6 }, () => open(found(session))));
     expect(opened.filter(Boolean)).toHaveLength(1);
@@ -41,7 +41,7 @@ describe("openWorkItem()", () => {
     expect(await itemsOf(fixture, session)).toHaveLength(1);
   });
 
-  it("opens another row for what is met again after a person closed it and it settled", async () => {
+  it("opens another row for a matter that recurs after it was closed and resolved", async () => {
     const session = await fixture.newSession();
     await open(found(session));
     await closeAll(session);
@@ -54,7 +54,7 @@ describe("openWorkItem()", () => {
     ]);
   });
 
-  it("unsettles the row that is open, and none that is closed", async () => {
+  it("reopens the matter of an open row, and not of a closed one", async () => {
     const session = await fixture.newSession();
     await open(found(session));
     await resolveWorkItem(fixture.core.database, found(session));
@@ -70,7 +70,7 @@ describe("openWorkItem()", () => {
     expect(await openCount(session)).toBe(1);
   });
 
-  it("keeps a matter quiet for a day after a person has closed it while it lasts", async () => {
+  it("keeps a lasting matter quiet for a day after a person has closed its row", async () => {
     const session = await fixture.newSession();
     await open(found(session));
     await closeAll(session);
@@ -85,7 +85,7 @@ describe("openWorkItem()", () => {
 });
 
 describe("a row that a person closes while its matter lasts", () => {
-  it("is followed by one more a day later when a void stays unanswered, whatever is tried meanwhile", async () => {
+  it("is followed by one more a day later when a void stays unanswered, despite its repeats", async () => {
     const session = await fixture.newSession();
     await fixture.submit(session, cards.allDown);
     await Promise.all(fixture.core.inFlight);
@@ -94,7 +94,7 @@ describe("a row that a person closes while its matter lasts", () => {
     const voids = await openCount(session);
     expect(voids).toBeGreaterThan(0);
     await closeAll(session);
-    const tried = { name: "try_again", text: "UPDATE attempt SET tries = tries + 1 WHERE session_id = $1" };
+    const tried = { name: "try_again", text: "UPDATE attempt SET retries = retries + 1 WHERE session_id = $1" };
     await fixture.core.database.query(tried, [session.id]);
     await raiseAlarmsOnce(fixture.core);
     expect(await openCount(session)).toBe(0);
@@ -104,7 +104,7 @@ describe("a row that a person closes while its matter lasts", () => {
     expect(await itemsOf(fixture, session)).toHaveLength(2 * voids);
   });
 
-  it("is followed by one more a day later when a rule stays broken, and the rule counts as broken once", async () => {
+  it("is followed by one more a day later when a rule stays violated; the rule is counted once", async () => {
     const session = await fixture.newSession();
     await fixture.asOwner.pool.query(
       `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)

@@ -1,51 +1,54 @@
-/** What a person has to look at: rows that nothing closes by itself, each opened with an alarm in the log. */
+/**
+ * The work queue: matters that a person has to handle. Only a person closes a row, and each is opened with an alarm in
+ * the log.
+ */
 import { workItemQuietMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Core } from "./core.ts";
 
-/** Every reason why a person has to look. */
+/** Every kind of matter in the work queue. */
 export const workItemKinds = [
   "VOID_UNANSWERED",
   "CAPTURE_UNANSWERED",
   "CAPTURE_UNCONFIRMED",
-  "STRAY_HOLD",
+  "ORPHANED_AUTHORIZATION",
   "RECORD_MISMATCH",
   "CAPTURE_FAILED",
   "INVARIANT_VIOLATED",
 ] as const;
-/** Why a person has to look at one row. */
+/** The kind of one row of the work queue. */
 export type WorkItemKind = (typeof workItemKinds)[number];
 
-/** One thing to look at. */
+/** One row of the work queue. */
 export type WorkItem = {
   readonly id: string;
   readonly kind: WorkItemKind;
   readonly merchantId: string;
   readonly sessionId: string;
-  /** Null where it is about the session as a whole. */
+  /** Null where the row is about the session as a whole. */
   readonly attemptId: string | null;
-  /** Which invariant, where it is about one. */
+  /** The violated invariant; null where the row is not about one. */
   readonly rule: string | null;
   readonly detail: string;
   readonly openedAt: Date;
-  /** When the gateway answered after all, or the rule held again. The row stays open. */
+  /** The time when the gateway answered after all, or the invariant held again. The row stays open. */
   readonly resolvedAt: Date | null;
   readonly closedAt: Date | null;
   readonly closedBy: string | null;
   readonly closeNote: string | null;
 };
 
-/** What a new row says; the merchant is the session's. */
+/** The content of a new row; its merchant is the session's. */
 export type NewWorkItem = Pick<WorkItem, "kind" | "sessionId" | "detail"> & {
   readonly attemptId?: string | undefined;
   readonly rule?: string | undefined;
 };
 
 /**
- * SQL: whether the row `w` says that a matter which lasts is known: it is open, or was closed less than `quietMs` ago.
- * One that settled itself is over, whoever closed its row: met again, it is another. That the attempt has changed says
- * nothing, because every repeat of a void changes it.
+ * SQL: true if the row `w` makes a lasting matter known: it is open, or was closed less than `quietMs` ago. A matter
+ * that resolved itself is over, however its row was closed; when it recurs, it is a new one. A change of the attempt
+ * says nothing, because every repeat of a void changes it.
  */
 export const isKnown = (quietMs: string) => `
   w.resolved_at IS NULL AND (w.closed_at IS NULL OR w.closed_at > (SELECT app.clock()) - ${quietMs} * interval '1 ms')`;
@@ -65,21 +68,21 @@ const insertItem: Statement = {
 };
 
 /**
- * Opens a row and raises its alarm, once for each kind and attempt (or rule and session); false when it was there. One
- * that had settled itself is unsettled again, with another alarm. While a matter lasts after a person has closed its
- * row, the same words open another one a day later and not before; other words are another matter.
- * In a transaction the alarm may come although the transaction is undone: better one too many.
+ * Opens a row and raises its alarm, once for each kind and attempt (or rule and session). Returns false when the row
+ * was there. A row that had resolved itself becomes unresolved again, with another alarm. While a matter lasts after a
+ * person has closed its row, the same detail opens another row only a day later; a different detail is another matter.
+ * Inside a transaction the alarm may be raised although the transaction is rolled back: one alarm too many is better.
  */
 export async function openWorkItem(queryable: Queryable, core: Core, item: NewWorkItem): Promise<boolean> {
   const { kind, sessionId, attemptId, rule, detail } = item;
-  const id = core.entropy.uuid();
+  const id = core.runtime.uuid();
   const values = [id, kind, sessionId, attemptId ?? null, rule ?? null, detail, workItemQuietMs];
   if ((await queryable.query(insertItem, values)).length === 0) return false;
   core.log.error({ alarm: kind, sessionId, attemptId, rule }, alarmOf(kind));
   return true;
 }
 
-// Fixed texts: what watches the log looks for them.
+// Fixed texts: log monitors match them.
 function alarmOf(kind: WorkItemKind): string {
   switch (kind) {
     case "VOID_UNANSWERED":
@@ -87,15 +90,15 @@ function alarmOf(kind: WorkItemKind): string {
     case "CAPTURE_UNANSWERED":
       return "alarm: a capture has stayed unanswered";
     case "CAPTURE_UNCONFIRMED":
-      return "alarm: a capture that was taken on has stayed without a report";
-    case "STRAY_HOLD":
+      return "alarm: an accepted capture has stayed without a report";
+    case "ORPHANED_AUTHORIZATION":
       return "alarm: a gateway holds money for an attempt that is over";
     case "RECORD_MISMATCH":
       return "alarm: a gateway's record differs from ours";
     case "CAPTURE_FAILED":
       return "alarm: a gateway reports that a capture has failed";
     case "INVARIANT_VIOLATED":
-      return "alarm: the database holds what must never be";
+      return "alarm: the database violates an invariant";
     default:
       return unreachable(kind);
   }
@@ -108,7 +111,7 @@ const resolveItem: Statement = {
     WHERE session_id = $1 AND attempt_id = $2 AND kind = $3 AND resolved_at IS NULL`,
 };
 
-/** Notes that the matter has settled itself. The row stays open for a person. */
+/** Records that the matter has resolved itself. The row stays open for a person. */
 export async function resolveWorkItem(
   queryable: Queryable,
   item: { kind: WorkItemKind; sessionId: string; attemptId: string },
@@ -130,7 +133,7 @@ const selectItems: Statement = {
     ORDER BY id DESC LIMIT $3`,
 };
 
-/** A page of the list, newest first: the rows still open, or all. `after` is the last id of the page before. */
+/** Returns a page of the work queue, newest first: open rows, or all. `after` is the last id of the page before. */
 export async function listWorkItems(
   queryable: Queryable,
   page: { includeClosed: boolean; after: string | undefined; count: number },
@@ -145,7 +148,7 @@ const closeItem: Statement = {
     WHERE id = $1 AND closed_at IS NULL RETURNING ${itemColumns}`,
 };
 
-/** Closes a row in a person's name; undefined when there is none with this id that is open. */
+/** Closes a row in a person's name. Returns undefined when there is no open row with this id. */
 export async function closeWorkItem(
   queryable: Queryable,
   closing: { id: string; by: string; note: string },

@@ -4,10 +4,10 @@ import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { throttledAccount } from "../accounts/sign-in-throttle.ts";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard-fixture.ts";
-import { codeOf, Pages } from "./testing/pages.ts";
+import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let operator: Secret;
@@ -28,8 +28,8 @@ type Row = { action: string; subject: string; merchant_id: string | null; after:
 const rowsAbout = (memberId: string) =>
   dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE subject = $1 ORDER BY id", [memberId]);
 
-describe("what happens to a member's account", () => {
-  it("is told to the member, and to the owners of their merchants, and to nobody else", async () => {
+describe("account events", () => {
+  it("are shown to the member and to the owners of their merchants only", async () => {
     const { memberId } = await dashboard.addMember("Vera", "VIEWER");
     await dashboard.addMember("Sam");
     const cookie = await pages.enter("Vera");
@@ -54,22 +54,22 @@ describe("what happens to a member's account", () => {
     expect(await actionsOf(await pages.enter("Sam"))).toEqual(["SignIn"]);
   });
 
-  it("can be read page by page from both sides' trails, each entry once", async () => {
-    const trail = pages.audit(await pages.enter("Olive"));
+  it("are paged from both environments' audit trails, each entry once", async () => {
+    const audit = pages.audit(await pages.enter("Olive"));
     const scope = { merchantId: dashboard.merchantId, environment: Environment.TEST };
-    const whole = await trail.listAuditEntries({ ...scope, pageSize: 100 });
-    const first = await trail.listAuditEntries({ ...scope, pageSize: 3 });
+    const whole = await audit.listAuditEntries({ ...scope, pageSize: 100 });
+    const first = await audit.listAuditEntries({ ...scope, pageSize: 3 });
     const older = { ...scope, pageSize: 100, pageToken: first.nextPageToken };
-    const second = await trail.listAuditEntries(older);
+    const second = await audit.listAuditEntries(older);
     expect([whole.nextPageToken, second.nextPageToken]).toEqual(["", ""]);
     const idsOf = (...answers: (typeof whole)[]) =>
       answers.flatMap(({ entries }) => entries.map(({ auditEntryId }) => auditEntryId));
     expect(idsOf(first, second)).toEqual(idsOf(whole));
-    const forged = trail.listAuditEntries({ ...older, pageToken: `x${first.nextPageToken}` });
+    const forged = audit.listAuditEntries({ ...older, pageToken: `x${first.nextPageToken}` });
     expect(await codeOf(forged)).toBe("invalid_parameter");
   });
 
-  it("has a row for the first failed sign-in and for each that made somebody wait, and none of who is unknown", async () => {
+  it("record the first failed sign-in and each that caused a wait, and none of an unknown address", async () => {
     const { memberId } = await dashboard.addMember("Gus", "VIEWER");
     for (let tries = 0; tries < 5; tries++) {
       await codeOf(guess("gus"));
@@ -89,21 +89,21 @@ describe("what happens to a member's account", () => {
     expect(unknown).toEqual([]);
   });
 
-  it("is no row about the installation", async () => {
+  it("are not listed as events of the installation", async () => {
     const rows = await dashboard.accountRows<Row>("SELECT * FROM audit_entry WHERE subject = 'installation'");
     expect(rows).toEqual([]);
   });
 });
 
 describe("counted failures", () => {
-  it("are kept by a hash that nobody makes without the key", async () => {
+  it("are stored under a keyed hash", async () => {
     await codeOf(guess("hal"));
     const known = ["account hal@example.com", "address 127.0.0.1"].map((text) => sha256(text));
     expect(await dashboard.accountRows("SELECT 1 FROM sign_in_failures WHERE subject = ANY ($1)", [known])).toEqual([]);
     expect(await dashboard.accountRows("SELECT 1 FROM sign_in_failures")).not.toEqual([]);
   });
 
-  it("are removed a day after the last", async () => {
+  it("are removed a day after the last one", async () => {
     await codeOf(guess("ida"));
     await codeOf(guess("joe"));
     const count = async () => (await dashboard.accountRows("SELECT 1 FROM sign_in_failures")).length;
@@ -117,7 +117,7 @@ describe("counted failures", () => {
 });
 
 describe("an operator", () => {
-  it("makes a link for a new password, which works once, ends every sign-in, and lets in through the waits", async () => {
+  it("issues a link for a new password that works once, ends every sign-in and bypasses the wait", async () => {
     await dashboard.addMember("Finn", "VIEWER");
     const cookie = await pages.enter("Finn");
     for (let tries = 0; tries < 5; tries++) await codeOf(guess("finn"));
@@ -147,7 +147,7 @@ describe("an operator", () => {
     expect(JSON.stringify(await dashboard.accountRows("TABLE audit_entry"))).not.toContain(token);
   });
 
-  it("removes a lost app, and ends the sign-ins", async () => {
+  it("removes a lost authenticator app and ends the sign-ins", async () => {
     await dashboard.addMember("Tess", "VIEWER");
     const cookie = await pages.enter("Tess");
     const { secret } = await signIns(cookie).offerTotp({});

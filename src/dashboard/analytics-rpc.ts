@@ -1,4 +1,4 @@
-/** Analytics: proto ↔ core. What a count means is said in the schema. */
+/** Analytics: proto ↔ core. The schema defines each count. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -9,11 +9,11 @@ import {
   type PaymentCountsSchema,
   PointLength,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
-import { cutRange, type PointLength as Length } from "../core/analytics/analytics-range.ts";
-import { latencyErrorMost, mergeHistograms, percentileMs } from "../core/analytics/latency-histogram.ts";
-import { type AttemptCounts, loadCounts, type PaymentCounts } from "../core/analytics/load-counts.ts";
 import { isoExponent } from "../platform/money.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { cutRange, type PointLength as Length } from "../reporting/analytics/analytics-range.ts";
+import { latencyErrorMax, mergeHistograms, percentileMs } from "../reporting/analytics/latency-histogram.ts";
+import { type AttemptCounts, loadCounts, type PaymentCounts } from "../reporting/analytics/load-counts.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
 const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
   [PointLength.HOUR]: "hour",
@@ -22,11 +22,11 @@ const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
 };
 const lengthMessages = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
-/** The rpc that counts what became of payments. */
+/** The rpc that counts payments and attempts by outcome. */
 export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
   return {
     async getAnalytics({ firstDay, lastDay, timeZone, pointLength, gateway, currency }, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const { reads } = environment;
       const range = await cutRange(reads, { firstDay, lastDay, timeZone, pointLength: lengths[pointLength] });
       const counts = await loadCounts(reads, { merchantId, range, currency: currency || undefined });
@@ -50,7 +50,7 @@ export function createAnalyticsService(): ServiceImpl<typeof AnalyticsService> {
           .map((row) => ({ ...row, attempts: BigInt(row.attempts) })),
         gateways: namesOf(counts.attempts.map((row) => row.gateway)),
         currencies: namesOf(counts.payments.map((row) => row.currency)),
-        latencyErrorMost,
+        latencyErrorMost: latencyErrorMax,
       });
     },
   };
@@ -116,7 +116,7 @@ function attemptMessage(gateway: string, rows: readonly AttemptCounts[]): Messag
   };
 }
 
-/** Adds one column up. */
+/** Sums one column. */
 function sumOf<Row extends object>(rows: readonly Row[]) {
   return (name: { [Name in keyof Row]: Row[Name] extends number ? Name : never }[keyof Row]): number =>
     rows.reduce((total, row) => total + (row[name] as number), 0);

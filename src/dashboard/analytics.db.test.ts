@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { storeSettled } from "../core/analytics/settled-rows-fixture.ts";
 import { decodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;
@@ -38,7 +38,7 @@ const ask = (more: { gateway?: string; currency?: string } = {}) => {
 };
 
 describe("GetAnalytics", () => {
-  it("gives rates of what ended, of payments and of attempts apart, and none where there is nothing", async () => {
+  it("returns separate rates for ended payments and ended attempts, and none where nothing ended", async () => {
     const { total, points, declines, gateways, currencies } = await ask();
     expect(total?.payments).toMatchObject({ succeeded: "2", declined: "1", expired: "1", savedByFailover: "1" });
     expect(total?.payments?.approvalRate).toBeCloseTo(2 / 3);
@@ -56,7 +56,7 @@ describe("GetAnalytics", () => {
     ]);
   });
 
-  it("gives percentiles as exact as it says, of all latencies together", async () => {
+  it("returns percentiles over all latencies, as exact as documented", async () => {
     const { total, latencyErrorMost } = await ask();
     const near = (found: number | string | undefined, exact: number) =>
       expect(Math.abs(Number(found) / exact - 1)).toBeLessThanOrEqual(Number(latencyErrorMost));
@@ -65,14 +65,14 @@ describe("GetAnalytics", () => {
     near(total?.attempts?.p95Ms, 10_000);
   });
 
-  it("adds no two currencies, and says how many decimals each has", async () => {
+  it("never sums two currencies, and returns the decimals of each", async () => {
     expect((await ask()).total?.payments?.volumes).toEqual([
       { currency: "EUR", decimals: 2, capturedMinor: "4900", savedMinor: "0", succeeded: "1" },
       { currency: "JPY", decimals: 0, capturedMinor: "700", savedMinor: "700", succeeded: "1" },
     ]);
   });
 
-  it("narrows attempts to a gateway and everything to a currency, and still names all that there are", async () => {
+  it("filters attempts by gateway and everything by currency, and still lists every gateway and currency", async () => {
     const ofB = await ask({ gateway: "B" });
     expect(ofB.total?.attempts).toMatchObject({ attempts: "1", approved: "1" });
     expect(ofB.total?.payments).toMatchObject({ succeeded: "2" });

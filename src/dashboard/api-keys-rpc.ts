@@ -12,15 +12,15 @@ import { type KeyKind, listKeys } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
 const kindMessages: Record<KeyKind, ApiKey_Kind> = { secret: ApiKey_Kind.SECRET, publishable: ApiKey_Kind.PUBLISHABLE };
 
-/** The rpcs that list a merchant's API keys and put a new one in the place of another. */
+/** The rpcs that list and rotate a merchant's API keys. */
 export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof ApiKeyService> {
   return {
     async listApiKeys(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const keys = await listKeys(environment.database, merchantId);
       return create(ListApiKeysResponseSchema, {
         apiKeys: keys.map(({ kind, prefix, last4, createdAt }) => ({
@@ -33,13 +33,13 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
     },
 
     async regenerateApiKey(request, context) {
-      const { merchantId, environment, visit, change } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
       const kind = request.kind === ApiKey_Kind.SECRET ? "secret" : "publishable";
-      const maker = { entropy: parts.entropy, brand: parts.brand, environment: environment.name };
+      const maker = { runtime: parts.runtime, brand: parts.brand, environment: environment.name };
       const key = await change(async (tx) => {
         const old = (await listKeys(tx, merchantId)).find((each) => each.kind === kind);
         const issued = await issueKey(tx, maker, { merchantId, kind });
-        await visit.audit(tx, {
+        await rpcContext.audit(tx, {
           subject: encodeId("mer", merchantId),
           before: { kind, last4: old?.last4 },
           after: { kind, last4: issued.expose().slice(-4) },

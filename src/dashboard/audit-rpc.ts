@@ -7,22 +7,24 @@ import { type AuditEntry, listAudit } from "../accounts/audit-trail.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
-/** The rpc that shows who changed what of a merchant's: in one environment, and for both, as its team. */
+/**
+ * The rpc that lists the changes of a merchant: those of one environment, and those of its team, which concern both.
+ */
 export function createAuditService({
   accounts,
-  entropy,
-}: Pick<DashboardParts, "accounts" | "entropy">): ServiceImpl<typeof AuditService> {
+  runtime,
+}: Pick<DashboardParts, "accounts" | "runtime">): ServiceImpl<typeof AuditService> {
   return {
     async listAuditEntries(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
-      const about = { list: ["audit", merchantId], key: environment.core.pageTokenKey, now: entropy.now() };
+      const { merchantId, environment } = scopedContextOf(context);
+      const about = { list: ["audit", merchantId], key: environment.core.pageTokenKey, now: runtime.now() };
       const { rows, nextPageToken } = await loadPage(request, about, async (page) => {
         const lists = await Promise.all(
           [environment.database, accounts].map((database) => listAudit(database, { merchantId, ...page })),
         );
-        // Ids are in the order of time.
+        // Ids sort by time.
         return lists.flat().sort((left, right) => (left.id < right.id ? 1 : -1));
       });
       return create(ListAuditEntriesResponseSchema, { entries: rows.map(auditEntryMessage), nextPageToken });
@@ -30,7 +32,7 @@ export function createAuditService({
   };
 }
 
-/** A row of the trail. */
+/** Returns an entry of the audit trail. */
 export function auditEntryMessage({ id, before, after, createdAt, requestId, ...entry }: AuditEntry) {
   return {
     ...entry,

@@ -20,7 +20,7 @@ describe("csvLine()", () => {
     expect(csvLine([cell])).toBe(`${written}\r\n`);
   });
 
-  it("leaves numbers numbers", () => {
+  it("leaves numbers unchanged", () => {
     expect(csvLine(["a", -4900, ""])).toBe("a,-4900,\r\n");
   });
 });

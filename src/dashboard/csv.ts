@@ -2,10 +2,11 @@
 
 // A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too.
 const formulaStart = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
-// What is no letter on the screen, or turns the text around it: shown as its code, so that a cell reads as it is stored.
+// Characters that are invisible or change the direction of the text around them. They are written as escapes, so that a
+// cell reads as it is stored.
 const unseen = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** One line, with its end. Numbers are left as they are, negative ones too. */
+/** Returns one line with its line end. Numbers are unchanged, negative ones too. */
 export function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }

@@ -1,47 +1,58 @@
-/** What the dashboard's rpcs work on, put together by the composition root. */
+/** The dependencies of the dashboard's rpcs, assembled by the composition root. */
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
-import type { Database, Reads } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
+import type { Database, Queryable, Reads } from "../platform/database.ts";
 import type { Mailer } from "../platform/mail.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 
-/** One environment as the dashboard needs it. */
+/** One environment as the dashboard's rpcs need it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
   readonly core: Pick<Core, "sealing" | "connectorOf" | "pageTokenKey" | "timing"> & {
     readonly vault: Pick<Core["vault"], "forwarding">;
   };
-  readonly database: Database;
-  /** For lists, search and counts of payments, which may be some seconds old. */
+  /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */
+  readonly database: Queryable;
+  /** For lists, search and counts of payments; may lag by some seconds. */
   readonly reads: Reads;
-  readonly endpoints: EndpointContext;
+  readonly endpoints: Omit<EndpointContext, "database">;
 };
 
-/** What every rpc of the dashboard is built from. */
+/** One environment with the database that changes are made in. */
+type ServedEnvironment = DashboardEnvironment & { readonly database: Database };
+
+/** The parts as the composition root has them. Only guard and `RpcContext` use its databases. */
+export type ServedParts = DashboardParts & {
+  readonly environments: Readonly<Partial<Record<"test" | "live", ServedEnvironment>>>;
+  readonly accounts: Database;
+};
+
+/** The dependencies of every dashboard rpc. */
 export type DashboardParts = {
   /** Both in the demo, one in a live installation. */
   readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;
-  readonly accounts: Database;
-  readonly entropy: Entropy;
+  /** Read-only use, like the environments' databases. */
+  readonly accounts: Queryable;
+  readonly runtime: Runtime;
   readonly brand: string;
-  /** Origin of the public port, where gateways send their notices. */
+  /** Origin of the public port, where gateways send their notifications. */
   readonly apiOrigin: string;
-  /** Origin of the dashboard as browsers see it, where there is one. */
+  /** Origin of the dashboard as browsers see it, if there is one. */
   readonly dashboardOrigin: string | undefined;
-  /** Takes invitations to their addresses; undefined where no mail server is configured. */
+  /** Mails invitations; undefined where no mail server is configured. */
   readonly mailer: Pick<Mailer, "send"> | undefined;
-  /** Where members sign in; without it operators alone are let in. */
+  /** Member sign-in; if undefined, only operators are admitted. */
   readonly signIns:
     | {
-        /** Seals what authenticator apps share with us. */
+        /** Seals the secrets shared with authenticator apps. */
         readonly sealing: KeyRing;
         readonly addressOf: (values: ContextValues) => string;
       }
     | undefined;
-  /** The id that the server gave the request. */
+  /** Returns the id that the server gave the request. */
   readonly requestIdOf: (values: ContextValues) => string;
-  /** Any error as the server words it; it reports bugs. */
+  /** Converts any error to the server's public form, and reports bugs. */
   readonly toConnectError: (error: unknown, requestId: string) => ConnectError;
 };

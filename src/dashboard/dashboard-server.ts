@@ -1,7 +1,8 @@
-/** The dashboard's own port: its page and its rpcs, for browsers that were sent here and for nobody else's page. */
+/** The dashboard's own port: its page and its rpcs, for browsers on its own origin only. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type DescMessage, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -10,14 +11,16 @@ import { createHttpServer } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import { meterResponse, type RequestMeter } from "../platform/request-meter.ts";
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
+import { transportSecurityOf } from "../platform/transport-security.ts";
+import { checkBodyHeaders, readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { requestFactsKey } from "./request-facts.ts";
 
-/** What the server is made of. */
+/** The dependencies of the server. */
 export type DashboardServerParts = {
-  readonly entropy: DashboardParts["entropy"];
-  /** As browsers see it: requests by another host name, or from another origin's page, are refused. */
+  readonly runtime: DashboardParts["runtime"];
+  /** The origin as browsers see it; requests with another host name, or from another origin's page, are refused. */
   readonly origin: string;
   readonly route: (router: ConnectRouter) => void;
   /** The page's files by path; `/` is the page itself. */
@@ -25,14 +28,14 @@ export type DashboardServerParts = {
   readonly addressOf: ClientAddressOf;
   readonly isReady: () => Promise<boolean>;
   readonly meter?: RequestMeter | undefined;
-  /** Words a refusal, in the edge's shape. */
+  /** Renders an error in the edge's shape. */
   readonly renderError: (error: unknown, requestId: string) => Answer;
 };
 
-// What React Aria puts into the page for touch screens (usePress of react-aria), and not a character beside it.
+// The style that React Aria adds for touch screens (usePress of react-aria); the hash allows exactly that.
 const pressStyle = "'sha256-38RhXrc7EdReTKsOm23ZPOCUgniTUUcjky8QOOrQx6o='";
 
-// The page runs its own script alone, is in nobody's frame, and sends nobody its address.
+// The page runs only its own script, cannot be framed, and sends no referrer.
 const pageHeaders = {
   "content-security-policy":
     `default-src 'none'; script-src 'self'; style-src 'self' ${pressStyle}; img-src 'self' data:; font-src 'self'; connect-src 'self'; ` +
@@ -45,26 +48,12 @@ const pageHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-// Two years, as browsers ask of hosts that are to be known to speak TLS alone.
-const transportSecurity = "max-age=63072000";
-
-/** Makes the server; the caller listens and closes. */
+/** Creates the server; the caller listens and closes. */
 export function createDashboardServer(parts: DashboardServerParts): Server {
-  const { entropy, origin } = parts;
+  const { runtime, origin } = parts;
   const files = serveFiles(parts.files);
-  const rpcs = connectNodeAdapter({
-    routes: parts.route,
-    grpc: false,
-    grpcWeb: false,
-    readMaxBytes: bodyBytesMax,
-    contextValues: (request) =>
-      createContextValues().set(requestFactsKey, {
-        requestId: String(request.headers["x-request-id"]),
-        address: parts.addressOf(request as IncomingMessage),
-      }),
-  });
-  const headers: Record<string, string> = { ...pageHeaders };
-  if (origin.startsWith("https:")) headers["strict-transport-security"] = transportSecurity;
+  const call = createCalls(parts);
+  const headers: Record<string, string> = { ...pageHeaders, ...transportSecurityOf(origin) };
 
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
     requireSoundHead(request);
@@ -72,9 +61,7 @@ export function createDashboardServer(parts: DashboardServerParts): Server {
     requireOwnHost(origin, request);
     if (request.url?.startsWith("/dashboard.v1.")) {
       requireOwnPage(origin, request);
-      // For the rpcs' context; a client's own header of this name is not believed.
-      request.headers["x-request-id"] = requestId;
-      rpcs(request, response);
+      await call(request, response, requestId);
     } else if (!files(pageRequest(request), response)) {
       throw new DomainError("not_found", "There is nothing at this path.");
     }
@@ -83,38 +70,40 @@ export function createDashboardServer(parts: DashboardServerParts): Server {
   return createHttpServer({
     requestTimeoutMs,
     handle: (request, response) => {
-      const requestId = encodeId("req", entropy.uuid());
+      const requestId = encodeId("req", runtime.uuid());
       meterResponse(parts.meter, response, () => routeOf(request.url ?? ""));
       response.setHeader("request-id", requestId);
       response.setHeader("cache-control", "no-store");
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-      answer(request, response, requestId).catch((error: unknown) =>
-        sendAnswer(response, parts.renderError(error, requestId)),
-      );
+      answer(request, response, requestId).catch((error: unknown) => {
+        // The request was refused because its body is not valid HTTP, or the client disconnected: a later failure is no bug.
+        if (request.destroyed && !request.complete) return;
+        sendAnswer(response, parts.renderError(error, requestId));
+      });
     },
     refuse: (error) => {
       parts.meter?.refused(error.code);
-      const requestId = encodeId("req", entropy.uuid());
+      const requestId = encodeId("req", runtime.uuid());
       const { status, headers: more, body } = parts.renderError(error, requestId);
       return { status, headers: { ...headers, ...(more as Record<string, string>), "Request-Id": requestId }, body };
     },
   });
 }
 
-/** By the service that is called; everything else is the page with its files, or a probe. */
+/** Returns the called service; everything else is the page with its files, or a probe. */
 function routeOf(url: string): string {
   if (url === "/healthz" || url === "/readyz") return "probe";
   return /^\/dashboard\.v1\.(\w+)\//.exec(url)?.[1] ?? "page";
 }
 
-/** Every address of the page is the page: its script reads the rest. A name with a dot is a file. */
+/** Serves the page at every address without a dot: its script reads the rest. A name with a dot is a file. */
 function pageRequest(request: IncomingMessage): IncomingMessage {
   const path = request.url?.split("?", 1)[0] ?? "";
   if (!path.startsWith("/assets/") && !/\.\w+$/.test(path)) request.url = "/";
   return request;
 }
 
-/** Balancers ask by address, not by name. */
+/** Answers a probe. Load balancers call by IP address, so the host name is not checked. */
 async function answerProbe(
   { isReady }: DashboardServerParts,
   { url }: IncomingMessage,
@@ -126,19 +115,51 @@ async function answerProbe(
   return true;
 }
 
-/** A name that leads here without being ours is a page that has its own name point at us. */
+/** Refuses other host names: another site's name could be pointed at this server (DNS rebinding). */
 function requireOwnHost(origin: string, { headers }: IncomingMessage): void {
   if (headers.host === new URL(origin).host) return;
-  throw new DomainError("not_found", "The dashboard is served under its own host name alone.");
+  throw new DomainError("not_found", "The dashboard is served only under its own host name.");
 }
 
-/** Refuses what another site's page sends with this browser's cookie, whatever SameSite made of it. */
+/** Refuses requests that another site's page sends with this browser's cookie, whatever SameSite allowed. */
 function requireOwnPage(origin: string, { method, headers }: IncomingMessage): void {
-  if (method !== "POST") throw new DomainError("method_not_allowed", "A call is a POST.", { allow: ["POST"] });
+  if (method !== "POST")
+    throw new DomainError("method_not_allowed", "Send this call as a POST request.", { allow: ["POST"] });
   const site = headers["sec-fetch-site"];
   const isOwn = headers.origin === origin && (site === undefined || site === "same-origin");
-  // No form and no plain script can send it without asking first.
+  // A form cannot send this header, and a script of another origin needs a preflight.
   const isScript = headers["connect-protocol-version"] === "1";
   if (isOwn && isScript) return;
-  throw new DomainError("origin_not_allowed", "The dashboard's calls come from its own page.");
+  throw new DomainError("origin_not_allowed", "The dashboard accepts calls only from its own page.");
+}
+
+/** Serves the page's calls. Bodies are read here, so that a refused one gets the port's error shape. */
+function createCalls({ route, addressOf }: DashboardServerParts) {
+  const router = createConnectRouter({ grpc: false, grpcWeb: false });
+  route(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
+    const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
+    if (handler === undefined) throw new DomainError("not_found", "This rpc does not exist.");
+    checkBodyHeaders(request);
+    const bytes = await readBody(request, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
+    const json = parseMessage(handler.method.input, bytes);
+    const values = createContextValues().set(requestFactsKey, { requestId, address: addressOf(request) });
+    const answered = await handler(universalRequestFromNodeRequest(request, response, json, values));
+    await universalResponseToNodeResponse(answered, response).catch((error: unknown) => {
+      // The client disconnected.
+      if (ConnectError.from(error).code !== Code.Aborted) throw error;
+    });
+  };
+}
+
+/** Parses the JSON of a message. Throws DomainError where Connect would answer with its own text. */
+function parseMessage(schema: DescMessage, bytes: Buffer): JsonValue {
+  try {
+    const json = JSON.parse(bytes.toString()) as JsonValue;
+    fromJson(schema, json, { ignoreUnknownFields: true });
+    return json;
+  } catch (cause) {
+    throw new DomainError("invalid_json", "The body is not valid JSON for this call's message.", { cause });
+  }
 }

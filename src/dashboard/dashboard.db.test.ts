@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { type DescMethod, type DescService, fromJson, getOption, type JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
-import { type CallOptions, createGrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
+import { answeredRequests } from "../dev/testing/dashboard/answered-requests.ts";
+import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import { Secret } from "../platform/secrets.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
-import { answeredRequests } from "./testing/answered-requests.ts";
-import { restOf } from "./testing/sample-requests.ts";
 
-/** Every service that buf generated from proto/dashboard/v1, found without any list of ours. */
+/** Finds every service that buf generated from proto/dashboard/v1, independent of any list of ours. */
 async function generatedServices(): Promise<DescService[]> {
   const folder = join(import.meta.dirname, "..", "..", "gen", "dashboard", "v1");
   const modules = await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))));
@@ -66,7 +66,7 @@ async function call(method: DescMethod, request: JsonValue, token?: Secret): Pro
 }
 
 const methodNamed = (name: string) => methods.find((method) => method.name === name)!;
-/** Of the environment, and of what concerns both. */
+/** Returns the audit rows of the environment and of what concerns both. */
 async function auditRows(): Promise<AuditRow[]> {
   const text = "SELECT * FROM audit_entry ORDER BY id";
   const rows = await Promise.all([dashboard.rows<AuditRow>(text), dashboard.accountRows<AuditRow>(text)]);
@@ -74,8 +74,8 @@ async function auditRows(): Promise<AuditRow[]> {
 }
 const lastRow = async () => (await auditRows()).at(-1);
 
-/** A request that every method answers, in an order in which each finds what it needs. */
-async function callEach(visit: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
+/** Calls every method with a request that it accepts, in an order in which each finds the data it needs. */
+async function callEach(rpcContext: (method: DescMethod, answer: Record<string, unknown>) => Promise<void>) {
   const ids = { connectionId: "", endpointId: "", invitationId: "" };
   const requests = await answeredRequests({
     dashboard,
@@ -89,7 +89,7 @@ async function callEach(visit: (method: DescMethod, answer: Record<string, unkno
     const method = methodNamed(name);
     const answer = await call(method, (await request()) as JsonValue, operator);
     Object.assign(ids, answer.connection, answer.endpoint, answer.invitation);
-    await visit(method, answer);
+    await rpcContext(method, answer);
   }
 }
 
@@ -129,13 +129,13 @@ describe("the dashboard's rpcs", () => {
   });
 
   it.each(named.filter(([, { input }]) => input.fields.some(({ name }) => name === "merchant_id")))(
-    "%s knows no merchant that does not exist, and no environment that is not served",
+    "%s returns not_found for an unknown merchant and for an environment that is not served",
     async (_name, method) => {
       const isScoped = method.input.fields.some(({ name }) => name === "environment");
       const within = (environment: string) => (isScoped ? { environment } : {});
-      const nobody = { merchantId: "mer_01h455vb4pex5vsknk084sn02q", ...within("ENVIRONMENT_TEST") };
+      const unknown = { merchantId: "mer_01h455vb4pex5vsknk084sn02q", ...within("ENVIRONMENT_TEST") };
       const rest = restOf(method);
-      await expect(call(method, { ...rest, ...nobody }, operator)).rejects.toMatchObject({ code: "not_found" });
+      await expect(call(method, { ...rest, ...unknown }, operator)).rejects.toMatchObject({ code: "not_found" });
       if (isScoped) {
         const elsewhere = { ...rest, ...scope, environment: "ENVIRONMENT_LIVE" };
         await expect(call(method, elsewhere, operator)).rejects.toMatchObject({ code: "not_found" });
@@ -144,12 +144,12 @@ describe("the dashboard's rpcs", () => {
     },
   );
 
-  it("write one row each, which names who, what, to what and the request, and holds no secret", async () => {
+  it("write one row each with actor, action, subject and request, and without secrets", async () => {
     await callEach(async (method, answer) => {
       expect(await lastRow(), method.name).toMatchObject({
         actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
         action: method.name,
-        subject: expect.stringMatching(/^((mer|gc|we|wi|ntc|mbr|inv)_\w{26}|installation)/),
+        subject: expect.stringMatching(/^((mer|gc|we|wi|ntc|mbr|inv|att)_\w{26}|installation)/),
         request_id: expect.stringMatching(/^req_\w{26}$/),
       });
       const token = String(answer.link).split("#")[1];
@@ -176,11 +176,11 @@ describe("changes that are refused", () => {
 
   it("leave no row: an account that is connected already", async () => {
     await add();
-    await expect(add()).rejects.toMatchObject({ code: "invalid_field", message: "This account is connected already." });
+    await expect(add()).rejects.toMatchObject({ code: "invalid_field", message: "This account is already connected." });
     expect(await auditRows()).toHaveLength(rowsBefore.length + 1);
   });
 
-  it("leave no row: credentials that are missing, misshapen or unknown, each told of, none repeated", async () => {
+  it("leave no row: credentials that are missing, malformed or unknown, each reported, none repeated", async () => {
     const credentials = { apiKey: "not a key", password: "hunter2" };
     const refusal = await add({ account: "other", credentials }).catch((error: RpcError) => error);
     expect(refusal).toMatchObject({
@@ -192,24 +192,24 @@ describe("changes that are refused", () => {
     expect(await auditRows()).toEqual(rowsBefore);
   });
 
-  it("leave no row: a rule over a connection that was never verified, or is not there", async () => {
+  it("leave no row: a rule over a connection that was never verified, or does not exist", async () => {
     const added = await add({ account: "unverified" });
     const { connectionId } = added.connection as { connectionId: string };
     const set = (connectionIds: string[]) => call(methodNamed("SetRoutingRule"), { ...scope, connectionIds }, operator);
-    await expect(set([connectionId])).rejects.toThrow("was not verified yet");
+    await expect(set([connectionId])).rejects.toThrow("is not verified yet");
     await expect(set(["gc_01h455vb4pex5vsknk084sn02q"])).rejects.toThrow("does not exist");
     expect(await auditRows()).toHaveLength(rowsBefore.length + 1);
   });
 
   it("leave no row: an origin with a path", async () => {
     const origins = { ...scope, checkoutOrigins: ["https://shop.example.com/cart"] };
-    await expect(call(methodNamed("SetCheckoutOrigins"), origins, operator)).rejects.toThrow("An origin is scheme");
+    await expect(call(methodNamed("SetCheckoutOrigins"), origins, operator)).rejects.toThrow("An origin is a scheme");
     expect(await auditRows()).toEqual(rowsBefore);
   });
 });
 
-describe("changes at the same moment", () => {
-  it("wait for each other: every rule gets a version, and an account is connected once", async () => {
+describe("concurrent changes", () => {
+  it("are serialized: every rule gets a version, and an account is connected once", async () => {
     const connect = (account: string) =>
       call(
         methodNamed("AddGatewayConnection"),

@@ -1,6 +1,7 @@
-/** Signing the browser of a call in, for every rpc that ends so. */
+/** Signs in the browser of a call, for every rpc that ends with a sign-in. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
+import { markBrowser } from "../accounts/known-browsers.ts";
 import type { Member } from "../accounts/members.ts";
 import { findPasswordProblem, hashPassword } from "../accounts/passwords.ts";
 import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
@@ -10,73 +11,92 @@ import { DomainError } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { memberMessage } from "./member-messages.ts";
-import { readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
-import { memberActor, visitOf } from "./visit.ts";
+import { memberActor, rpcContextOf } from "./rpc-context.ts";
+import { browserCookie, readBrowserCookie, readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
 
-/** What the rpcs of members need beside the others' parts. */
-export type SignInParts = DashboardParts & { readonly signIns: NonNullable<DashboardParts["signIns"]> };
+/** The additional dependencies of the members' rpcs. */
+export type SignInParts = DashboardParts & {
+  readonly signIns: NonNullable<DashboardParts["signIns"]>;
+  /** Checks proofs; failures are counted even if the call fails. */
+  readonly proving: ProofContext;
+};
 
 /**
- * Signs the browser of a call in, and tells who it is then; the cookie goes with the answer once the transaction is durable.
- * The browser's earlier sign-in ends. Throws `invalid_sign_in` when the password has changed since the proof.
+ * Signs in the browser of a call and returns its member; the cookie is sent with the answer once the transaction is
+ * durable. The browser's earlier sign-in ends. Throws `invalid_sign_in` if the password has changed since the proof.
  */
 export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext, { member, proofVersion }: Proved) {
-  const earlier = readSignInCookie(parts.brand, context.requestHeader.get("cookie"));
-  if (earlier !== undefined) await endSignInByToken(tx, earlier);
   const userAgent = context.requestHeader.get("user-agent") ?? "";
   const browser = { memberId: member.id, proofVersion, userAgent, address: addressOf(parts, context) };
-  const token = await startSignIn(tx, parts.entropy, browser);
-  if (token === undefined) throw new DomainError("invalid_sign_in", "The password was changed at this moment.");
+  const token = await startSignIn(tx, parts.runtime, browser);
+  if (token === undefined)
+    throw new DomainError("invalid_sign_in", "The password was just changed. Sign in with the new one.");
+  // Locked after the member's row, in the order of every change that locks both.
+  const earlier = readSignInCookie(parts.brand, context.requestHeader.get("cookie"));
+  if (earlier !== undefined) await endSignInByToken(tx, earlier);
   const signIn = await findSignIn(tx, token.expose());
   if (signIn === undefined) throw new Error("a sign-in is over before it began");
   tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));
+  makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
   return memberMessage(signIn);
 }
 
-/** The row of somebody who has just come in, with where from. */
-export async function auditEntry(tx: Tx, parts: SignInParts, context: HandlerContext, member: Member): Promise<void> {
-  const change = { actor: memberActor(member), after: { address: addressOf(parts, context) } };
-  await visitOf(context).auditMember(tx, member, change);
+/** Marks the browser of a call as one that the member uses, once the transaction is durable. */
+export function makeBrowserKnown(
+  tx: Tx,
+  parts: SignInParts,
+  context: HandlerContext,
+  marked: { readonly memberId: string; readonly proofVersion: number },
+): void {
+  const mark = markBrowser(parts.signIns.sealing, parts.runtime, marked, browserMarkOf(parts, context));
+  tx.afterCommit(() => context.responseHeader.append("set-cookie", browserCookie(parts.brand, mark)));
 }
 
-/** Makes the sign-in of a call fresh, and gives its browser another token for it; `also` is done with it or not at all. */
+/** Returns the mark that the browser of a call has. */
+export function browserMarkOf({ brand }: SignInParts, { requestHeader }: HandlerContext): string | undefined {
+  return readBrowserCookie(brand, requestHeader.get("cookie"));
+}
+
+/** Writes the audit row of a member who has just signed in, with the address and browser. */
+export async function auditEntry(tx: Tx, parts: SignInParts, context: HandlerContext, member: Member): Promise<void> {
+  const change = { actor: memberActor(member), after: { address: addressOf(parts, context) } };
+  await rpcContextOf(context).auditMember(tx, member, change);
+}
+
+/** Makes the sign-in of a call fresh and replaces its browser's token; `also` runs in the same transaction. */
 export async function keepProof(
   parts: SignInParts,
   context: HandlerContext,
   also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<void> {
-  const visit = visitOf(context);
-  const { id, member } = visit.signIn;
-  await parts.accounts.transaction(async (tx) => {
+  const rpcContext = rpcContextOf(context);
+  const { id, member } = rpcContext.signIn;
+  await rpcContext.changeAccounts(async (tx) => {
     await also(tx);
-    const token = await noteProof(tx, parts.entropy, id);
-    if (token === undefined) throw new DomainError("sign_in_required", "This sign-in was ended meanwhile.");
-    await visit.auditMember(tx, member);
+    const token = await noteProof(tx, parts.runtime, id);
+    if (token === undefined) throw new DomainError("sign_in_required", "Your sign-in has ended. Sign in again.");
+    await rpcContext.auditMember(tx, member);
     tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));
   });
 }
 
-/** What somebody says who wants to be a member, with the address and the request that it came by. */
+/** Returns the identity that a caller claims, with the address and request of the call. */
 export function claimOf(
   parts: SignInParts,
   context: HandlerContext,
   { email, password, code = "" }: { email: string; password: string; code?: string | undefined },
 ): Claim {
-  const { requestId } = visitOf(context);
-  return { email, password: new Secret(password), code, address: addressOf(parts, context), requestId };
+  const { requestId } = rpcContextOf(context);
+  const [address, browserMark] = [addressOf(parts, context), browserMarkOf(parts, context)];
+  return { email, password: new Secret(password), code, address, browserMark, requestId };
 }
 
-/** What proofs are checked with. */
-export function proofContextOf({ accounts, entropy, signIns }: SignInParts): ProofContext {
-  return { accounts, entropy, sealing: signIns.sealing };
-}
-
-/** The address behind a call. */
+/** Returns the address of a call's client. */
 export function addressOf(parts: SignInParts, context: HandlerContext): string {
   return parts.signIns.addressOf(context.values);
 }
 
-/** A new password as it is kept. Throws `invalid_field` with its rule when it is none. */
+/** Returns the hash of a new password. Throws `invalid_field` with the rule that it breaks. */
 export async function hashAccepted(
   text: string,
   { email, field, hasher }: { email: string; field: string; hasher: Hasher },

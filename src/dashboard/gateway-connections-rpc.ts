@@ -28,11 +28,14 @@ import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
-import { type ScopedVisit, scopedVisitOf } from "./visit.ts";
+import { type RpcContext, type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
 type Methods = ServiceImpl<typeof GatewayConnectionService>;
 
-/** The rpcs that connect a merchant's gateway accounts, verify and rotate their credentials, pause them and list what they gave. */
+/**
+ * The rpcs that connect a merchant's gateway accounts, verify and rotate their credentials, pause them and list the
+ * codes that they answered with.
+ */
 export function createGatewayConnectionService(parts: DashboardParts): Methods {
   return { ...credentialMethods(parts), ...accountMethods };
 }
@@ -42,19 +45,19 @@ type WithCredentials = "addGatewayConnection" | "verifyGatewayConnection" | "rot
 function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials> {
   return {
     async addGatewayConnection(request, context) {
-      const { merchantId, environment, visit, change } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
       const { gateway, account, credentials } = request;
       refuseMisshapen(requireConnector(environment, gateway), credentials);
-      const connection = { id: parts.entropy.uuid(), merchantId, gateway, account };
+      const connection = { id: parts.runtime.uuid(), merchantId, gateway, account };
       const connectionId = encodeId("gc", connection.id);
       await change(async (tx) => {
         const known = await listConnections(tx, merchantId);
         if (known.some((each) => each.gateway === gateway && each.account === account)) {
-          throw new DomainError("invalid_field", "This account is connected already.", { field: "account" });
+          throw new DomainError("invalid_field", "This account is already connected.", { field: "account" });
         }
         await recordConnection(tx, connection);
         await stageCredentials(tx, environment.core.sealing, { connectionId: connection.id, credentials });
-        await visit.audit(tx, { subject: connectionId, after: { gateway, account } });
+        await rpcContext.audit(tx, { subject: connectionId, after: { gateway, account } });
       });
       return create(AddGatewayConnectionResponseSchema, {
         connection: toMessage({ ...connection, credentialVersion: null, paused: false }),
@@ -63,14 +66,14 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
     },
 
     async verifyGatewayConnection(request, context) {
-      const { visit, change, ...scope } = scopedVisitOf(context);
+      const { rpcContext, change, ...scope } = scopedContextOf(context);
       const { database } = scope.environment;
       const connection = await requireConnection(database, scope.merchantId, request.connectionId);
       const credentialVersion = await loadNewestVersion(database, connection.id);
       const { verified, rows } = await verifyConnection(
-        verifyContext(scope.environment, connection),
+        verifyContext(rpcContext, scope.environment, connection),
         { connectionId: connection.id, credentialVersion },
-        { change, also: (tx, tried) => visit.audit(tx, triedFact(connection, tried)) },
+        { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
       );
       const now = await requireConnection(database, scope.merchantId, request.connectionId);
       const inUse = now.credentialVersion === credentialVersion;
@@ -78,13 +81,13 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
     },
 
     async rotateGatewayCredentials({ connectionId, credentials }, context) {
-      const { visit, change, ...scope } = scopedVisitOf(context);
+      const { rpcContext, change, ...scope } = scopedContextOf(context);
       const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
       refuseMisshapen(requireConnector(scope.environment, connection.gateway), credentials);
       const { verified, rows } = await rotateCredentials(
-        verifyContext(scope.environment, connection),
+        verifyContext(rpcContext, scope.environment, connection),
         { connectionId: connection.id, credentials },
-        { change, also: (tx, tried) => visit.audit(tx, triedFact(connection, tried)) },
+        { change, also: (tx, tried) => rpcContext.audit(tx, verificationFact(connection, tried)) },
       );
       return create(RotateGatewayCredentialsResponseSchema, { verified, checks: rows.map(checkMessage) });
     },
@@ -93,23 +96,23 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
 
 const accountMethods: Omit<Methods, WithCredentials> = {
   async pauseGatewayConnection({ connectionId }, context) {
-    const connection = await setPaused(scopedVisitOf(context), connectionId, true);
+    const connection = await setPaused(scopedContextOf(context), connectionId, true);
     return create(PauseGatewayConnectionResponseSchema, { connection });
   },
 
   async resumeGatewayConnection({ connectionId }, context) {
-    const connection = await setPaused(scopedVisitOf(context), connectionId, false);
+    const connection = await setPaused(scopedContextOf(context), connectionId, false);
     return create(ResumeGatewayConnectionResponseSchema, { connection });
   },
 
   async listUnclassifiedCodes(_request, context) {
-    const { merchantId, environment } = scopedVisitOf(context);
+    const { merchantId, environment } = scopedContextOf(context);
     const codes = await listUnclassifiedCodes(environment.database, merchantId);
     return create(ListUnclassifiedCodesResponseSchema, { codes: codes.map(codeMessage) });
   },
 
   async listGatewayConnections(_request, context) {
-    const { merchantId, environment } = scopedVisitOf(context);
+    const { merchantId, environment } = scopedContextOf(context);
     const connections = await listConnections(environment.database, merchantId);
     return create(ListGatewayConnectionsResponseSchema, { connections: connections.map(toMessage) });
   },
@@ -123,20 +126,29 @@ function requireConnector({ core, name }: DashboardEnvironment, gateway: string)
   });
 }
 
-/** Throws for whatever of the credentials is missing, misshapen or unknown, and repeats none. */
+/** Throws if credentials are missing, malformed or unknown; the error repeats no value. */
 function refuseMisshapen({ credentialFields }: Connector, credentials: Readonly<Record<string, string>>): void {
   const problems = findCredentialProblems(credentialFields, credentials);
-  if (problems[0]) throw new DomainError(problems[0].code, "The credentials are not complete.", { problems });
+  if (problems[0]) throw new DomainError(problems[0].code, "Some credentials are missing or invalid.", { problems });
 }
 
-function verifyContext(environment: DashboardEnvironment, { gateway }: Connection): VerifyContext {
-  const { database, core } = environment;
+function verifyContext(
+  rpcContext: RpcContext,
+  environment: DashboardEnvironment,
+  { gateway }: Connection,
+): VerifyContext {
+  const { core } = environment;
   const connector = requireConnector(environment, gateway);
-  return { database, ring: core.sealing, connector, forwarding: core.vault.forwarding };
+  return {
+    database: rpcContext.transactingIn(environment),
+    ring: core.sealing,
+    connector,
+    forwarding: core.vault.forwarding,
+  };
 }
 
-/** What the audit trail keeps of credentials that were tried: their versions, and whether they are in use now. */
-function triedFact(
+/** Returns the audit fact of verified credentials: their versions, and whether they are now in use. */
+function verificationFact(
   { id, credentialVersion: inUse }: Connection,
   { credentialVersion, verified }: { credentialVersion: number; verified: boolean },
 ) {
@@ -147,11 +159,11 @@ function triedFact(
   };
 }
 
-async function setPaused({ merchantId, visit, change }: ScopedVisit, connectionId: string, paused: boolean) {
+async function setPaused({ merchantId, rpcContext, change }: ScopedContext, connectionId: string, paused: boolean) {
   return change(async (tx) => {
     const connection = await requireConnection(tx, merchantId, connectionId);
     await setConnectionPaused(tx, connection.id, paused);
-    await visit.audit(tx, { subject: connectionId, before: { paused: connection.paused }, after: { paused } });
+    await rpcContext.audit(tx, { subject: connectionId, before: { paused: connection.paused }, after: { paused } });
     return toMessage({ ...connection, paused });
   });
 }

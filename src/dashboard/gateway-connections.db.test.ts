@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { SandboxControl } from "../testing/sandbox-control.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { SandboxControl } from "../dev/testing/sandbox-control.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const keyOf = (account: string) => ({ apiKey: `sandbox_test_${account}` });
 
-/** A verified connection of an account of this name. */
+/** Creates a verified connection of an account with this name. */
 async function connect(account: string): Promise<string> {
   const added = await client.connections.addGatewayConnection({
     ...scope,
@@ -61,7 +61,7 @@ const auditOf = async (subject: string, action: string) =>
   ).map(({ before, after }) => [before, after]);
 
 describe("a pause", () => {
-  it("keeps the connection verified, ends with its resumption, and may be repeated; each leaves a row", async () => {
+  it("keeps the connection verified, ends by a resumption, and may be repeated; each is audited", async () => {
     const connectionId = await connect("pausing");
     const pause = () => client.connections.pauseGatewayConnection({ ...scope, connectionId });
     const resume = () => client.connections.resumeGatewayConnection({ ...scope, connectionId });
@@ -76,7 +76,7 @@ describe("a pause", () => {
     expect(await auditOf(connectionId, "ResumeGatewayConnection")).toEqual([[{ paused: true }, { paused: false }]]);
   });
 
-  it("is refused for a connection that is not there", async () => {
+  it("is refused for a connection that does not exist", async () => {
     const connectionId = "gc_01h455vb4pex5vsknk084sn02q";
     await expect(client.connections.pauseGatewayConnection({ ...scope, connectionId })).rejects.toMatchObject({
       code: "not_found",
@@ -85,7 +85,7 @@ describe("a pause", () => {
 });
 
 describe("a verification", () => {
-  it("that fails says whether its credentials stay in use", async () => {
+  it("that fails reports whether its credentials stay in use", async () => {
     const verify = (connectionId: string) => client.connections.verifyGatewayConnection({ ...scope, connectionId });
     const inUse = await connect("losing-rights");
     await sandbox.setAccount("test_losing-rights", { rawCards: false });
@@ -105,7 +105,7 @@ describe("a verification", () => {
 });
 
 describe("a rotation", () => {
-  it("puts new credentials in the place of the old ones, which are kept for what is under way", async () => {
+  it("replaces the credentials and keeps the old ones for requests in flight", async () => {
     const connectionId = await connect("rotating");
     const answer = await rotate(connectionId, keyOf("rotating-next"));
     expect(answer).toMatchObject({ verified: true, checks: expect.arrayContaining([expect.anything()]) });
@@ -116,12 +116,12 @@ describe("a rotation", () => {
     expect(await auditOf(connectionId, "RotateGatewayCredentials")).toEqual([
       [{ credentialVersion: 1 }, { credentialVersion: 2, tried: 2, verified: true }],
     ]);
-    const told = JSON.stringify([answer, await dashboard.rows("SELECT * FROM audit_entry"), await shown(connectionId)]);
-    expect(told).not.toContain("sandbox_test_");
+    const seen = JSON.stringify([answer, await dashboard.rows("SELECT * FROM audit_entry"), await shown(connectionId)]);
+    expect(seen).not.toContain("sandbox_test_");
     expect(JSON.stringify(await versionsOf("rotating"))).not.toContain("sandbox_test_");
   });
 
-  it("changes nothing when a check fails, and keeps nothing of what was refused", async () => {
+  it("changes nothing when a check fails, and stores nothing of the refused credentials", async () => {
     const connectionId = await connect("unmoved");
     await sandbox.setAccount("test_unmoved-next", { rawCards: false });
     const answer = await rotate(connectionId, keyOf("unmoved-next"));
@@ -131,14 +131,14 @@ describe("a rotation", () => {
       { version: 1, in_use: true, dropped: false },
       { version: 2, in_use: false, dropped: true, sealed: "" },
     ]);
-    // What is verified next is what was there before.
+    // The next verification uses the credentials of before.
     expect(await client.connections.verifyGatewayConnection({ ...scope, connectionId })).toMatchObject({
       verified: true,
     });
     expect(await rotate(connectionId, keyOf("unmoved-third"))).toMatchObject({ verified: true });
   });
 
-  it("puts nothing to use of which the audit trail has no row", async () => {
+  it("activates nothing without an audit row", async () => {
     const connectionId = await connect("unwritten");
     await dashboard.rows("ALTER TABLE audit_entry ADD CONSTRAINT no_row CHECK (false) NOT VALID");
     await expect(rotate(connectionId, keyOf("unwritten-next"))).rejects.toMatchObject({ code: "internal" });
@@ -149,7 +149,7 @@ describe("a rotation", () => {
     ]);
   });
 
-  it("refuses the other environment's credentials, and misshapen ones before any gateway is asked", async () => {
+  it("refuses the other environment's credentials, and malformed ones before it calls any gateway", async () => {
     const connectionId = await connect("elsewhere");
     const live = await rotate(connectionId, { apiKey: "sandbox_live_elsewhere" });
     expect(live.verified).toBe(false);

@@ -1,4 +1,4 @@
-/** Which gateways there are and how a merchant's accounts there are doing: proto ↔ gateways and core. */
+/** Available gateways and the health of a merchant's accounts: proto ↔ gateways and core. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -7,22 +7,22 @@ import {
   ListGatewayHealthResponseSchema,
   ListGatewaysResponseSchema,
 } from "../../gen/dashboard/v1/gateways_pb.ts";
-import { loadConnectionHealth } from "../core/gateway-health.ts";
-import { type Forwarding, whyNotForwardable } from "../gateways/card-vault.ts";
+import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { type Connector, gateways } from "../gateways/connector.ts";
 import { healthWindowMs } from "../limits/routing.ts";
 import { encodeId } from "../platform/ids.ts";
+import { loadConnectionHealth } from "../reporting/gateway-health.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
-/** The rpcs that tell which gateways an account can be connected at, and how the connected ones are doing. */
+/** The rpcs that list the gateways an account can be connected at, and the health of the connected ones. */
 export function createGatewayService({
   apiOrigin,
-  entropy,
-}: Pick<DashboardParts, "apiOrigin" | "entropy">): ServiceImpl<typeof GatewayService> {
+  runtime,
+}: Pick<DashboardParts, "apiOrigin" | "runtime">): ServiceImpl<typeof GatewayService> {
   return {
     async listGateways(_request, context) {
-      const { core, name } = scopedVisitOf(context).environment;
+      const { core, name } = scopedContextOf(context).environment;
       const connectors = gateways.flatMap((gateway) => core.connectorOf(gateway) ?? []);
       return create(ListGatewaysResponseSchema, {
         gateways: connectors.map((connector) => gatewayMessage(connector, core.vault.forwarding)),
@@ -31,8 +31,8 @@ export function createGatewayService({
     },
 
     async listGatewayHealth(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
-      const since = new Date(entropy.now().getTime() - healthWindowMs);
+      const { merchantId, environment } = scopedContextOf(context);
+      const since = new Date(runtime.now().getTime() - healthWindowMs);
       const rows = await loadConnectionHealth(environment.database, { merchantId, since });
       return create(ListGatewayHealthResponseSchema, {
         connections: rows.map(({ connectionId, lastAskedAt, ...figures }) => ({
@@ -51,7 +51,7 @@ function gatewayMessage(connector: Connector, forwarding: Forwarding) {
   return {
     gateway: connector.gateway,
     credentialFields: connector.credentialFields.map(({ shape, ...field }) => ({ ...field, pattern: shape.source })),
-    sendsNotices: connector.readNotification !== undefined,
+    sendsNotifications: connector.readNotification !== undefined,
     ...(becauseUnusable !== undefined && { becauseUnusable }),
   };
 }

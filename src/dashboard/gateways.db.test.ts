@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { cards } from "../core/core-fixture.ts";
-import { type PayingDashboard, startPayingDashboard } from "./testing/paying-dashboard.ts";
+import { cards } from "../core/core.fixture.ts";
+import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
 
 let dashboard: PayingDashboard;
 let client: DashboardClient;
@@ -12,10 +12,10 @@ beforeAll(async () => {
 afterAll(() => dashboard?.close());
 
 describe("ListGateways", () => {
-  it("tells of each gateway what it asks for, as patterns that its own connector goes by", async () => {
+  it("returns each gateway's credential fields, with the patterns that its own connector uses", async () => {
     const { gateways = [], notificationUrlPrefix } = await client.gateways.listGateways(dashboard.scope);
     expect(gateways.map(({ gateway }) => gateway)).toEqual(["ADYEN", "SANDBOX_A", "SANDBOX_B"]);
-    expect(gateways.map(({ sendsNotices }) => sendsNotices)).toEqual([true, false, true]);
+    expect(gateways.map(({ sendsNotifications }) => sendsNotifications)).toEqual([true, false, true]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
     const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });
@@ -25,11 +25,11 @@ describe("ListGateways", () => {
 });
 
 describe("ListGatewayHealth", () => {
-  it("says nothing of accounts that were not asked", async () => {
+  it("omits accounts without attempts", async () => {
     expect(await client.gateways.listGatewayHealth(dashboard.scope)).toMatchObject({ connections: [] });
   });
 
-  it("counts how each account answered, and leaves out what the vault could not give to any", async () => {
+  it("counts each account's answers and leaves out what the vault could not send", async () => {
     const { payments, scope, connectionIds } = dashboard;
     await payments.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
     for (const card of [cards.approved, cards.failover, cards.fraud, cards.allDown]) {
@@ -43,7 +43,7 @@ describe("ListGatewayHealth", () => {
     expect(a!.latencyP50Ms).toBeGreaterThan(0);
     expect(a!.latencyP95Ms).toBeGreaterThanOrEqual(a!.latencyP50Ms!);
     const text =
-      "UPDATE attempt SET next_because = 'The card vault could not be used, and no gateway gets the card without it, whatever.' WHERE failure_kind = 'GATEWAY_ERROR'";
+      "UPDATE attempt SET next_because = 'The card vault could not be used, and no gateway can get the card without it, whatever.' WHERE failure_kind = 'GATEWAY_ERROR'";
     await payments.asOwner.pool.query(text);
     const { connections: after = [] } = await client.gateways.listGatewayHealth(scope);
     expect(after.map(({ errors }) => errors)).toEqual([0, 0]);

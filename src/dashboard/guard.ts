@@ -1,22 +1,26 @@
-/** What stands in front of every dashboard rpc: who calls, the role the method declares, validation, the audit row. */
+/**
+ * The guard of every dashboard rpc: authentication, the role that the method declares, validation and the audit row.
+ */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor } from "@connectrpc/connect";
 import { Access, access, fresh, Role, role as roleOption } from "../../gen/dashboard/v1/role_pb.ts";
-import { findOperator, type Operator } from "../accounts/operator-tokens.ts";
-import { findSignIn, type SignIn } from "../accounts/sign-ins.ts";
+import { countAction, type MemberAction } from "../accounts/member-actions.ts";
+import { findOperator, lockOperator, type Operator } from "../accounts/operator-tokens.ts";
+import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
+import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { validateMessage } from "../transcoder/validation.ts";
-import type { DashboardParts } from "./dashboard-parts.ts";
+import type { ServedParts } from "./dashboard-parts.ts";
+import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
-import { findScope, memberActor, noSuchMerchant, type RequestScope, Visit, visitKey } from "./visit.ts";
 
-/** Who calls: an operator by token, a member by cookie, or nobody known. */
-type Caller = { readonly operator?: Operator; readonly signIn?: SignIn };
+/** The caller: an operator by token, a member by cookie, or unknown. */
+type Caller = { readonly operator?: Operator; readonly signIn?: SignIn; readonly token?: string };
 
-/** The interceptor of all dashboard services, in place of any that the server has for its own. */
-export function createGuard(parts: DashboardParts): Interceptor {
+/** Creates the interceptor of all dashboard services, which replaces the server's own interceptors. */
+export function createGuard(parts: ServedParts): Interceptor {
   return (next) => async (request) => {
     const requestId = parts.requestIdOf(request.contextValues);
     try {
@@ -25,15 +29,20 @@ export function createGuard(parts: DashboardParts): Interceptor {
       if (request.stream) throw new Error("the dashboard has unary rpcs only");
       const problems = validateMessage(method.input, request.message);
       if (problems[0]) {
-        throw new DomainError(problems[0].code, "The request has fields that break a rule.", { problems });
+        throw new DomainError(problems[0].code, "Some fields of the request are invalid.", { problems });
       }
       const scope = await findScope(parts, request.message);
       authorize(method, caller, scope);
+      await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
-      const visit = new Visit(parts, who, scope);
-      request.contextValues.set(visitKey, visit);
+      const requireRight = async (tx: Tx) => authorize(method, await lockCaller(tx, caller, scope), scope);
+      const rpcContext = new RpcContext(parts, who, { scope, requireRight });
+      request.contextValues.set(rpcContextKey, rpcContext);
       const answer = await next(request);
-      if (leavesRow(method, caller)) await visit.auditIfNobodyDid();
+      // Pages poll, so the audit trail keeps only a member's changes. Of an operator, who is an exception, it keeps every
+      // call.
+      if (isChanging(method)) await rpcContext.endChange();
+      else if (caller.operator !== undefined) await rpcContext.auditReading();
       return answer;
     } catch (error) {
       throw parts.toConnectError(error, requestId);
@@ -41,13 +50,13 @@ export function createGuard(parts: DashboardParts): Interceptor {
   };
 }
 
-/** Throws unless the method declares a role and `held` includes it: what was forgotten is refused, not open. */
+/** Throws unless the method declares a role and `held` includes it: a method without a role is refused, not open. */
 export function requireRole(method: DescMethod, held: Role): void {
   const needed = hasOption(method, roleOption) ? getOption(method, roleOption) : Role.UNSPECIFIED;
   if (needed === Role.UNSPECIFIED || held < needed) {
     throw new DomainError(
       "role_not_allowed",
-      "Your role may not do this; an owner of the merchant can give you another.",
+      "Your role may not do this. An owner of the merchant can give you another role.",
     );
   }
 }
@@ -61,16 +70,44 @@ function authorize(method: DescMethod, { operator, signIn }: Caller, scope: Requ
   requireFresh(method, signIn);
 }
 
-/** What a member may do for a merchant. Throws as if there were none where they have no part in it. */
+/** Returns a member's role for a merchant. A member without one gets the error of a merchant that does not exist. */
 function roleIn(signIn: SignIn | undefined, merchantId: string | undefined): Role {
   const membership = signIn?.memberships.find((each) => each.merchantId === merchantId);
   if (merchantId !== undefined && membership === undefined) throw noSuchMerchant();
   return membership === undefined ? Role.UNSPECIFIED : memberRoles[membership.role];
 }
 
+/** Methods that are counted otherwise than as a change, and reads that are counted. */
+export const countedAs: Readonly<Record<string, MemberAction | "uncounted">> = {
+  VerifyWebhookEndpoint: "post",
+  ReplayWebhookDelivery: "post",
+  VerifyGatewayConnection: "post",
+  RotateGatewayCredentials: "post",
+  InviteMember: "mail",
+  SetAlertAddresses: "mail",
+  ChangePassword: "password",
+  ProveSignIn: "password",
+  ConfirmTotp: "password",
+  ExportPayments: "scan",
+  WhatIf: "scan",
+  // Calls that lock out a thief.
+  SignOut: "uncounted",
+  RevokeSignIn: "uncounted",
+};
+
+/**
+ * Counts a member's call. A call about their own account counts against the sign-in, so that a stolen sign-in cannot
+ * keep another from setting a new password.
+ */
+async function throttle({ accounts }: ServedParts, method: DescMethod, { signIn }: Caller): Promise<void> {
+  const action = countedAs[method.name] ?? (isChanging(method) ? "change" : "uncounted");
+  if (signIn === undefined || action === "uncounted") return;
+  await countAction(accounts, accessOf(method) === Access.MEMBER ? signIn.id : signIn.member.id, action);
+}
+
 function requireFresh(method: DescMethod, signIn: SignIn | undefined): void {
   if (getOption(method, fresh) && signIn !== undefined && !signIn.isFresh) {
-    throw new DomainError("fresh_sign_in_required", "Give your password again, then repeat this.");
+    throw new DomainError("fresh_sign_in_required", "Confirm your identity again, then repeat the call.");
   }
 }
 
@@ -80,18 +117,18 @@ function accessOf(method: DescMethod): Access {
 
 function actorOf({ operator, signIn }: Caller): string {
   if (operator !== undefined) return `${operator.label} (${encodeId("op", operator.id)})`;
-  return signIn === undefined ? "nobody signed in" : memberActor(signIn.member);
+  return signIn === undefined ? "not signed in" : memberActor(signIn.member);
 }
 
-/** A page asks again and again: of a member the trail keeps what they changed. An operator is an exception in all they do. */
-function leavesRow(method: DescMethod, { operator }: Caller): boolean {
-  return operator !== undefined || method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+/** Reports whether an rpc may change something; every rpc not declared read-only may. */
+export function isChanging(method: DescMethod): boolean {
+  return method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
-// One text for every token that does not work, so that nobody learns which exist.
+// One text for every invalid token, so that callers cannot learn which tokens exist.
 const invalidTokenDetail = "Send an operator token of this installation as `Authorization: Bearer <token>`.";
 
-async function authenticate(parts: DashboardParts, method: DescMethod, headers: Headers): Promise<Caller> {
+async function authenticate(parts: ServedParts, method: DescMethod, headers: Headers): Promise<Caller> {
   const accessible = accessOf(method);
   if (parts.signIns === undefined || (headers.has("authorization") && accessible === Access.UNSPECIFIED)) {
     return { operator: await findCallingOperator(parts, headers.get("authorization")) };
@@ -99,12 +136,35 @@ async function authenticate(parts: DashboardParts, method: DescMethod, headers: 
   if (accessible === Access.ANYBODY) return {};
   const token = readSignInCookie(parts.brand, headers.get("cookie"));
   const signIn = token === undefined ? undefined : await findSignIn(parts.accounts, token);
-  if (signIn === undefined)
-    throw new DomainError("sign_in_required", "Nobody is signed in. Sign in, then repeat this.");
-  return { signIn };
+  if (token === undefined || signIn === undefined) throw notSignedIn();
+  return { signIn, token };
 }
 
-async function findCallingOperator(parts: DashboardParts, authorization: string | null): Promise<Operator> {
+function notSignedIn(): DomainError {
+  return new DomainError("sign_in_required", "You are not signed in. Sign in, then repeat the call.");
+}
+
+/**
+ * Reads the caller's current rights and locks them until the transaction ends. Throws if the caller is no longer
+ * admitted.
+ */
+async function lockCaller(
+  tx: Tx,
+  { operator, signIn, token }: Caller,
+  scope: RequestScope | undefined,
+): Promise<Caller> {
+  if (operator !== undefined) {
+    const same = await lockOperator(tx, operator);
+    if (same === undefined) throw new DomainError("invalid_key", invalidTokenDetail);
+    return { operator: same };
+  }
+  if (signIn === undefined || token === undefined) return {};
+  const open = await lockSignIn(tx, { signIn, token, merchantId: scope?.merchantId });
+  if (open === undefined) throw notSignedIn();
+  return { signIn: open, token };
+}
+
+async function findCallingOperator(parts: ServedParts, authorization: string | null): Promise<Operator> {
   // RFC 6750: one space, and the scheme in any case.
   const token = /^bearer ([^\s,]+)$/i.exec(authorization ?? "")?.[1];
   const isOperatorToken = token?.startsWith(`${parts.brand}_operator_`) ?? false;

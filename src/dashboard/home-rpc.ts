@@ -1,75 +1,90 @@
-/** What a merchant's people see first: proto ↔ core. */
+/** The home page of a merchant's people: proto ↔ core. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  AttentionItem_Kind,
-  type AttentionItemSchema,
+  AlertItem_Kind,
+  type AlertItemSchema,
   GetHomeResponseSchema,
   type HomeService,
+  SetUpStep,
   type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
-import { type Attention, type DayInCurrency, loadAttention, loadDay } from "../core/attention.ts";
-import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { dayLongestMs } from "../limits/dashboard.ts";
 import { encodeId } from "../platform/ids.ts";
+import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
+import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage, momentOf } from "./payment-messages.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
 /** The rpc of the home page. */
-export function createHomeService({ entropy }: Pick<DashboardParts, "entropy">): ServiceImpl<typeof HomeService> {
+export function createHomeService({ runtime }: Pick<DashboardParts, "runtime">): ServiceImpl<typeof HomeService> {
   return {
     async getHome(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
-      const now = entropy.now();
+      const { merchantId, environment } = scopedContextOf(context);
+      const now = runtime.now();
       const dayStart = dayStartOf(now, momentOf("dayStart", request.dayStart));
-      const [attention, day] = await Promise.all([
-        loadAttention(environment.database, { merchantId, now }),
+      const [alerts, day, setUp] = await Promise.all([
+        loadAlerts(environment.database, { merchantId, now }),
         loadDay(environment.reads, { merchantId, dayStart }),
+        loadSetUp(environment.database, merchantId),
       ]);
       return create(GetHomeResponseSchema, {
-        attention: itemsOf(attention),
-        attentionCut: attention.isCut,
+        alerts: itemsOf(alerts),
+        alertsCut: alerts.isCut,
         today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
+        missing: missingOf(setUp, environment.name),
       });
     },
   };
 }
 
-/** The caller's own, not longer ago than any day is; else the day by UTC. */
-function dayStartOf(now: Date, asked: Date | undefined): Date {
-  if (asked !== undefined) return new Date(Math.max(asked.getTime(), now.getTime() - dayLongestMs));
+/** Returns the caller's start of day, at most the longest day ago; without one, midnight UTC. */
+function dayStartOf(now: Date, requested: Date | undefined): Date {
+  if (requested !== undefined) return new Date(Math.max(requested.getTime(), now.getTime() - dayLongestMs));
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
 }
 
-type Item = MessageInitShape<typeof AttentionItemSchema>;
+/** Lists the missing set-up steps. An empty list of origins refuses every page in live, and none in test. */
+function missingOf(setUp: SetUp, environment: "test" | "live"): SetUpStep[] {
+  const steps: readonly (readonly [boolean, SetUpStep])[] = [
+    [setUp.hasVerifiedGateway, SetUpStep.GATEWAY],
+    [setUp.hasRoutableRule, SetUpStep.ROUTING_RULE],
+    [setUp.hasCheckoutOrigin || environment === "test", SetUpStep.CHECKOUT_ORIGIN],
+    [setUp.hasVerifiedEndpoint, SetUpStep.WEBHOOK_ENDPOINT],
+  ];
+  return steps.filter(([isDone]) => !isDone).map(([, step]) => step);
+}
 
-/** The worst first: money, then what stands still, then what may pass. */
-function itemsOf({ alarms, paidTwice, unhealthy, endpoints, degraded }: Attention): Item[] {
+type Item = MessageInitShape<typeof AlertItemSchema>;
+
+/** Lists the alerts, worst first: money, then what has stopped, then what may recover. */
+function itemsOf({ alarms, paidTwice, cardNumbers, unhealthy, endpoints, degraded }: Alerts): Item[] {
   return [
     ...paidTwice.map(({ orderRef, lastAt, lastId }) => ({
-      kind: AttentionItem_Kind.PAID_TWICE,
-      text: "More than one payment took money for this order reference.",
+      kind: AlertItem_Kind.PAID_TWICE,
+      text: "More than one payment was captured for this order reference.",
       since: timestampFromDate(lastAt),
       orderRef: shownOrderRef(orderRef),
       // A masked reference finds nothing.
       ...(shownOrderRef(orderRef) !== orderRef && { sessionId: encodeId("ps", lastId) }),
     })),
     ...alarms.map(({ detail, openedAt, sessionId }) => ({
-      kind: AttentionItem_Kind.PAYMENT_ALARM,
+      kind: AlertItem_Kind.PAYMENT_ALARM,
       text: detail,
       since: timestampFromDate(openedAt),
       sessionId: encodeId("ps", sessionId),
     })),
-    ...endpoints.map(({ id, url, disabledAt, disabledBecause }) => ({
-      kind: AttentionItem_Kind.ENDPOINT_DISABLED,
-      text: `${url} ${disabledBecause === "GONE" ? "answered that it is gone" : "failed for too long"}, so it gets no more events.`,
+    ...(cardNumbers === undefined ? [] : [cardNumbersItem(cardNumbers)]),
+    ...endpoints.map(({ id, url, disabledAt, disabledReason }) => ({
+      kind: AlertItem_Kind.ENDPOINT_DISABLED,
+      text: `${url} ${disabledReason === "GONE" ? "answered that it is gone" : "failed for too long"}. It is disabled and receives no more events.`,
       since: timestampFromDate(disabledAt),
       endpointId: encodeId("we", id),
     })),
     ...unhealthy.map(({ connectionId, gateway, attempts, failed }) => ({
-      kind: AttentionItem_Kind.GATEWAY_UNHEALTHY,
+      kind: AlertItem_Kind.GATEWAY_UNHEALTHY,
       text: `${gateway} gave no usable answer to ${failed} of ${attempts} attempts of the last hour.`,
       gateway,
       connectionId: encodeId("gc", connectionId),
@@ -78,11 +93,21 @@ function itemsOf({ alarms, paidTwice, unhealthy, endpoints, degraded }: Attentio
   ];
 }
 
-function degradedItem({ count, since }: Attention["degraded"]): Item {
+function cardNumbersItem({ count, lastAt, lastId }: NonNullable<Alerts["cardNumbers"]>): Item {
+  const payments = count === 1 ? "1 recent payment has" : `${count} recent payments have`;
+  return {
+    kind: AlertItem_Kind.ORDER_REF_LIKE_CARD,
+    text: `${payments} an order reference that looks like a card number. Order references are stored and sent unchanged. Never send card data in orderRef.`,
+    since: timestampFromDate(lastAt),
+    sessionId: encodeId("ps", lastId),
+  };
+}
+
+function degradedItem({ count, since }: Alerts["degraded"]): Item {
   const payments = count === 1 ? "1 payment" : `${count} payments`;
   return {
-    kind: AttentionItem_Kind.PAYMENTS_DEGRADED,
-    text: `${payments} of the last hour ended as DEGRADED: the last gateway asked gave no usable answer or refused the capture, or none could be asked.`,
+    kind: AlertItem_Kind.PAYMENTS_DEGRADED,
+    text: `${payments} of the last hour ended as Degraded: the last gateway gave no usable answer or refused the capture, or no gateway could be used.`,
     since: timestampFromDate(since),
   };
 }

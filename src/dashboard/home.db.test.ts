@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { attentionRows } from "../limits/dashboard.ts";
-import { systemEntropy } from "../platform/entropy.ts";
+import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { alertRows } from "../limits/dashboard.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
-import { type MadePayment, makePayment, openTables } from "./testing/payment-rows.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;
@@ -23,17 +23,36 @@ const home = async (dayStart?: Date) => {
   const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const };
   return client.home.getHome({ ...scope, ...(dayStart && { dayStart: dayStart.toISOString() }) });
 };
-const kinds = async () => ((await home()).attention ?? []).map(({ kind }) => kind);
+const kinds = async () => ((await home()).alerts ?? []).map(({ kind }) => kind);
 const make = (payment: MadePayment) => makePayment(dashboard, payment);
 
-describe("the home page's answer", () => {
+describe("the home page's response", () => {
   it("is empty where nothing happened", async () => {
-    const { attention, today } = await home();
-    expect(attention).toEqual([]);
+    const { alerts, today } = await home();
+    expect(alerts).toEqual([]);
     expect(today).toMatchObject({ created: 0, succeeded: 0, volume: [], newestOnly: false });
   });
 
-  it("adds up the caller's day and no more, by currency", async () => {
+  it("lists the missing set-up steps; in test an origin is not one", async () => {
+    const missing = async () => (await home()).missing;
+    const all = ["SET_UP_STEP_GATEWAY", "SET_UP_STEP_ROUTING_RULE", "SET_UP_STEP_WEBHOOK_ENDPOINT"];
+    expect(await missing()).toEqual(all);
+    const id = systemRuntime.uuid();
+    const merchantUuid = decodeId("mer", dashboard.merchantId);
+    await dashboard.rows(
+      "INSERT INTO connection (id, merchant_id, gateway, account) VALUES ($1, $2, 'STRIPE', 'main')",
+      [id, merchantUuid],
+    );
+    await dashboard.rows(
+      "INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on) VALUES ($1, 1, ARRAY[$2::uuid], '{}')",
+      [merchantUuid, id],
+    );
+    expect(await missing()).toEqual(all);
+    await dashboard.rows("UPDATE connection SET credential_version = 1 WHERE id = $1", [id]);
+    expect(await missing()).toEqual(["SET_UP_STEP_WEBHOOK_ENDPOINT"]);
+  });
+
+  it("sums the caller's day only, by currency", async () => {
     const failedOver: MadePayment["attempts"] = [
       { gateway: "SANDBOX_A", became: "DECLINED" },
       { gateway: "SANDBOX_B", became: "CAPTURED" },
@@ -53,7 +72,7 @@ describe("the home page's answer", () => {
     expect((await home(minutesAgo(10 * 1440))).today?.created).toBe(6);
   });
 
-  it("names what needs somebody, once and with where it leads, and lets go of it when it is over", async () => {
+  it("lists each alert once, with a link, and removes it when it is over", async () => {
     expect(await kinds()).toEqual([]);
     await make({ orderRef: "d" });
     expect(await kinds()).toEqual([]);
@@ -68,37 +87,37 @@ describe("the home page's answer", () => {
         connectionUuid,
       ]);
     }
-    const { attention = [] } = await home();
-    expect(attention).toMatchObject([
+    const { alerts = [] } = await home();
+    expect(alerts).toMatchObject([
       { kind: "PAID_TWICE", orderRef: "b" },
       { kind: "PAYMENT_ALARM", sessionId, text: "SANDBOX_A has not given the hold back." },
       { kind: "ENDPOINT_DISABLED", text: expect.stringMatching(/^https:\/\/lost\.example\.com failed for too long/) },
       { kind: "GATEWAY_UNHEALTHY", text: " gave no usable answer to 5 of 5 attempts of the last hour." },
-      { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments of the last hour ended as DEGRADED: /) },
+      { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments of the last hour ended as Degraded: /) },
     ]);
-    await client.workList.closeWorkItem({ environment: "ENVIRONMENT_TEST", workItemId, note: "done" });
+    await client.workQueue.closeWorkItem({ environment: "ENVIRONMENT_TEST", workItemId, note: "done" });
     expect(await kinds()).not.toContain("PAYMENT_ALARM");
   });
 
-  it("says when there is more to do than it names", async () => {
+  it("reports that more alerts exist than it lists", async () => {
     const lose = (count: number) =>
-      Promise.all(Array.from({ length: count }, () => loseEndpoint("https://more.example.com")));
+      Promise.all(Array.from({ length: count }, () => disableEndpoint("https://more.example.com")));
     const named = async () => {
-      const { attention = [], attentionCut } = await home();
-      return { endpoints: attention.filter(({ kind }) => kind === "ENDPOINT_DISABLED").length, attentionCut };
+      const { alerts = [], alertsCut } = await home();
+      return { endpoints: alerts.filter(({ kind }) => kind === "ENDPOINT_DISABLED").length, alertsCut };
     };
-    // One of them is lost already.
-    await lose(attentionRows - 1);
-    expect(await named()).toEqual({ endpoints: attentionRows, attentionCut: false });
+    // One of them was already disabled.
+    await lose(alertRows - 1);
+    expect(await named()).toEqual({ endpoints: alertRows, alertsCut: false });
     await lose(1);
-    expect(await named()).toEqual({ endpoints: attentionRows, attentionCut: true });
+    expect(await named()).toEqual({ endpoints: alertRows, alertsCut: true });
   });
 
-  it("judges a gateway by the attempts of the last hour, whenever their sessions were created", async () => {
-    const [asked, notAsked] = [systemEntropy.uuid(), systemEntropy.uuid()];
+  it("rates a gateway by the attempts of the last hour, whenever their sessions were created", async () => {
+    const [called, notCalled] = [systemRuntime.uuid(), systemRuntime.uuid()];
     for (const [uuid, startedAt] of [
-      [asked, minutesAgo(10)],
-      [notAsked, minutesAgo(80)],
+      [called, minutesAgo(10)],
+      [notCalled, minutesAgo(80)],
     ] as const)
       for (let count = 0; count < 5; count++) {
         const attempts: MadePayment["attempts"] = [{ gateway: "SANDBOX_A", became: "VOIDED" }];
@@ -106,14 +125,14 @@ describe("the home page's answer", () => {
         const set = "UPDATE attempt SET connection_id = $2, started_at = $3, answered_at = $3 WHERE session_id = $1";
         await dashboard.rows(set, [sessionUuid, uuid, startedAt]);
       }
-    const { attention = [] } = await home();
-    const unhealthy = attention.filter(({ kind }) => kind === "GATEWAY_UNHEALTHY").map((item) => item.connectionId);
-    expect(unhealthy).toContain(encodeId("gc", asked));
-    expect(unhealthy).not.toContain(encodeId("gc", notAsked));
+    const { alerts = [] } = await home();
+    const unhealthy = alerts.filter(({ kind }) => kind === "GATEWAY_UNHEALTHY").map((item) => item.connectionId);
+    expect(unhealthy).toContain(encodeId("gc", called));
+    expect(unhealthy).not.toContain(encodeId("gc", notCalled));
   });
 
-  it("adds up more than a number holds", async () => {
-    // Instead of the nine thousand payments of the largest amount.
+  it("sums amounts beyond the range of a number", async () => {
+    // Stands for nine thousand payments of the largest amount.
     await dashboard.rows("ALTER TABLE payment_session DROP CONSTRAINT payment_session_amount_minor_check");
     await dashboard.rows("ALTER TABLE attempt DROP CONSTRAINT IF EXISTS attempt_amount_minor_check");
     await make({ orderRef: "huge", currency: "USD", amountMinor: Number.MAX_SAFE_INTEGER });
@@ -122,26 +141,51 @@ describe("the home page's answer", () => {
     expect(today?.volume).toContainEqual({ amountMinor: "9007199254740993", currency: "USD", exponent: 2 });
   });
 
-  it("masks an order reference that is a card number, and leads to its newest payment: a masked one finds nothing", async () => {
+  it("warns once of order references that look like card numbers, without showing one, until none is recent", async () => {
+    const warnings = async () => ((await home()).alerts ?? []).filter(({ kind }) => kind === "ORDER_REF_LIKE_CARD");
+    // Digits that are no card number: another length, or a wrong check digit.
+    for (const orderRef of ["42424242424", "4242424242424241", "order 4242424242424242"]) await make({ orderRef });
+    await make({ orderRef: "5555555555554444", createdAt: minutesAgo(5 * 1440) });
+    await make({ orderRef: "5555555555554444", merchantUuid: systemRuntime.uuid() });
+    expect(await warnings()).toEqual([]);
+    const made = [
+      await make({ orderRef: "5555555555554444", status: "CREATED", createdAt: minutesAgo(3) }),
+      await make({ orderRef: " 3782-822463-10005", status: "DECLINED", createdAt: minutesAgo(2) }),
+    ];
+    const [warning, ...more] = await warnings();
+    expect(more).toEqual([]);
+    expect(warning).toMatchObject({
+      text: expect.stringMatching(/^2 recent payments have an order reference that looks like a card number\. /),
+      sessionId: made[1]!.sessionId,
+      orderRef: "",
+    });
+    expect(JSON.stringify(warning)).not.toMatch(/4444|0005/);
+    await dashboard.rows("UPDATE payment_session SET order_ref = 'mended' WHERE id = ANY ($1::uuid[])", [
+      made.map(({ sessionUuid }) => sessionUuid),
+    ]);
+    expect(await warnings()).toEqual([]);
+  });
+
+  it("masks an order reference that is a card number, and links to its newest payment instead", async () => {
     await make({ orderRef: "4242424242424242" });
     const { sessionId } = await make({ orderRef: "4242424242424242" });
-    const { attention = [] } = await home();
-    const paidTwice = attention.filter(({ kind }) => kind === "PAID_TWICE");
+    const { alerts = [] } = await home();
+    const paidTwice = alerts.filter(({ kind }) => kind === "PAID_TWICE");
     expect(paidTwice).toContainEqual(expect.objectContaining({ orderRef: "************4242", sessionId }));
     expect(paidTwice).toContainEqual(expect.objectContaining({ orderRef: "b", sessionId: "" }));
   });
 });
 
-const connectionUuid = systemEntropy.uuid();
+const connectionUuid = systemRuntime.uuid();
 
-/** One that its owner has disabled, and one that was lost. */
+/** Opens an endpoint that its owner has disabled, and one that failed for too long. */
 async function openEndpoints(): Promise<void> {
-  await loseEndpoint("https://lost.example.com");
-  await loseEndpoint("https://left.example.com", "OWNER");
+  await disableEndpoint("https://lost.example.com");
+  await disableEndpoint("https://left.example.com", "OWNER");
 }
 
-async function loseEndpoint(url: string, because = "FAILING"): Promise<void> {
-  const text = `INSERT INTO endpoint (id, merchant_id, url, status, secret_sealed, disabled_at, disabled_because, verified_at)
+async function disableEndpoint(url: string, reason = "FAILING"): Promise<void> {
+  const text = `INSERT INTO endpoint (id, merchant_id, url, status, secret_sealed, disabled_at, disabled_reason, verified_at)
     VALUES ($1, $2, $3, 'DISABLED', 'x', now(), $4, now())`;
-  await dashboard.rows(text, [systemEntropy.uuid(), decodeId("mer", dashboard.merchantId), url, because]);
+  await dashboard.rows(text, [systemRuntime.uuid(), decodeId("mer", dashboard.merchantId), url, reason]);
 }

@@ -1,9 +1,9 @@
-/** An invitation as a mail. Says nothing that an inviting member could have worded, but their address. */
+/** The mail of an invitation. It contains no text that the inviting member could choose, except their address. */
 import type { Invitation } from "../accounts/invitations.ts";
 
 const roles = { VIEWER: "a viewer", DEVELOPER: "a developer", OWNER: "an owner" } as const;
 
-/** Subject and text; the link is a secret of whoever reads the mail. */
+/** Returns subject and text; the link is a secret of the recipient. */
 export function writeInvitation(
   { role, invitedBy, expiresAt }: Pick<Invitation, "role" | "invitedBy" | "expiresAt">,
   { merchantName, link }: { merchantName: string; link: string },
@@ -15,9 +15,9 @@ export function writeInvitation(
     "",
     link,
     "",
-    `It works once, until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC. Pass it on to nobody: whoever opens it joins in your name.`,
+    `It works once, until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC. Do not share it: anyone who opens it can join in your name.`,
     "",
-    "If you do not know what this is about, leave it: nothing happens.",
+    "If you did not expect this invitation, ignore this mail.",
     "",
   ];
   return { subject: `Invitation to the payment dashboard of ${merchantName}`, text: lines.join("\n") };

@@ -11,19 +11,19 @@ import { encodeId } from "../platform/ids.ts";
 
 const roles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
 
-/** A role in the proto's words. */
+/** Returns a role as the proto's enum. */
 export function roleMessage(role: MemberRole): Role {
   return roles[role];
 }
 
-/** A role of a request, whose validation lets in no others. */
+/** Returns the role of a request; validation admits no other. */
 export function roleOfMessage(role: Role): MemberRole {
   const found = (Object.keys(roles) as MemberRole[]).find((name) => roles[name] === role);
-  if (found === undefined) throw new Error("validation lets in the roles of members only");
+  if (found === undefined) throw new Error("validation admits only the roles of members");
   return found;
 }
 
-/** Whoever is signed in. */
+/** Returns the signed-in member. */
 export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "memberships">) {
   const { id, email, name, hasTotp, hasPasskey } = member;
   return create(SignedInMemberSchema, {
@@ -40,7 +40,7 @@ export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "
   });
 }
 
-/** A row of the team. */
+/** Returns a row of the team. */
 export function teamMessage({ id, email, name, role, hasTotp, lastSeenAt }: MerchantMember) {
   return create(MemberSchema, {
     memberId: encodeId("mbr", id),
@@ -52,7 +52,7 @@ export function teamMessage({ id, email, name, role, hasTotp, lastSeenAt }: Merc
   });
 }
 
-/** An open invitation. */
+/** Returns an open invitation. */
 export function invitationMessage({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
   return create(InvitationSchema, {
     invitationId: encodeId("inv", id),

@@ -1,4 +1,4 @@
-/** What operators do for a member who cannot sign in any more: proto ↔ accounts. */
+/** Operators' recovery for a member who can no longer sign in: proto ↔ accounts. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -15,35 +15,35 @@ import { removeTotp } from "../accounts/totp.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { linkTo, requireOrigin } from "./invitation-rpc.ts";
-import { visitOf } from "./visit.ts";
+import { rpcContextOf } from "./rpc-context.ts";
 
-/** A new password by a link, and an end to what was lost. */
+/** The rpcs that issue a link for a new password and remove a lost second factor. */
 export function memberRecoveryRpcs(
   parts: DashboardParts,
 ): Pick<ServiceImpl<typeof MemberService>, "resetMemberPassword" | "removeSecondFactors"> {
-  const { accounts, entropy } = parts;
+  const { runtime } = parts;
   return {
     async resetMemberPassword({ email }, context) {
-      const visit = visitOf(context);
+      const rpcContext = rpcContextOf(context);
       const origin = requireOrigin(parts);
       const member = await findNamed(parts, email);
-      const { token, expiresAt } = await accounts.transaction(async (tx) => {
-        await visit.auditMember(tx, member);
-        return offerPasswordReset(tx, entropy, member.id);
+      const { token, expiresAt } = await rpcContext.changeAccounts(async (tx) => {
+        await rpcContext.auditMember(tx, member);
+        return offerPasswordReset(tx, runtime, member.id);
       });
       const link = linkTo(`${origin}/new-password`, token);
       return create(ResetMemberPasswordResponseSchema, { link, expiresAt: timestampFromDate(expiresAt) });
     },
 
     async removeSecondFactors({ email }, context) {
-      const visit = visitOf(context);
+      const rpcContext = rpcContextOf(context);
       const member = await findNamed(parts, email);
       const hadTotp = member.totpSealed !== null;
-      const removed = await accounts.transaction(async (tx) => {
+      const removed = await rpcContext.changeAccounts(async (tx) => {
         await removeTotp(tx, member.id);
         const removedPasskeys = await removePasskeysOf(tx, member.id);
         const endedSignIns = await endOtherSignIns(tx, member.id);
-        await visit.auditMember(tx, member, { before: { hasTotp: hadTotp, passkeys: removedPasskeys } });
+        await rpcContext.auditMember(tx, member, { before: { hasTotp: hadTotp, passkeys: removedPasskeys } });
         return { removedPasskeys, endedSignIns };
       });
       return create(RemoveSecondFactorsResponseSchema, { hadTotp, ...removed });
@@ -53,6 +53,6 @@ export function memberRecoveryRpcs(
 
 async function findNamed({ accounts }: DashboardParts, email: string): Promise<MemberProofs> {
   const member = await findMemberByEmail(accounts, normalizeEmail(email) ?? "");
-  if (member === undefined) throw new DomainError("not_found", "No member has this address.");
+  if (member === undefined) throw new DomainError("not_found", "No member has this address. Check the spelling.");
   return member;
 }

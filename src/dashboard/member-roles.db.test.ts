@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Access, access, fresh, Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { createMerchant } from "../accounts/merchants.ts";
-import { systemEntropy } from "../platform/entropy.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 import { requireRole } from "./guard.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
-import { codeOf, Pages } from "./testing/pages.ts";
-import { restOf } from "./testing/sample-requests.ts";
 
 let dashboard: DashboardFixture;
 let foreignMerchantId: string;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await dashboard.addMember("Olive", "OWNER");
   await dashboard.addMember("Dora", "DEVELOPER");
   await dashboard.addMember("Viv", "VIEWER");
-  const foreign = { id: systemEntropy.uuid(), name: "Another" };
+  const foreign = { id: systemRuntime.uuid(), name: "Another" };
   await createMerchant(dashboard.accounts, foreign);
   foreignMerchantId = encodeId("mer", foreign.id);
   cookies.owner = await pages.enter("Olive");
@@ -56,14 +56,14 @@ describe("every rpc", () => {
     expect(declared.filter(Boolean)).toHaveLength(1);
   });
 
-  it.each(guarded)("%s is refused to whoever is not signed in, or not any more", async (_, method) => {
+  it.each(guarded)("%s is refused without a current sign-in", async (_, method) => {
     for (const cookie of [undefined, "__Host-switchyard_sign_in=nonsense", cookies.expired]) {
       expect(await codeOf(callAs(cookie, method))).toBe("sign_in_required");
     }
   });
 
   it.each(needing((method) => method.input.fields.some(({ name }) => name === "merchant_id")))(
-    "%s tells another merchant's owner that there is no such merchant",
+    "%s returns not_found to another merchant's owner",
     async (_, method) => {
       expect(await codeOf(callAs(cookies.owner, method, foreignMerchantId))).toBe("not_found");
     },
@@ -87,7 +87,7 @@ describe("every rpc", () => {
     expect(await codeOf(callAs(cookies.owner, method))).toBe("role_not_allowed");
   });
 
-  it.each(named.filter(([, method]) => getOption(method, fresh)))("%s asks for a fresh proof", async (_, method) => {
+  it.each(named.filter(([, method]) => getOption(method, fresh)))("%s requires a fresh proof", async (_, method) => {
     const code = await codeOf(callAs(cookies.stale, method));
     expect(code).toBe("fresh_sign_in_required");
   });
@@ -96,11 +96,11 @@ describe("every rpc", () => {
 const methodNamed = (name: string) => methods.find((method) => method.name === name)!;
 
 describe("requireRole()", () => {
-  it("refuses everybody where a method declares no role", () => {
+  it("refuses every caller where a method declares no role", () => {
     expect(() => requireRole(PaymentSessionService.method.getPaymentSession, Role.OPERATOR)).toThrow("may not do this");
   });
 
-  it("lets a role do what lesser ones may, and no more", () => {
+  it("grants a role the rights of lesser roles, and no more", () => {
     const regenerate = methodNamed("RegenerateApiKey");
     expect(() => requireRole(regenerate, Role.DEVELOPER)).toThrow("may not do this");
     expect(() => requireRole(regenerate, Role.OWNER)).not.toThrow();

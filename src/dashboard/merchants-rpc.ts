@@ -11,19 +11,20 @@ import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant, listMerchants, type Merchant } from "../accounts/merchants.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
-import { type Visit, visitOf } from "./visit.ts";
+import { type RpcContext, rpcContextOf } from "./rpc-context.ts";
 
-/** The rpcs that make and list merchants. */
+/** The rpcs that create and list merchants. */
 export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof MerchantService> {
   return {
     async createMerchant({ name }, context) {
-      const merchant = { id: parts.entropy.uuid(), name };
+      const rpcContext = rpcContextOf(context);
+      const merchant = { id: parts.runtime.uuid(), name };
       const keys = [];
       for (const environment of Object.values(parts.environments)) {
-        keys.push(await openEnvironment(parts, environment, { merchant, visit: visitOf(context) }));
+        keys.push(await openEnvironment(parts, environment, { merchant, rpcContext }));
       }
-      // Last, because databases share no transaction: a merchant that is found has everything it needs.
-      await createMerchant(parts.accounts, merchant);
+      // Last, because databases share no transaction: a listed merchant is complete.
+      await rpcContext.changeAccounts((tx) => createMerchant(tx, merchant));
       return create(CreateMerchantResponseSchema, { merchant: toMessage(merchant), keys });
     },
 
@@ -36,13 +37,14 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
 
 async function openEnvironment(
   parts: DashboardParts,
-  { name: environment, database }: DashboardEnvironment,
-  { merchant, visit }: { merchant: Merchant; visit: Visit },
+  served: DashboardEnvironment,
+  { merchant, rpcContext }: { merchant: Merchant; rpcContext: RpcContext },
 ) {
-  const issued = await database.transaction(async (tx) => {
-    const maker = { entropy: parts.entropy, brand: parts.brand, environment };
+  const environment = served.name;
+  const issued = await rpcContext.changeEnvironment(served, async (tx) => {
+    const maker = { runtime: parts.runtime, brand: parts.brand, environment };
     const subject = encodeId("mer", merchant.id);
-    await visit.audit(tx, { merchantId: merchant.id, subject, after: { name: merchant.name } });
+    await rpcContext.audit(tx, { merchantId: merchant.id, subject, after: { name: merchant.name } });
     return openEnvironmentTo(tx, maker, merchant.id);
   });
   return {

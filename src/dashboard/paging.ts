@@ -1,13 +1,13 @@
-/** Pages of a list in an environment: signed tokens in requests, rows in answers. */
+/** Pages of a list in an environment: signed page tokens and rows. */
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 
-/** What a request says of the page that it wants. */
+/** The page that a request asks for. */
 export type PageRequest = { readonly pageSize?: number | undefined; readonly pageToken: string };
 
 /**
- * Loads one page. `list` says which one it is, with its filters: a token of another list is refused as
- * `invalid_parameter`. `load` is asked for one row more than are shown, which tells whether there is a next page.
+ * Loads one page. `list` names the list with its filters: a token of another list is refused as `invalid_parameter`.
+ * `load` receives a limit of one row more than is shown, which reports whether there is a next page.
  */
 export async function loadPage<Row extends { readonly id: string }>(
   request: PageRequest,

@@ -1,7 +1,7 @@
 /** Passkeys: proto ↔ accounts. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   AddPasskeyResponseSchema,
   BeginPasskeyProofResponseSchema,
@@ -14,6 +14,7 @@ import {
   RenamePasskeyResponseSchema,
   SignInWithPasskeyResponseSchema,
 } from "../../gen/dashboard/v1/passkeys_pb.ts";
+import { findBrowser } from "../accounts/known-browsers.ts";
 import { type ChallengePurpose, offerChallenge, takeChallenge } from "../accounts/passkey-challenges.ts";
 import {
   findPasskey,
@@ -26,7 +27,13 @@ import {
   removePasskey,
   renamePasskey,
 } from "../accounts/passkeys.ts";
-import { countTry, takeTryBack, throttledAddress } from "../accounts/sign-in-throttle.ts";
+import {
+  countSignInAttempt,
+  returnAttempt,
+  type Throttled,
+  throttledAddress,
+  throttledBrowser,
+} from "../accounts/sign-in-throttle.ts";
 import {
   type CreationAnswer,
   parseAnswer,
@@ -40,12 +47,12 @@ import {
 import { passkeysMax } from "../limits/sign-in.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { addressOf, auditEntry, enter, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
-import { visitOf } from "./visit.ts";
+import { addressOf, auditEntry, browserMarkOf, enter, keepProof, type SignInParts } from "./enter.ts";
+import { rpcContextOf } from "./rpc-context.ts";
 
 type PasskeyRpcs = ServiceImpl<typeof PasskeyService>;
 
-/** The rpcs that members keep passkeys with, and sign in by them. */
+/** The rpcs that manage passkeys and sign in by them. */
 export function createPasskeyService(parts: SignInParts): PasskeyRpcs {
   return { ...keepingRpcs(parts), ...addingRpcs(parts), ...signInRpcs(parts), ...proofRpcs(parts) };
 }
@@ -54,30 +61,30 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
   const { accounts } = parts;
   return {
     async offerPasskey(_, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
+      const rpcContext = rpcContextOf(context);
+      const { member, id } = rpcContext.signIn;
       const known = await listPasskeys(accounts, member.id);
       if (known.length >= passkeysMax) throw full();
-      const challenge = await offerChallenge(proofContextOf(parts), { purpose: "REGISTER", signInId: id });
-      visit.leaveNoRow();
+      const challenge = await offerChallenge(parts.proving, { purpose: "REGISTER", signInId: id });
+      rpcContext.leaveNoRow();
       const options = await writeCreation(partyOf(parts), { member, known, challenge });
       return create(OfferPasskeyResponseSchema, { options });
     },
 
     async addPasskey({ credential, name }, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
+      const rpcContext = rpcContextOf(context);
+      const { member, id } = rpcContext.signIn;
       const answer = parseAnswer<CreationAnswer["response"]>(credential);
       const isAsked =
         answer && (await takeChallenge(accounts, answer.challenge, { purpose: "REGISTER", signInId: id }));
       const made = isAsked && (await verifyCreation(partyOf(parts), answer));
       if (!made) throw refused();
-      const passkey = await accounts.transaction(async (tx) => {
+      const passkey = await rpcContext.changeAccounts(async (tx) => {
         await lockPasskeys(tx, member.id);
         if ((await listPasskeys(tx, member.id)).length >= passkeysMax) throw full();
         const added = await insertPasskey(tx, { ...made, memberId: member.id, name });
-        if (added === undefined) throw new DomainError("state_conflict", "This passkey is in use already.");
-        await visit.auditMember(tx, member, { after: { passkey: name } });
+        if (added === undefined) throw new DomainError("state_conflict", "This passkey is already registered.");
+        await rpcContext.auditMember(tx, member, { after: { passkey: name } });
         return added;
       });
       return create(AddPasskeyResponseSchema, { passkey: toMessage(passkey) });
@@ -88,28 +95,28 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
 function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys" | "renamePasskey" | "removePasskey"> {
   return {
     async listPasskeys(_, context) {
-      const passkeys = await listPasskeys(accounts, visitOf(context).signIn.member.id);
+      const passkeys = await listPasskeys(accounts, rpcContextOf(context).signIn.member.id);
       return create(ListPasskeysResponseSchema, { passkeys: passkeys.map(toMessage) });
     },
 
     async renamePasskey({ passkeyId, name }, context) {
-      const visit = visitOf(context);
-      const { member } = visit.signIn;
-      await accounts.transaction(async (tx) => {
+      const rpcContext = rpcContextOf(context);
+      const { member } = rpcContext.signIn;
+      await rpcContext.changeAccounts(async (tx) => {
         const isRenamed = await renamePasskey(tx, member.id, { id: Buffer.from(passkeyId, "base64url"), name });
         if (!isRenamed) throw unknown();
-        await visit.auditMember(tx, member, { after: { passkey: name } });
+        await rpcContext.auditMember(tx, member, { after: { passkey: name } });
       });
       return create(RenamePasskeyResponseSchema);
     },
 
     async removePasskey({ passkeyId }, context) {
-      const visit = visitOf(context);
-      const { member } = visit.signIn;
-      await accounts.transaction(async (tx) => {
+      const rpcContext = rpcContextOf(context);
+      const { member } = rpcContext.signIn;
+      await rpcContext.changeAccounts(async (tx) => {
         const name = await removePasskey(tx, member.id, Buffer.from(passkeyId, "base64url"));
         if (name === undefined) throw unknown();
-        await visit.auditMember(tx, member, { before: { passkey: name } });
+        await rpcContext.auditMember(tx, member, { before: { passkey: name } });
       });
       return create(RemovePasskeyResponseSchema);
     },
@@ -119,21 +126,21 @@ function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys
 function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" | "signInWithPasskey"> {
   return {
     async beginPasskeySignIn(_, context) {
-      visitOf(context).leaveNoRow();
+      rpcContextOf(context).leaveNoRow();
       const about = { purpose: "SIGN_IN", address: addressOf(parts, context) } as const;
-      const challenge = await offerChallenge(proofContextOf(parts), about);
+      const challenge = await offerChallenge(parts.proving, about);
       return create(BeginPasskeySignInResponseSchema, {
         options: await writeRequest(partyOf(parts), { known: [], challenge }),
       });
     },
 
     async signInWithPasskey({ credential }, context) {
-      const proving = proofContextOf(parts);
-      const address = throttledAddress(addressOf(parts, context));
-      await countTry(proving, address);
+      const proving = parts.proving;
+      const throttled = await throttledOf(parts, context, credential);
+      await countSignInAttempt(proving, throttled);
       const { held, note } = await checkUse(parts, credential, { purpose: "SIGN_IN" });
-      await takeTryBack(proving, address);
-      const member = await parts.accounts.transaction(async (tx) => {
+      await returnAttempt(proving, throttled);
+      const member = await rpcContextOf(context).changeAccounts(async (tx) => {
         await note(tx);
         await auditEntry(tx, parts, context, held.member);
         return enter(tx, parts, context, held);
@@ -143,21 +150,34 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
   };
 }
 
+/**
+ * Returns the throttle key of a sign-in by passkey: the browser if the member has signed in by it before, else the
+ * address.
+ */
+async function throttledOf(parts: SignInParts, context: HandlerContext, credential: string): Promise<Throttled> {
+  const mark = browserMarkOf(parts, context);
+  const answer = mark === undefined ? undefined : parseAnswer<RequestAnswer["response"]>(credential);
+  const held = answer && (await findPasskey(parts.accounts, answer.id));
+  const marked = held && { memberId: held.member.id, proofVersion: held.proofVersion };
+  const browser = marked && findBrowser(parts.signIns.sealing, parts.runtime, mark, marked);
+  return browser === undefined ? throttledAddress(addressOf(parts, context)) : throttledBrowser(browser);
+}
+
 function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | "proveWithPasskey"> {
   return {
     async beginPasskeyProof(_, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
+      const rpcContext = rpcContextOf(context);
+      const { member, id } = rpcContext.signIn;
       const known = await listPasskeys(parts.accounts, member.id);
       if (known.length === 0) throw unknown();
-      const challenge = await offerChallenge(proofContextOf(parts), { purpose: "PROVE", signInId: id });
-      visit.leaveNoRow();
+      const challenge = await offerChallenge(parts.proving, { purpose: "PROVE", signInId: id });
+      rpcContext.leaveNoRow();
       const options = await writeRequest(partyOf(parts), { known, challenge });
       return create(BeginPasskeyProofResponseSchema, { options });
     },
 
     async proveWithPasskey({ credential }, context) {
-      const { member, id } = visitOf(context).signIn;
+      const { member, id } = rpcContextOf(context).signIn;
       const { held, note } = await checkUse(parts, credential, { purpose: "PROVE", signInId: id });
       if (held.member.id !== member.id) throw refused();
       await keepProof(parts, context, note);
@@ -166,14 +186,17 @@ function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | 
   };
 }
 
-/** Whose passkey has answered; `note` belongs into the transaction of what is done by it. Throws `invalid_sign_in`. */
+/**
+ * Returns the member whose passkey answered; `note` runs in the transaction of the action it proves. Throws
+ * `invalid_sign_in`.
+ */
 async function checkUse(
   parts: SignInParts,
   credential: string,
   about: { purpose: ChallengePurpose["purpose"]; signInId?: string },
 ): Promise<{ held: HeldPasskey; note: (tx: Tx) => Promise<void> }> {
   const answer = parseAnswer<RequestAnswer["response"]>(credential);
-  // Used up by whatever names it, also where nothing else of the answer holds.
+  // Consumed by any answer that names it, even if the rest of the answer is invalid.
   const isAsked = answer && (await takeChallenge(parts.accounts, answer.challenge, about));
   const held = isAsked && (await findPasskey(parts.accounts, answer.id));
   const used = held && (await verifyUse(partyOf(parts), answer, held));
@@ -204,7 +227,7 @@ function toMessage({ id, name, isSynced, createdAt, lastUsedAt }: Passkey) {
 function refused(): DomainError {
   return new DomainError(
     "invalid_sign_in",
-    "This passkey is not known here, or was asked for too long ago. Try again.",
+    "This passkey is not registered here, or the request for it has expired. Try again.",
   );
 }
 

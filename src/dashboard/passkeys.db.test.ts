@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Authenticator, type Lie } from "../dev/testing/dashboard/authenticator.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { passkeysMax } from "../limits/sign-in.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
-import { Authenticator, type Lie } from "./testing/authenticator.ts";
-import { codeOf, Pages } from "./testing/pages.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 const origin = "https://dashboard.example.com";
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => dashboard?.close());
 
-/** A member with a passkey, signed in by password. */
+/** Adds a member with a passkey, signed in by password. */
 async function memberWithPasskey(name: string) {
   await dashboard.addMember(name, "VIEWER");
   const cookie = await pages.enter(name);
@@ -30,7 +30,7 @@ async function signInBy(device: Authenticator, lie?: Lie) {
 }
 
 describe("a passkey", () => {
-  it("signs its member in, without password and code, and is named in the account's events", async () => {
+  it("signs its member in without password or code, and is named in the account's events", async () => {
     const { cookie, device, passkeyId } = await memberWithPasskey("Petra");
     expect((await signInBy(device)).member).toMatchObject({ email: "petra@example.com", hasPasskey: true });
     const listed = await passkeys(cookie).listPasskeys({});
@@ -42,7 +42,7 @@ describe("a passkey", () => {
     expect(kept?.transports).toEqual(["internal"]);
   });
 
-  it("proves again who its member is, and proves nothing of anybody else", async () => {
+  it("renews the proof of its own member only", async () => {
     const { cookie, device } = await memberWithPasskey("Quinn");
     const other = await memberWithPasskey("Rolf");
     await pages.setBack("proved_at", "15 minutes", cookie);
@@ -58,7 +58,7 @@ describe("a passkey", () => {
     await passkeys(cookies[0]!.split(";")[0]).offerPasskey({});
   });
 
-  it("is renamed and removed by its member alone, and lets nobody in after that", async () => {
+  it("can be renamed and removed by its member only, and no longer signs in after that", async () => {
     const { cookie, device, passkeyId } = await memberWithPasskey("Sven");
     const { cookie: stranger } = await memberWithPasskey("Thea");
     expect(await codeOf(passkeys(stranger).renamePasskey({ passkeyId, name: "Mine" }))).toBe("not_found");
@@ -69,7 +69,7 @@ describe("a passkey", () => {
     expect(await codeOf(signInBy(device))).toBe("invalid_sign_in");
   });
 
-  it("is one of twenty at most, and of one member", async () => {
+  it("belongs to one member, who has at most twenty", async () => {
     const { cookie } = await memberWithPasskey("Ulla");
     await dashboard.accountRows(
       `INSERT INTO passkey (id, member_id, public_key, sign_count, name)
@@ -79,7 +79,7 @@ describe("a passkey", () => {
     const devices = Array.from({ length: 4 }, () => new Authenticator(origin));
     const credentials: string[] = [];
     for (const each of devices) credentials.push(each.create((await passkeys(cookie).offerPasskey({})).options));
-    // Whoever has counted waits here to insert: all of them at once, unless something keeps them apart.
+    // Every call that has counted waits here to insert, unless a lock serializes them.
     const held = dashboard.accountRows("DO $$ BEGIN LOCK TABLE passkey IN SHARE MODE; PERFORM pg_sleep(0.5); END $$");
     const adding = credentials.map((credential) => passkeys(cookie).addPasskey({ credential, name: "At once" }));
     expect((await Promise.allSettled(adding)).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -125,7 +125,7 @@ describe("an answer of a passkey", () => {
     expect(await codeOf(passkeys(cookie).addPasskey({ credential, name: "Lie" }))).toBe("invalid_sign_in");
   });
 
-  it("works once, for its purpose, for whom it was asked, within five minutes", async () => {
+  it("is accepted once, for its purpose, for its member, within five minutes", async () => {
     const { cookie, device } = await memberOnce();
     const begun = await passkeys().beginPasskeySignIn({});
     const credential = device.get(begun.options);
@@ -147,7 +147,7 @@ describe("an answer of a passkey", () => {
     );
   });
 
-  it("is no answer when it is anything else", async () => {
+  it("is refused when it is malformed", async () => {
     const clientDataJSON = Buffer.from(JSON.stringify({ challenge: 1 })).toString("base64url");
     for (const credential of [
       "{}",
@@ -160,7 +160,7 @@ describe("an answer of a passkey", () => {
     }
   });
 
-  it("is asked for thirty times at most without coming", async () => {
+  it("may be requested thirty times without an answer", async () => {
     await dashboard.accountRows("DELETE FROM passkey_challenge");
     const begun = await Promise.allSettled(Array.from({ length: 40 }, () => passkeys().beginPasskeySignIn({})));
     expect(begun.filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
@@ -169,7 +169,7 @@ describe("an answer of a passkey", () => {
 });
 
 let once: ReturnType<typeof memberWithPasskey> | undefined;
-/** One member for the tests that change nothing. */
+/** Returns one member, shared by the tests that change nothing. */
 function memberOnce() {
   once ??= memberWithPasskey("Once");
   return once;

@@ -13,9 +13,9 @@ import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import { DomainError } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
 import { hashAccepted, type SignInParts } from "./enter.ts";
-import { memberActor, visitOf } from "./visit.ts";
+import { memberActor, rpcContextOf } from "./rpc-context.ts";
 
-/** What the link leads to, and what is chosen there. Nobody is signed in by it: an authenticator app is asked for all the same. */
+/** The rpcs that show and use the link. They sign no one in: an authenticator app stays required. */
 export function passwordResetRpcs(
   parts: SignInParts,
 ): Pick<ServiceImpl<typeof SignInService>, "getPasswordReset" | "resetPassword"> {
@@ -28,17 +28,21 @@ export function passwordResetRpcs(
     },
 
     async resetPassword({ token, newPassword }, context) {
-      const visit = visitOf(context);
+      const rpcContext = rpcContextOf(context);
       const member = await findPasswordReset(accounts, new Secret(token));
       if (member === undefined) throw gone();
       const { email } = member;
-      const hash = await hashAccepted(newPassword, { email, field: "newPassword", hasher: "stranger" });
-      await accounts.transaction(async (tx) => {
+      const hash = await hashAccepted(newPassword, {
+        email,
+        field: "newPassword",
+        hasher: { kind: "member", name: member.id },
+      });
+      await rpcContext.changeAccounts(async (tx) => {
         if (!(await usePasswordReset(tx, new Secret(token)))) throw gone();
         await changePassword(tx, member.id, hash);
         const endedSignIns = await endOtherSignIns(tx, member.id);
         await forgetTries({ accounts: tx, sealing: parts.signIns.sealing }, throttledAccount(email));
-        await visit.auditMember(tx, member, { actor: memberActor(member), after: { endedSignIns } });
+        await rpcContext.auditMember(tx, member, { actor: memberActor(member), after: { endedSignIns } });
       });
       return create(ResetPasswordResponseSchema);
     },
@@ -46,5 +50,5 @@ export function passwordResetRpcs(
 }
 
 function gone(): DomainError {
-  return new DomainError("not_found", "This link is over or was used. Ask your operator for a new one.");
+  return new DomainError("not_found", "This link has expired or was already used. Ask your operator for a new one.");
 }

@@ -1,7 +1,9 @@
-/** Payments as the dashboard's messages show them, and its filter as the domain understands it. */
+/** Maps payments to the dashboard's messages, and the dashboard's filter to the domain's. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
+  AttemptDecision_Kind,
+  type AttemptDecisionSchema,
   type PaymentAmountSchema,
   type PaymentAttemptSchema,
   type PaymentFilter as PaymentFilterMessage,
@@ -14,18 +16,19 @@ import {
   Attempt_Status,
   PaymentSession_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { decisionsOpen, type RecordedDecision } from "../core/decisions.ts";
 import { type Attempt, sessionStatuses } from "../core/entities.ts";
-import type { PaymentDetails } from "../core/payment-details.ts";
-import type { PaymentFilter } from "../core/payment-filter.ts";
-import type { ListedPayment } from "../core/payment-list.ts";
-import { type TimelineStep, tellTimeline } from "../core/payment-timeline.ts";
-import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
+import type { PaymentDetails } from "../reporting/payment-details.ts";
+import type { PaymentFilter } from "../reporting/payment-filter.ts";
+import type { ListedPayment } from "../reporting/payment-list.ts";
+import { type TimelineStep, writeTimeline } from "../reporting/payment-timeline.ts";
+import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { deliveryMessage } from "./webhook-messages.ts";
 
-/** Minor units with the decimals that tell what they are worth. */
+/** Returns an amount in minor units with the currency's number of decimals. */
 export function amountMessage(
   amountMinor: number | bigint,
   currency: string,
@@ -33,7 +36,7 @@ export function amountMessage(
   return { amountMinor: BigInt(amountMinor), currency, exponent: isoExponent(currency) };
 }
 
-/** A payment as lists show it. */
+/** Returns a payment as lists show it. */
 export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof PaymentSummarySchema> {
   const { createdAt, settledAt } = payment;
   return {
@@ -53,7 +56,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
   };
 }
 
-/** A payment with everything that happened to it. */
+/** Returns a payment with its attempts and timeline. */
 export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof PaymentSchema> {
   const { session, attempts, events, deliveries } = details;
   const { captureConfirmed, submittedAt, ruleVersion, createRequestId, submitRequestId } = session;
@@ -66,7 +69,7 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
     ...(ruleVersion && { ruleVersion }),
     createRequestId: createRequestId ? encodeId("req", createRequestId) : "",
     submitRequestId: submitRequestId ? encodeId("req", submitRequestId) : "",
-    attempts: attempts.map(attemptMessage),
+    attempts: attempts.map((attempt) => attemptMessage(attempt, details)),
     events: events.map(({ id, type, sequence, createdAt }) => ({
       eventId: encodeId("evt", id),
       type,
@@ -77,12 +80,13 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       delivery: deliveryMessage(delivery),
       endpointUrl: delivery.endpointUrl,
     })),
-    timeline: tellTimeline(details).map(stepMessage),
+    timeline: writeTimeline(details).map(stepMessage),
   };
 }
 
-function attemptMessage(attempt: Attempt): MessageInitShape<typeof PaymentAttemptSchema> {
+function attemptMessage(attempt: Attempt, details: PaymentDetails): MessageInitShape<typeof PaymentAttemptSchema> {
   const { failureKind, answeredAt, completedAt } = attempt;
+  const decided = details.decisions.find(({ attemptId }) => attemptId === attempt.id);
   return {
     attemptId: encodeId("att", attempt.id),
     sequence: attempt.sequence,
@@ -91,13 +95,29 @@ function attemptMessage(attempt: Attempt): MessageInitShape<typeof PaymentAttemp
     status: Attempt_Status[attempt.status],
     ...(failureKind && { failureKind: Attempt_FailureKind[failureKind] }),
     declineCode: attempt.declineCode ?? "",
-    gatewayCode: attempt.gatewayCode ?? attempt.captureRefused ?? "",
+    gatewayCode: attempt.gatewayCode ?? attempt.captureRefusalCode ?? "",
     gatewayReference: attempt.gatewayReference ?? "",
     because: attempt.because,
     nextBecause: attempt.nextBecause ?? "",
     startedAt: timestampFromDate(attempt.startedAt),
     ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
     ...(completedAt && { completedAt: timestampFromDate(completedAt) }),
+    ...(decided && { decision: decisionMessage(decided) }),
+    openDecisions: decisionsOpen(details, attempt).map((kind) => AttemptDecision_Kind[kind]),
+    givenUp: attempt.voidKind === "GIVEN_UP",
+  };
+}
+
+/** Returns a person's decision about an attempt. */
+export function decisionMessage(decided: RecordedDecision): MessageInitShape<typeof AttemptDecisionSchema> {
+  const { decision, reference, reason, decidedBy, decidedAt, takesTwo, confirmedBy, confirmedAt } = decided;
+  return {
+    kind: AttemptDecision_Kind[decision],
+    gatewayReference: reference ?? "",
+    ...{ reason, decidedBy, takesTwo },
+    decidedAt: timestampFromDate(decidedAt),
+    confirmedBy: confirmedBy ?? "",
+    ...(confirmedAt && { confirmedAt: timestampFromDate(confirmedAt) }),
   };
 }
 
@@ -115,7 +135,7 @@ function stepMessage({ at, actor, step, why, tone, attemptId, eventId, endpointI
   };
 }
 
-/** Throws `invalid_parameter` for a range that no payment can lie in, or a time that no calendar has. */
+/** Returns the domain's filter. Throws `invalid_parameter` for an empty range or an invalid time. */
 export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilter {
   if (message === undefined) return {};
   const { amountFrom, amountTo } = message;
@@ -139,10 +159,10 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
   };
 }
 
-// What PostgreSQL and RFC 3339 both can say, with room for the bounds around it.
+// The range of both PostgreSQL and RFC 3339, with room for the bounds around it.
 const [earliestMs, latestMs] = [Date.UTC(1970, 0), Date.UTC(9990, 0)];
 
-/** A time that can be asked about. */
+/** Returns a time that can be queried. */
 export function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
   if (timestamp === undefined) return undefined;
   const ms = Number(timestamp.seconds) * 1000;

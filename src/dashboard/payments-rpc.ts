@@ -12,32 +12,33 @@ import {
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { loadPayment } from "../core/payment-details.ts";
-import type { PaymentFilter } from "../core/payment-filter.ts";
-import { type ListedPayment, listPayments, type PaymentPage } from "../core/payment-list.ts";
-import { searchPayments } from "../core/payment-search.ts";
-import { shownOrderRef } from "../core/shown-order-ref.ts";
 import { exportRows } from "../limits/dashboard.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoCurrencies, isoExponent } from "../platform/money.ts";
+import { loadPayment } from "../reporting/payment-details.ts";
+import type { PaymentFilter } from "../reporting/payment-filter.ts";
+import { type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
+import { searchPayments } from "../reporting/payment-search.ts";
+import { shownOrderRef } from "../reporting/shown-order-ref.ts";
+import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
-import { type Scope, scopedVisitOf } from "./visit.ts";
+import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
 
-// No text column holds it, so that nothing can be found by it.
+// No text column can hold it, so nothing can be found by it.
 const nul = "\0";
 
-/** The rpcs that list, find, show and export payments. None changes one. */
-export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<typeof PaymentService> {
+/** The rpcs that list, find, show and export payments, and those by which people resolve an attempt. */
+export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<typeof PaymentService> {
   const loadPage = async ({ merchantId, environment }: Scope, filter: PaymentFilter, page: WantedPage) => {
     if (filter.orderRef?.text.includes(nul)) return { payments: [], nextPageToken: "" };
     const key = environment.core.pageTokenKey;
     const scope = JSON.stringify([page.list, merchantId, filter]);
-    const now = entropy.now();
+    const now = runtime.now();
     const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
     const { lastId, ...found }: PaymentPage = await listPayments(environment.reads, {
       merchantId,
@@ -51,7 +52,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     async listPayments({ filter, pageSize, pageToken }, context) {
       const page = { list: "payments", count: pageSize ?? pageSizeDefault, token: pageToken } as const;
       const { payments, nextPageToken, searchedBackTo } = await loadPage(
-        scopedVisitOf(context),
+        scopedContextOf(context),
         filterOf(filter),
         page,
       );
@@ -63,7 +64,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     },
 
     async searchPayments(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const text = request.text.trim();
       const isFindable = text !== "" && !text.includes(nul);
       const matches = isFindable ? await searchPayments(environment.reads, { merchantId, text }) : [];
@@ -73,12 +74,14 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     },
 
     async getPayment(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const sessionId = requireId("ps", request.sessionId, "payment");
       const payment = await loadPayment(environment.database, { merchantId, sessionId });
-      if (payment === undefined) throw new DomainError("not_found", "There is no such payment.");
+      if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
       return create(GetPaymentResponseSchema, { payment: paymentMessage(payment) });
     },
+
+    ...createDecisionMethods(),
 
     listCurrencies() {
       const currencies = isoCurrencies.toSorted().map((code) => ({ code, exponent: isoExponent(code) }));
@@ -86,14 +89,14 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
     },
 
     async exportPayments({ filter, pageToken }, context) {
-      const { visit, ...scope } = scopedVisitOf(context);
+      const { rpcContext, ...scope } = scopedContextOf(context);
       const { payments, nextPageToken } = await loadPage(scope, filterOf(filter), {
         list: "payments export",
         count: exportRows,
         token: pageToken,
       });
-      // One row in the trail for an export, however many calls it takes.
-      if (pageToken !== "") visit.leaveNoRow();
+      // An export leaves one audit row, however many calls it takes.
+      if (pageToken !== "") rpcContext.leaveNoRow();
       const headings = pageToken === "" ? csvLine(columns) : "";
       const csv = headings + payments.map(csvOf).join("");
       return create(ExportPaymentsResponseSchema, { csv, payments: payments.length, nextPageToken });
@@ -101,7 +104,7 @@ export function createPaymentService({ entropy }: DashboardParts): ServiceImpl<t
   };
 }
 
-/** An export goes on by its own tokens alone: one of the list would leave no row in the trail. */
+/** An export continues with its own tokens only: a token of the list would leave no audit row. */
 type WantedPage = {
   readonly list: "payments" | "payments export";
   readonly count: number;
@@ -148,7 +151,7 @@ function csvOf(payment: ListedPayment): string {
   ]);
 }
 
-/** 4900 with two decimals is 49.00: digits moved, nothing rounded. */
+/** Returns minor units as a decimal: 4900 with two decimals is 49.00. Moves digits, never rounds. */
 function decimalOf(amountMinor: number, exponent: number): string {
   if (exponent === 0) return String(amountMinor);
   const digits = String(amountMinor).padStart(exponent + 1, "0");

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { paymentsWalked } from "../limits/dashboard.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
-import { type MadePayment, makePayment, openTables } from "./testing/payment-rows.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;
 const made: Record<string, Awaited<ReturnType<typeof makePayment>>> = {};
-const foreignUuid = systemEntropy.uuid();
+const foreignUuid = systemRuntime.uuid();
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 
 const failedOver = [
@@ -29,7 +29,7 @@ const wanted: Record<string, MadePayment> = {
   expired: { orderRef: "tea_11", status: "EXPIRED", createdAt: minutesAgo(90) },
   failedOver: { orderRef: "order-7", amountMinor: 10_000, createdAt: minutesAgo(60), attempts: failedOver },
   processing: { orderRef: "order-8", status: "CREATED", processing: true, createdAt: minutesAgo(5) },
-  open: { orderRef: "=1+1", status: "CREATED", createdAt: minutesAgo(1), requestUuid: systemEntropy.uuid() },
+  open: { orderRef: "=1+1", status: "CREATED", createdAt: minutesAgo(1), requestUuid: systemRuntime.uuid() },
 };
 beforeAll(async () => {
   dashboard = await startDashboardFixture();
@@ -89,7 +89,7 @@ describe("the list of payments", () => {
     expect((await list(filter)).names).toEqual(names);
   });
 
-  it("shows what a row needs, with the currency's own decimals", async () => {
+  it("shows the fields of a row, with the currency's own decimals", async () => {
     const { payments } = await list({ failover: true });
     expect(payments).toMatchObject([
       {
@@ -105,7 +105,7 @@ describe("the list of payments", () => {
     expect((await list({ currency: "JPY" })).payments?.[0]?.amount).toMatchObject({ exponent: 0 });
   });
 
-  it("goes on page by page while payments are added, and shows none twice and leaves none out", async () => {
+  it("continues page by page while payments are added, without a duplicate or a gap", async () => {
     const first = await list({}, { pageSize: 3 });
     const { sessionId } = await makePayment(dashboard, { orderRef: "newer" });
     const { nextPageToken: pageToken = "" } = first;
@@ -116,7 +116,7 @@ describe("the list of payments", () => {
     await dashboard.rows("DELETE FROM attempt WHERE session_id = $1", [decodeId("ps", sessionId)]).catch(() => {});
   });
 
-  it("believes ids about times only where they agree: payments whose times were set back are found by these", async () => {
+  it("trusts ids only where they agree with times: payments that were set back are found by time", async () => {
     const { merchant } = await client.merchants.createMerchant({ name: "Set Back" });
     const merchantId = merchant!.merchantId!;
     const merchantUuid = decodeId("mer", merchantId)!;
@@ -134,7 +134,7 @@ describe("the list of payments", () => {
     expect(payments?.map(({ orderRef }) => orderRef)).toEqual(["day-5"]);
   });
 
-  it("looks at so many payments in one call, says how far back, and finds what lies further by going on", async () => {
+  it("scans a bounded number of payments a call, reports how far, and finds older ones by continuing", async () => {
     const { merchant } = await client.merchants.createMerchant({ name: "Many" });
     const merchantId = merchant!.merchantId!;
     const created = minutesAgo(paymentsWalked / 60 + 10);
@@ -148,7 +148,7 @@ describe("the list of payments", () => {
     expect(second.searchedBackTo).toBeUndefined();
   });
 
-  it("knows the decimals of every currency that it may be asked about", async () => {
+  it("knows the decimals of every currency that can be queried", async () => {
     const { currencies } = await client.payments.listCurrencies(scope());
     for (const [code, exponent] of [
       ["EUR", 2],
@@ -158,7 +158,7 @@ describe("the list of payments", () => {
       expect(currencies).toContainEqual({ code, exponent });
   });
 
-  it("finds a card number that stands for an order reference, and shows and exports its last four digits alone", async () => {
+  it("finds a card number used as an order reference, and shows and exports only its last four digits", async () => {
     const number = "4242424242424242";
     const { sessionId } = await makePayment(dashboard, { orderRef: number, createdAt: minutesAgo(200) });
     const { payments } = await list({ orderRef: number });
@@ -169,14 +169,14 @@ describe("the list of payments", () => {
     expect(JSON.stringify(payment)).not.toContain(number);
   });
 
-  it("refuses ranges that nothing can lie in", async () => {
+  it("refuses ranges that cannot contain a payment", async () => {
     const nothing = list({ amountFrom: "2", amountTo: "1" });
     await expect(nothing).rejects.toMatchObject({ code: "invalid_parameter" });
     await expect(list({ createdAfter: "0001-01-01T00:00:00Z" })).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 });
 
-/** A payment a second, the first of which is in yen. */
+/** Inserts a payment a second, the first of which is in yen. */
 async function makeMany(merchantUuid: string, { count, from }: { count: number; from: Date }): Promise<void> {
   const text = `
     INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
@@ -192,9 +192,9 @@ describe("the search", () => {
     return matches.map(({ payment, by }) => `${nameOf(payment?.sessionId)} ${by}`);
   };
 
-  it("finds a payment by each of its names, and another merchant's by none", async () => {
+  it("finds a payment by each of its names, and never another merchant's", async () => {
     const { sessionUuid, sessionId, attemptIds } = made.failedOver!;
-    const { eventId } = await dashboard.tellEvent(sessionUuid);
+    const { eventId } = await dashboard.emitEvent(sessionUuid);
     expect(await search(sessionId)).toEqual(["failedOver SESSION_ID"]);
     expect(await search(attemptIds[1]!)).toEqual(["failedOver ATTEMPT_ID"]);
     expect(await search(eventId)).toEqual(["failedOver EVENT_ID"]);
@@ -213,8 +213,8 @@ describe("the search", () => {
       expect(await search(text)).toEqual([]);
   });
 
-  it("finds a payment by the request that submitted it, while it is under way and when it is over", async () => {
-    const [running, over] = [systemEntropy.uuid(), systemEntropy.uuid()];
+  it("finds a payment by the request that submitted it, while it is processing and when it has ended", async () => {
+    const [running, over] = [systemRuntime.uuid(), systemRuntime.uuid()];
     await makePayment(dashboard, {
       orderRef: "running",
       createdAt: minutesAgo(70),
@@ -244,12 +244,12 @@ describe("the search", () => {
 });
 
 describe("a payment", () => {
-  it("is told as one timeline with its reasons, and shown to its merchant alone", async () => {
+  it("is returned as one timeline with its reasons, to its merchant only", async () => {
     const { sessionUuid, sessionId } = await makePayment(dashboard, {
       createdAt: minutesAgo(30),
       attempts: failedOver.map((attempt) => ({ ...attempt, gatewayReference: `${attempt.gateway}-x` })),
     });
-    await dashboard.tellEvent(sessionUuid);
+    await dashboard.emitEvent(sessionUuid);
     const { payment } = await client.payments.getPayment({ ...scope(), sessionId });
     expect(payment?.attempts).toMatchObject([
       { gateway: "SANDBOX_A", status: "DECLINED", gatewayCode: "51", nextBecause: "Rule version 3 fails over." },
@@ -258,11 +258,11 @@ describe("a payment", () => {
     expect(payment?.timeline?.map(({ actor, step }) => `${actor}: ${step}`)).toEqual([
       "Merchant: Created the session",
       "Customer: Submitted a card (Visa ending in 4242)",
-      "Switchyard: Asked SANDBOX_A to authorize",
+      "Switchyard: Sent the authorization to SANDBOX_A",
       "SANDBOX_A: Declined after 500 ms: insufficient_funds, its code 51",
-      "Switchyard: Asked SANDBOX_B to authorize",
+      "Switchyard: Sent the authorization to SANDBOX_B",
       "SANDBOX_B: Authorized after 500 ms, reference SANDBOX_B-x",
-      "Switchyard: Asked SANDBOX_B to capture",
+      "Switchyard: Sent the capture to SANDBOX_B",
       "SANDBOX_B: Captured the money",
       "Switchyard: The payment has succeeded",
       "Switchyard: Recorded the event payment_session.succeeded",
@@ -276,7 +276,7 @@ describe("a payment", () => {
 });
 
 describe("an export", () => {
-  it("is CSV in which no cell is a formula, and leaves one row in the audit trail", async () => {
+  it("is CSV without formulas in any cell, and leaves one audit row", async () => {
     const filter: Filter = { createdAfter: minutesAgo(61).toISOString(), status: "CREATED" };
     const { csv, nextPageToken, payments } = await client.payments.exportPayments({ ...scope(), filter });
     expect(csv?.split("\r\n").slice(0, 2)).toEqual([

@@ -1,4 +1,4 @@
-/** What the dashboard's server knows of a request before its rpc: its id, and who sent it. */
+/** The facts that the dashboard's server knows of a request before its rpc runs: its id and its client's address. */
 import { createContextKey } from "@connectrpc/connect";
 
 /** The facts of one request. */

@@ -1,4 +1,4 @@
-/** All services of the dashboard behind their guard, ready to be added to whichever server is to have them. */
+/** All services of the dashboard behind their guard, ready to be added to a server. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
@@ -15,14 +15,14 @@ import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { WebhookNoticeService } from "../../gen/dashboard/v1/webhook_notices_pb.ts";
-import { WorkListService } from "../../gen/dashboard/v1/work_list_pb.ts";
+import { WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
 import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
-import type { DashboardParts } from "./dashboard-parts.ts";
+import type { ServedParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
@@ -35,10 +35,10 @@ import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
+import { createWebhookAlertService } from "./webhook-alerts-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
-import { createWebhookNoticeService } from "./webhook-notices-rpc.ts";
-import { createWorkListService } from "./work-list-rpc.ts";
+import { createWorkQueueService } from "./work-queue-rpc.ts";
 
 /** Every service of the package dashboard.v1 that operators may call. */
 export const dashboardServices: readonly DescService[] = [
@@ -49,22 +49,22 @@ export const dashboardServices: readonly DescService[] = [
   RoutingRuleService,
   WebhookEndpointService,
   WebhookDeliveryService,
-  WebhookNoticeService,
+  WebhookAlertService,
   AnalyticsService,
   SettingsService,
   AuditService,
   PaymentService,
   HomeService,
-  WorkListService,
+  WorkQueueService,
   ReconciliationService,
   MemberService,
 ];
 
-/** What the dashboard's page calls beside them. */
+/** The services that only the dashboard's page calls. */
 export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
 
-/** Adds the services to a server's router. Their guard takes the place of the server's own interceptors. */
-export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRouter) => void {
+/** Returns a function that adds the services to a router. Their guard replaces the server's own interceptors. */
+export function createDashboardRoutes(parts: ServedParts): (router: ConnectRouter) => void {
   const guarded = { interceptors: [createGuard(parts)] };
   return (router) => {
     router.service(MerchantService, createMerchantService(parts), guarded);
@@ -74,18 +74,19 @@ export function createDashboardRoutes(parts: DashboardParts): (router: ConnectRo
     router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
-    router.service(WebhookNoticeService, createWebhookNoticeService(parts), guarded);
+    router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);
     router.service(AnalyticsService, createAnalyticsService(), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
     router.service(AuditService, createAuditService(parts), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(HomeService, createHomeService(parts), guarded);
-    router.service(WorkListService, createWorkListService(parts), guarded);
+    router.service(WorkQueueService, createWorkQueueService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);
     router.service(MemberService, createMemberService(parts), guarded);
     const { signIns } = parts;
     if (signIns === undefined) return;
-    router.service(SignInService, createSignInService({ ...parts, signIns }), guarded);
-    router.service(PasskeyService, createPasskeyService({ ...parts, signIns }), guarded);
+    const proving = { accounts: parts.accounts, runtime: parts.runtime, sealing: signIns.sealing };
+    router.service(SignInService, createSignInService({ ...parts, signIns, proving }), guarded);
+    router.service(PasskeyService, createPasskeyService({ ...parts, signIns, proving }), guarded);
   };
 }

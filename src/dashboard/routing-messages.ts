@@ -1,4 +1,4 @@
-/** Routing rules as messages, and what requests name as core has it. */
+/** Maps routing rules to messages, and names in requests to the core's. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RoutingRule_FailoverSwitch as FailoverMessage } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import type { FailoverSwitch, RoutingRule } from "../core/entities.ts";
@@ -8,17 +8,17 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 
 const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
-/** The switches that a request names, always in the same order. */
+/** Returns the failover switches of a request, always in the same order. */
 export function failoverOf(messages: readonly FailoverMessage[]): FailoverSwitch[] {
   return switches.filter((name) => messages.includes(FailoverMessage[name]));
 }
 
-/** What a rule says, with the ids that people see. */
+/** Returns a rule's content with public ids. */
 export function showRule({ version, connectionIds, failoverOn }: RoutingRule) {
   return { version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn };
 }
 
-/** A version as a message. */
+/** Returns a version as a message. */
 export function ruleMessage(rule: RoutingRule) {
   const { setBy, restoredFrom } = rule;
   return {
@@ -30,14 +30,14 @@ export function ruleMessage(rule: RoutingRule) {
   };
 }
 
-/** The merchant's connection with this public id. Throws `invalid_field`. */
+/** Returns the merchant's connection with this public id. Throws `invalid_field`. */
 export function connectionOf(connections: readonly Connection[], publicId: string): Connection {
   const connection = connections.find(({ id }) => id === decodeId("gc", publicId));
   if (connection !== undefined) return connection;
   throw new DomainError("invalid_field", "One of the gateway connections does not exist.", { field: "connectionIds" });
 }
 
-/** What people call a connection, by its id. */
+/** Returns a function from a connection's id to its display name. */
 export function nameIn(connections: readonly Connection[]): (connectionId: string) => string {
   return (connectionId) => {
     const connection = connections.find(({ id }) => id === connectionId);

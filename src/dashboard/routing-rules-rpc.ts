@@ -10,24 +10,24 @@ import {
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import type { RoutingRule } from "../core/entities.ts";
 import { findRoutingRule, listRoutingRules, type RuleContent, recordRoutingRule } from "../core/routing-rules.ts";
-import { describeRuleChanges } from "../core/rule-changes.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { connectionOf, failoverOf, nameIn, ruleMessage, showRule } from "./routing-messages.ts";
 import { createRouteTests } from "./routing-tests-rpc.ts";
-import { type ScopedVisit, scopedVisitOf } from "./visit.ts";
+import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
-type VersionParts = Pick<DashboardParts, "entropy">;
+type VersionParts = Pick<DashboardParts, "runtime">;
 
-/** The rpcs that show, replace, restore and try a merchant's routing rule. */
+/** The rpcs that show, replace, restore and test a merchant's routing rule. */
 export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {
-      const routingRule = await setRule(scopedVisitOf(context), request.expectedVersion, () => ({
+      const routingRule = await setRule(scopedContextOf(context), request.expectedVersion, () => ({
         connectionIds: request.connectionIds,
         failoverOn: failoverOf(request.failoverOn),
       }));
@@ -35,15 +35,15 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
     },
 
     async getRoutingRule(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const rule = await findRoutingRule(environment.database, merchantId);
       return create(GetRoutingRuleResponseSchema, rule === undefined ? {} : { routingRule: ruleMessage(rule) });
     },
 
     async listRoutingRuleVersions(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const { database, core } = environment;
-      const list = { list: [merchantId, "routing-rule-versions"], key: core.pageTokenKey, now: parts.entropy.now() };
+      const list = { list: [merchantId, "routing-rule-versions"], key: core.pageTokenKey, now: parts.runtime.now() };
       let oldest: RoutingRule | undefined;
       const { rows, nextPageToken } = await loadPage(request, list, async ({ after, count }) => {
         const newest = after === undefined ? undefined : Number(after) - 1;
@@ -60,11 +60,11 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
     },
 
     async restoreRoutingRule({ version, expectedVersion }, context) {
-      const routingRule = await setRule(scopedVisitOf(context), expectedVersion, async (tx, merchantId) => {
+      const routingRule = await setRule(scopedContextOf(context), expectedVersion, async (tx, merchantId) => {
         const [rule] = await listRoutingRules(tx, { merchantId, newest: version, count: 1 });
-        if (rule?.version !== version) throw new DomainError("not_found", "The rule has no such version.");
+        if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
         const newest = await findRoutingRule(tx, merchantId);
-        if (newest?.version === version) throw new DomainError("state_conflict", "This version is the one in use.");
+        if (newest?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
         const { connectionIds, failoverOn } = showRule(rule);
         return { connectionIds, failoverOn, restoredFrom: version };
       });
@@ -77,9 +77,9 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
 
 type NewRule = RuleContent & { readonly restoredFrom?: number };
 
-/** Records what `wanted` says as the newest version, unless somebody else has set one since `expected`. */
+/** Saves `wanted` as the newest version, unless another one was saved since `expected`. */
 async function setRule(
-  { merchantId, visit, change }: ScopedVisit,
+  { merchantId, rpcContext, change }: ScopedContext,
   expected: number | undefined,
   wanted: (tx: Tx, merchantId: string) => NewRule | Promise<NewRule>,
 ) {
@@ -89,10 +89,10 @@ async function setRule(
     const { restoredFrom, connectionIds: named, failoverOn } = await wanted(tx, merchantId);
     const connectionIds = await requireVerified(tx, { merchantId, connectionIds: named });
     const origin = restoredFrom === undefined ? {} : { restoredFrom };
-    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, setBy: visit.actor, ...origin });
+    await recordRoutingRule(tx, { merchantId, connectionIds, failoverOn, setBy: rpcContext.actor, ...origin });
     const after = await findRoutingRule(tx, merchantId);
     const subject = `${encodeId("mer", merchantId)}/routing-rule`;
-    await visit.audit(tx, {
+    await rpcContext.audit(tx, {
       subject,
       before: before && showRule(before),
       after: { ...showRule(after!), ...origin },
@@ -104,11 +104,11 @@ async function setRule(
 
 function requireVersion(before: RoutingRule | undefined, expected: number | undefined): void {
   if (expected === undefined || expected === (before?.version ?? 0)) return;
-  if (before === undefined) throw new DomainError("state_conflict", "There is no rule yet to be changed.");
+  if (before === undefined) throw new DomainError("state_conflict", "There is no rule to change yet.");
   const by = before.setBy === null || before.setBy === undefined ? "" : ` by ${before.setBy}`;
   throw new DomainError(
     "state_conflict",
-    `Version ${before.version} was set${by} at ${before.createdAt.toISOString()}, and yours was made from version ${expected}. Look at what changed, then decide.`,
+    `Version ${before.version} was set${by} at ${before.createdAt.toISOString()}, and your change is based on version ${expected}. Review the changes, then save again.`,
   );
 }
 
@@ -120,7 +120,7 @@ async function requireVerified(
   return connectionIds.map((publicId) => {
     const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId);
     if (credentialVersion !== null) return id;
-    throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) was not verified yet.`, {
+    throw new DomainError("invalid_field", `The connection to ${gateway} (${account}) is not verified yet.`, {
       field: "connectionIds",
     });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { type PayingDashboard, startPayingDashboard } from "./testing/paying-dashboard.ts";
+import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
 
 let dashboard: PayingDashboard;
 let ada: DashboardClient["routingRules"];
@@ -20,23 +20,23 @@ const set = (by: typeof ada, connectionIds: string[], more: object = {}) =>
   by.setRoutingRule({ ...dashboard.scope, connectionIds, failoverOn: ["HARD_DECLINE"], ...more });
 
 describe("the versions of a routing rule", () => {
-  it("let one of two writers through who began at the same version, and tell the other who was first and when", async () => {
+  it("admit one of two writers of the same base version, and name the first and the time to the other", async () => {
     await set(ada, [a, b], { expectedVersion: 0 });
-    const tries = await Promise.allSettled([
+    const results = await Promise.allSettled([
       set(ada, [b, a], { expectedVersion: 1 }),
       set(bob, [a], { expectedVersion: 1 }),
     ]);
-    const refusals = tries.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    const refusals = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     expect(refusals).toHaveLength(1);
     const rule = await newest();
     expect(rule).toMatchObject({ version: 2, setBy: expect.stringMatching(/^(ada|bob) \(op_/) });
     expect(refusals[0]).toMatchObject({ code: "state_conflict" });
     expect(refusals[0].message).toContain(
-      `Version 2 was set by ${rule?.setBy} at ${rule?.createdAt}, and yours was made from version 1.`,
+      `Version 2 was set by ${rule?.setBy} at ${rule?.createdAt}, and your change is based on version 1.`,
     );
   });
 
-  it("are all kept, each with who set it and what it changed; an older one is set again as a new one", async () => {
+  it("are all kept, each with its author and its change; an older one is restored as a new version", async () => {
     const before = (await newest())!.version!;
     await set(bob, [a], { failoverOn: ["TIMEOUT"] });
     await expect(
@@ -56,9 +56,9 @@ describe("the versions of a routing rule", () => {
     const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);
     expect(versions.map(({ routingRule: each }) => each?.version)).toEqual([4, 3, 2, 1]);
     expect(versions[0]?.changes).toEqual([
-      expect.stringMatching(/^SANDBOX_B \(test_.*\) is asked, with priority 2\.$/),
-      "After declines the next gateway is asked.",
-      "Timeouts end a payment.",
+      expect.stringMatching(/^SANDBOX_B \(test_.*\) is added with priority 2\.$/),
+      "After declines, the next gateway is tried.",
+      "Timeouts end the payment.",
     ]);
     expect(versions[1]?.routingRule?.setBy).toMatch(/^bob/);
     const paged = await ada.listRoutingRuleVersions({ ...dashboard.scope, pageSize: 2 });
@@ -66,7 +66,7 @@ describe("the versions of a routing rule", () => {
     expect([...paged.versions!, ...rest.versions!]).toEqual(versions);
   });
 
-  it("are not restored when they are in use, or were never there", async () => {
+  it("cannot be restored when they are in use, or never existed", async () => {
     const { version } = (await newest())!;
     const restore = (wanted: number) => ada.restoreRoutingRule({ ...dashboard.scope, version: wanted });
     await expect(restore(version!)).rejects.toMatchObject({ code: "state_conflict" });

@@ -1,4 +1,4 @@
-/** What a routing rule would do to a payment, and would have done to those of the past: proto ↔ core. */
+/** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -10,35 +10,35 @@ import {
   TestRouteResponseSchema,
   WhatIfResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import { planDraft } from "../core/draft-route.ts";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
-import { listPastSessions, type PastSession } from "../core/past-payments.ts";
-import { type RouteCase, routeCases } from "../core/route-cases.ts";
 import { findRoutingRule, type RuleContent } from "../core/routing-rules.ts";
-import { describeRuleChanges } from "../core/rule-changes.ts";
-import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../core/what-if.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
-import { whatIfDaysUsual, whatIfExamples, whatIfSessionsMax, whatIfSliceSessions } from "../limits/routing.ts";
+import { whatIfDaysDefault, whatIfExamples, whatIfSessionsMax, whatIfSliceSessions } from "../limits/routing.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
+import { planDraft } from "../reporting/draft-route.ts";
+import { listPastSessions, type PastSession } from "../reporting/past-payments.ts";
+import { type RouteCase, routeCases } from "../reporting/route-cases.ts";
+import { describeRuleChanges } from "../reporting/rule-changes.ts";
+import { addCounts, compareReplay, type Replay, type ReplayEnd, replayPayment } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { amountMessage } from "./payment-messages.ts";
 import { connectionOf, failoverOf, nameIn } from "./routing-messages.ts";
-import { type Scope, scopedVisitOf } from "./visit.ts";
+import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The rpcs that try a rule. They ask no gateway and change nothing. */
+/** The rpcs that test a rule. They call no gateway and change nothing. */
 export function createRouteTests({
-  entropy,
-}: Pick<DashboardParts, "entropy">): Pick<ServiceImpl<typeof RoutingRuleService>, "testRoute" | "whatIf"> {
+  runtime,
+}: Pick<DashboardParts, "runtime">): Pick<ServiceImpl<typeof RoutingRuleService>, "testRoute" | "whatIf"> {
   return {
     async testRoute({ draft, amountMinor, currency }, context) {
-      const scope = scopedVisitOf(context);
+      const scope = scopedContextOf(context);
       const { core } = scope.environment;
       if (!isCurrency(currency)) {
-        throw new DomainError("invalid_field", "It is not a currency that people pay with.", { field: "currency" });
+        throw new DomainError("invalid_field", "This is not a currency in circulation.", { field: "currency" });
       }
       const { connections, newest, content, version } = await loadRule(scope, draft);
       const payment = { amountMinor: Number(amountMinor), currency };
@@ -53,20 +53,20 @@ export function createRouteTests({
       });
     },
 
-    async whatIf({ draft, days = whatIfDaysUsual, pageToken }, context) {
-      const scope = scopedVisitOf(context);
+    async whatIf({ draft, days = whatIfDaysDefault, pageToken }, context) {
+      const scope = scopedContextOf(context);
       const { merchantId, environment } = scope;
       const { connections, content, version } = await loadRule(scope, draft);
-      const now = entropy.now();
+      const now = runtime.now();
       const { key, list } = {
         key: environment.core.pageTokenKey,
         list: JSON.stringify([merchantId, "what-if", content, days]),
       };
-      const place = readPlace(pageToken && verifyPageToken(key, { scope: list, token: pageToken, now }));
-      const since = place?.since ?? new Date(now.getTime() - days * dayMs);
-      const seen = place?.seen ?? 0;
+      const position = readPosition(pageToken && verifyPageToken(key, { scope: list, token: pageToken, now }));
+      const since = position?.since ?? new Date(now.getTime() - days * dayMs);
+      const seen = position?.seen ?? 0;
       const count = Math.min(whatIfSliceSessions, whatIfSessionsMax - seen);
-      const options = { merchantId, since, before: place?.before, count };
+      const options = { merchantId, since, before: position?.before, count };
       const sessions = await listPastSessions(environment.reads, options);
       const replayed = sessions.filter(isPayment).map((session) => {
         const plan = planDraft(environment.core, { ...content, version, connections }, session);
@@ -92,7 +92,7 @@ export function createRouteTests({
   };
 }
 
-/** A draft's content and the number that it would get; without a draft the newest version. */
+/** Returns a draft's content and the version that it would get; without a draft the newest version. */
 async function loadRule({ merchantId, environment: { database } }: Scope, draft: RoutingRuleDraft | undefined) {
   const [connections, newest] = await Promise.all([
     listConnections(database, merchantId),
@@ -116,8 +116,8 @@ function isPayment({ submitted, status }: PastSession): boolean {
   return submitted && status !== "CREATED";
 }
 
-/** Where the slice before this one ended. */
-function readPlace(text: string) {
+/** Returns the position at which the previous slice ended. */
+function readPosition(text: string) {
   if (text === "") return undefined;
   const [before, seen, since] = text.split("/");
   return { before, seen: Number(seen), since: new Date(Number(since)) };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { cards } from "../core/core-fixture.ts";
+import { cards } from "../core/core.fixture.ts";
 import type { FailoverSwitch } from "../core/entities.ts";
-import { systemEntropy } from "../platform/entropy.ts";
-import { type PayingDashboard, startPayingDashboard } from "./testing/paying-dashboard.ts";
+import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 
 const all: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 const errorAtFirst = "4000000000005001";
@@ -27,14 +27,14 @@ const set = (connectionIds: string[], failoverOn = all) =>
 async function pay(card: string) {
   const session = await dashboard.payments.newSession();
   await dashboard.payments.submit(session, card);
-  return dashboard.payments.trail(session);
+  return dashboard.payments.loadSession(session);
 }
 
 describe("TestRoute", () => {
-  it("says of a payment what then becomes of a real one: the plan, each step's reason, and the end", async () => {
+  it("predicts a real payment: the plan, each step's reason and the outcome", async () => {
     await set([a, b]);
     const { cases = [], plan = [] } = await test();
-    const told = new Map(cases.map((each) => [each.answer, each]));
+    const predicted = new Map(cases.map((each) => [each.answer, each]));
     for (const [answer, card] of [
       ["APPROVED", cards.approved],
       ["HARD_DECLINE", cards.failover],
@@ -45,28 +45,28 @@ describe("TestRoute", () => {
       expect(session.plan!.map(({ gateway, priority }) => ({ gateway, priority }))).toEqual(
         plan.map(({ gateway, priority }) => ({ gateway, priority })),
       );
-      // A card that another gateway approves follows the case as far as the gateways answer in its way.
+      // A card that another gateway approves follows the case while the gateways answer as predicted.
       const reasons = attempts.flatMap(({ nextBecause }) => nextBecause ?? []);
-      const steps = told.get(answer)!.steps!.map(({ because }) => because);
+      const steps = predicted.get(answer)!.steps!.map(({ because }) => because);
       expect(steps.slice(0, reasons.length), answer).toEqual(answer === "APPROVED" ? [] : reasons);
-      if (answer !== "HARD_DECLINE") expect(told.get(answer)?.status).toBe(session.status);
+      if (answer !== "HARD_DECLINE") expect(predicted.get(answer)?.status).toBe(session.status);
     }
   });
 
-  it("follows a draft, names it by the version that it would get, and says what it changes", async () => {
+  it("follows a draft, names it by the version that it would get, and reports what it changes", async () => {
     const { routingRule } = await set([a, b]);
     const draft = { connectionIds: [b], failoverOn: ["TIMEOUT"] as const };
     const answer = await test({ draft });
     expect(answer).toMatchObject({ version: routingRule!.version! + 1, plan: [{ connectionId: b, priority: 1 }] });
     expect(answer.changes).toEqual([
-      expect.stringMatching(/^SANDBOX_A .* is not asked any more\.$/),
-      "Declines end a payment.",
-      "Gateway errors end a payment.",
+      expect.stringMatching(/^SANDBOX_A .* is removed\.$/),
+      "Declines end the payment.",
+      "Gateway errors end the payment.",
     ]);
     expect((await rules.getRoutingRule(dashboard.scope)).routingRule?.version).toBe(routingRule!.version);
   });
 
-  it("says why a connection is left out, and refuses what is no currency and no connection of the merchant's", async () => {
+  it("reports why a connection is left out, and refuses unknown currencies and connections", async () => {
     await set([a, b]);
     const pause = "UPDATE connection SET paused = $2 WHERE id = $1";
     await dashboard.payments.asOwner.pool.query(pause, [dashboard.payments.connectionIds[0], true]);
@@ -89,7 +89,7 @@ describe("WhatIf", () => {
     return slices;
   };
 
-  it("follows a draft through real payments by what their gateways said, and says where nobody can know", async () => {
+  it("replays real payments through a draft by their gateways' answers, and marks unknown outcomes", async () => {
     await set([a, b]);
     const before = (await wholeOf([a, b], all))[0]!.counts!;
     for (const card of [cards.approved, cards.failover, cards.fraud, errorAtFirst]) await pay(card);
@@ -110,16 +110,16 @@ describe("WhatIf", () => {
     const turned = await countsOf([b, a], all);
     expect(turned.examples!.slice(0, 4).map(({ end, because }) => [end, because])).toEqual([
       ["SUCCEEDS", "SANDBOX_B held the amount."],
-      ["CANNOT_KNOW", "SANDBOX_B was not asked then, so nobody knows what it would have said."],
+      ["CANNOT_KNOW", "SANDBOX_B was not called then, so its answer is unknown."],
       ["SUCCEEDS", "SANDBOX_B held the amount."],
-      ["CANNOT_KNOW", "SANDBOX_B was not asked then, so nobody knows what it would have said."],
+      ["CANNOT_KNOW", "SANDBOX_B was not called then, so its answer is unknown."],
     ]);
   });
 
-  it("goes through many sessions in slices, each once, and only those that were paid count", async () => {
+  it("walks many sessions in slices, each once, and counts only paid ones", async () => {
     const { asOwner, owner } = dashboard.payments;
     const [first] = await wholeOf([a, b], all);
-    const ids = Array.from({ length: 2_500 }, () => systemEntropy.uuid());
+    const ids = Array.from({ length: 2_500 }, () => systemRuntime.uuid());
     await asOwner.pool.query(
       `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
        SELECT unnest($1::uuid[]), $2, 100, 'EUR', 'many', 1, app.clock() + interval '1 hour'`,

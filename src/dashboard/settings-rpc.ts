@@ -1,4 +1,4 @@
-/** What a merchant sets for its checkouts: proto ↔ accounts. The second of two people who change it at once is told so. */
+/** A merchant's checkout settings: proto ↔ accounts. The second of two concurrent changes is refused. */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
@@ -9,18 +9,18 @@ import {
   type SettingsService,
 } from "../../gen/dashboard/v1/settings_pb.ts";
 import { loadSettings, type MerchantSettings, recordSettings } from "../accounts/merchant-settings.ts";
-import { eraseCustomer, hashOfErased } from "../core/erase-customer.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
+import { eraseCustomer, hashOfErased } from "../retention/erase-customer.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
-import { scopedVisitOf } from "./visit.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 
-/** The rpcs that show and change what a merchant sets for its checkouts. */
+/** The rpcs that show and change a merchant's checkout settings. */
 export function createSettingsService(): ServiceImpl<typeof SettingsService> {
   return {
     async getSettings(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const settings = await loadSettings(environment.database, merchantId);
       return create(GetSettingsResponseSchema, { settings: toMessage(environment, settings) });
     },
@@ -38,17 +38,20 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
     },
 
     async eraseCustomer({ email, after }, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const from = after === "" ? undefined : decodeId("ps", after);
       if (after !== "" && from === undefined) {
-        throw new DomainError("invalid_field", "It names no session.", { field: "after" });
+        throw new DomainError("invalid_field", "No session has this id.", { field: "after" });
       }
-      const erased = await eraseCustomer(environment.database, { merchantId, email, after: from });
-      const { sessions, orderReferences, nextAfter } = erased;
       const subject = `${encodeId("mer", merchantId)}/customer`;
-      // By a hash with a key, so that the trail does not keep what was erased.
+      // A keyed hash, so that the audit trail does not keep the erased address.
       const customer = hashOfErased(environment.core.sealing, email);
-      await visit.audit(environment.database, { subject, after: { customer, sessions, orderReferences } });
+      const erased = await eraseCustomer(
+        rpcContext.transactingIn(environment),
+        { merchantId, email, after: from },
+        (tx, counts) => rpcContext.audit(tx, { subject, after: { customer, ...counts } }),
+      );
+      const { sessions, orderReferences, nextAfter } = erased;
       const next = nextAfter === undefined ? "" : encodeId("ps", nextAfter);
       return create(EraseCustomerResponseSchema, { sessions, orderReferences, nextAfter: next });
     },
@@ -58,34 +61,34 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
 type Change = Partial<Pick<MerchantSettings, "checkoutOrigins" | "sessionLifetimeMs">>;
 
 async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: Change) {
-  const { merchantId, environment, visit, change } = scopedVisitOf(context);
+  const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
   const after = await change(async (tx) => {
     const before = await loadSettings(tx, merchantId);
     if (revision !== undefined && revision !== revisionOf(before)) {
       throw new DomainError(
         "state_conflict",
-        "Somebody has changed the settings meanwhile. Look at them, then repeat.",
+        "The settings were changed meanwhile. Review the current values, then save again.",
       );
     }
     const changed = { ...before, ...wanted };
     await recordSettings(tx, changed);
     const earlier = Object.fromEntries(Object.keys(wanted).map((name) => [name, before[name as keyof Change]]));
     const subject = `${encodeId("mer", merchantId)}/settings`;
-    await visit.audit(tx, { subject, before: earlier, after: wanted });
+    await rpcContext.audit(tx, { subject, before: earlier, after: wanted });
     return changed;
   });
   return toMessage(environment, after);
 }
 
-// As browsers write it in the Origin header, which is compared letter for letter.
+// The form of browsers' Origin header, which is compared exactly.
 const isOrigin = (text: string) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 function requireOrigins(origins: readonly string[]): void {
-  const rule = "An origin is scheme, host and, where it is not the usual one, port, such as https://shop.example.com.";
+  const rule = "An origin is a scheme, a host and, unless it is the default, a port, such as https://shop.example.com.";
   const problems = origins.flatMap((origin, index): FieldProblem[] => {
     if (isOrigin(origin)) return [];
     const param = `checkoutOrigins[${index}]`;
-    return [{ param, pointer: `/checkoutOrigins/${index}`, code: "invalid_field", detail: "is no origin" }];
+    return [{ param, pointer: `/checkoutOrigins/${index}`, code: "invalid_field", detail: "is not an origin" }];
   });
   if (problems.length > 0) throw new DomainError("invalid_field", rule, { field: "checkoutOrigins", problems });
 }

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { findKeyHolders } from "../accounts/api-keys.ts";
-import { hashOfErased } from "../core/erase-customer.ts";
-import { systemEntropy } from "../platform/entropy.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { decodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
-import { codeOf, Pages } from "./testing/pages.ts";
+import { hashOfErased } from "../retention/erase-customer.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let cookie: string;
@@ -25,7 +25,7 @@ const scope = () => ({ merchantId: dashboard.merchantId, environment: Environmen
 const load = async () => (await pages.settings(cookie).getSettings(scope())).settings!;
 
 describe("the settings of a merchant", () => {
-  it("are changed by the first of two people, and the second is told so", async () => {
+  it("are changed by the first of two concurrent writers; the second gets a conflict", async () => {
     const { revision, sessionLifetimeSeconds } = await load();
     expect(sessionLifetimeSeconds).toBe(1_800);
     const set = (checkoutOrigins: string[]) =>
@@ -38,7 +38,7 @@ describe("the settings of a merchant", () => {
     expect(settings?.checkoutOrigins).toEqual(["https://first.example"]);
   });
 
-  it("say for how long new sessions are open: five minutes to a day", async () => {
+  it("set the lifetime of new sessions: five minutes to a day", async () => {
     const set = (sessionLifetimeSeconds: number) =>
       pages.settings(cookie).setSessionLifetime({ ...scope(), sessionLifetimeSeconds });
     expect((await set(300)).settings?.sessionLifetimeSeconds).toBe(300);
@@ -50,7 +50,7 @@ describe("the settings of a merchant", () => {
     expect(rows).toEqual([{ before: { sessionLifetimeMs: 1_800_000 }, after: { sessionLifetimeMs: 300_000 } }]);
   });
 
-  it("name each origin that is none", async () => {
+  it("report each invalid origin", async () => {
     const checkoutOrigins = ["https://good.example", "https://bad.example/path", "nothing"];
     const refusal = await pages
       .settings(cookie)
@@ -60,16 +60,16 @@ describe("the settings of a merchant", () => {
     expect(details?.fieldViolations.map(({ field }) => field)).toEqual(["checkoutOrigins[1]", "checkoutOrigins[2]"]);
   });
 
-  it("tell what the operator has set for the whole installation", async () => {
+  it("show what the operator has set for the whole installation", async () => {
     expect(await load()).toMatchObject({ attemptTimeoutMs: 10_000, submissionBudgetMs: 45_000 });
   });
 
-  it("erase a customer's address from the merchant's sessions, and the trail keeps a hash of it", async () => {
+  it("erase a customer's address from the merchant's sessions, and the audit trail keeps a hash of it", async () => {
     const owner = await pages.enter("Olga");
     const merchantId = decodeId("mer", dashboard.merchantId)!;
     const ids: string[] = [];
     const insert = (email: string | null, of: string, orderRef: string) => {
-      const id = systemEntropy.uuid();
+      const id = systemRuntime.uuid();
       ids.push(id);
       const text = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
         VALUES ('${id}', '${of}', 100, 'EUR', '${orderRef}', ${email === null ? "NULL" : `'${email}'`}, 1, app.clock() + interval '1 hour')`;
@@ -78,7 +78,7 @@ describe("the settings of a merchant", () => {
     await insert("Carla@shop.example", merchantId, "one");
     await insert("carla@shop.example", merchantId, "carla@shop.example/2");
     await insert("other@shop.example", merchantId, "three");
-    await insert("carla@shop.example", systemEntropy.uuid(), "of another merchant");
+    await insert("carla@shop.example", systemRuntime.uuid(), "of another merchant");
     const erased = await pages.settings(owner).eraseCustomer({ ...scope(), email: "CARLA@shop.example" });
     expect(erased).toMatchObject({ sessions: 2, orderReferences: 1, nextAfter: "" });
     const left = await dashboard.rows<{ customer_email: string | null }>(

@@ -1,26 +1,44 @@
-/** The cookie that holds a sign-in's token: for this host alone, out of reach of scripts and of other sites. */
-import { signInLifetimeMs } from "../limits/sign-in.ts";
+/**
+ * The cookies of a sign-in token and of a browser's mark: for this host only, unreadable by scripts, not sent from
+ * other sites.
+ */
+import { knownBrowserLifetimeMs, signInLifetimeMs } from "../limits/sign-in.ts";
 import type { Secret } from "../platform/secrets.ts";
 
-// A browser takes a name with this prefix only when it is Secure, of this host alone and for all paths (RFC 6265bis,
+// Browsers accept a name with this prefix only if the cookie is Secure, host-only and for all paths (RFC 6265bis,
 // 4.1.3.2). Loopback counts as secure.
 const nameOf = (brand: string) => `__Host-${brand}_sign_in`;
+const markNameOf = (brand: string) => `__Host-${brand}_browser`;
 const attributes = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
-/** The token of a request's Cookie header. */
+/** Returns the sign-in token of a Cookie header. */
 export function readSignInCookie(brand: string, cookies: string | null): string | undefined {
-  const start = `${nameOf(brand)}=`;
+  return read(nameOf(brand), cookies);
+}
+
+/** Returns the browser's mark of a Cookie header. */
+export function readBrowserCookie(brand: string, cookies: string | null): string | undefined {
+  return read(markNameOf(brand), cookies);
+}
+
+function read(name: string, cookies: string | null): string | undefined {
+  const start = `${name}=`;
   const found = (cookies ?? "").split("; ").filter((cookie) => cookie.startsWith(start));
-  // Two of one name cannot come from a browser: nothing is guessed.
+  // A browser never sends two of one name, so neither is used.
   return found.length === 1 ? found[0]!.slice(start.length) : undefined;
 }
 
-/** The Set-Cookie header that signs a browser in. */
+/** Returns the Set-Cookie header that signs a browser in. */
 export function signInCookie(brand: string, token: Secret): string {
   return `${nameOf(brand)}=${token.expose()}; ${attributes}; Max-Age=${signInLifetimeMs / 1_000}`;
 }
 
-/** The Set-Cookie header that makes a browser forget. */
+/** Returns the Set-Cookie header that marks a browser as known. */
+export function browserCookie(brand: string, mark: Secret): string {
+  return `${markNameOf(brand)}=${mark.expose()}; ${attributes}; Max-Age=${knownBrowserLifetimeMs / 1_000}`;
+}
+
+/** Returns the Set-Cookie header that removes a browser's sign-in; the browser stays known. */
 export function goneCookie(brand: string): string {
   return `${nameOf(brand)}=; ${attributes}; Max-Age=0`;
 }

@@ -1,4 +1,4 @@
-/** Signing in and staying so: proto ↔ accounts. */
+/** Sign-in and its upkeep: proto ↔ accounts. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -22,25 +22,25 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
-import { auditEntry, claimOf, enter, hashAccepted, keepProof, proofContextOf, type SignInParts } from "./enter.ts";
+import { auditEntry, claimOf, enter, hashAccepted, keepProof, makeBrowserKnown, type SignInParts } from "./enter.ts";
 import { memberMessage } from "./member-messages.ts";
 import { passwordResetRpcs } from "./password-reset-rpc.ts";
+import { rpcContextOf } from "./rpc-context.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
 import { totpRpcs } from "./totp-rpc.ts";
-import { visitOf } from "./visit.ts";
 
 /** The rpcs that members sign in and out with. */
 export function createSignInService(parts: SignInParts): ServiceImpl<typeof SignInService> {
-  const { accounts, brand } = parts;
+  const { brand } = parts;
   return {
     async signIn(request, context) {
-      const visit = visitOf(context);
-      const proof = await proveMember(proofContextOf(parts), claimOf(parts, context, request));
+      const rpcContext = rpcContextOf(context);
+      const proof = await proveMember(parts.proving, claimOf(parts, context, request));
       if (proof === "code_needed") {
-        visit.leaveNoRow();
+        rpcContext.leaveNoRow();
         return create(SignInResponseSchema, { codeNeeded: true });
       }
-      const member = await accounts.transaction(async (tx) => {
+      const member = await rpcContext.changeAccounts(async (tx) => {
         await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);
       });
@@ -48,7 +48,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     },
 
     async getCurrentSignIn(_, context) {
-      const signIn = visitOf(context).signIn;
+      const signIn = rpcContextOf(context).signIn;
       return create(GetCurrentSignInResponseSchema, {
         member: memberMessage(signIn),
         signInId: encodeId("sgn", signIn.id),
@@ -58,39 +58,28 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     },
 
     async proveSignIn(request, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
+      const rpcContext = rpcContextOf(context);
+      const { signIn } = rpcContext;
+      const { member } = signIn;
       const claim = claimOf(parts, context, { ...request, email: member.email });
-      const proof = await proveAgain(proofContextOf(parts), id, claim);
-      if (proof === "code_needed") visit.leaveNoRow();
+      const proof = await proveAgain(parts.proving, signIn, claim);
+      if (proof === "code_needed") rpcContext.leaveNoRow();
       else await keepProof(parts, context);
       return create(ProveSignInResponseSchema, { codeNeeded: proof === "code_needed" });
     },
 
     async signOut(_, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
-      await accounts.transaction(async (tx) => {
+      const rpcContext = rpcContextOf(context);
+      const { member, id } = rpcContext.signIn;
+      await rpcContext.changeAccounts(async (tx) => {
         await endSignIn(tx, member.id, id);
-        await visit.auditMember(tx, member);
+        await rpcContext.auditMember(tx, member);
       });
       context.responseHeader.append("set-cookie", goneCookie(brand));
       return create(SignOutResponseSchema);
     },
 
-    async changePassword({ newPassword }, context) {
-      const visit = visitOf(context);
-      const { member, id } = visit.signIn;
-      const hash = await hashAccepted(newPassword, { email: member.email, field: "newPassword", hasher: "member" });
-      const endedSignIns = await accounts.transaction(async (tx) => {
-        await changePassword(tx, member.id, hash);
-        const ended = await endOtherSignIns(tx, member.id, id);
-        await visit.auditMember(tx, member, { after: { endedSignIns: ended } });
-        return ended;
-      });
-      return create(ChangePasswordResponseSchema, { endedSignIns });
-    },
-
+    ...passwordRpc(parts),
     ...listRpcs(parts),
     ...totpRpcs(parts),
     ...passwordResetRpcs(parts),
@@ -99,18 +88,41 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
   };
 }
 
-/** Where the member is signed in, and an end to it. */
+/** Sets a new password and ends the other sign-ins. */
+function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>, "changePassword"> {
+  return {
+    async changePassword({ newPassword }, context) {
+      const rpcContext = rpcContextOf(context);
+      const { member, id } = rpcContext.signIn;
+      const hash = await hashAccepted(newPassword, {
+        email: member.email,
+        field: "newPassword",
+        hasher: { kind: "member", name: member.id },
+      });
+      const endedSignIns = await rpcContext.changeAccounts(async (tx) => {
+        const proofVersion = await changePassword(tx, member.id, hash);
+        makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
+        const ended = await endOtherSignIns(tx, member.id, id);
+        await rpcContext.auditMember(tx, member, { after: { endedSignIns: ended } });
+        return ended;
+      });
+      return create(ChangePasswordResponseSchema, { endedSignIns });
+    },
+  };
+}
+
+/** Lists and ends the member's sign-ins. */
 function listRpcs({
   accounts,
 }: SignInParts): Pick<ServiceImpl<typeof SignInService>, "listSignIns" | "revokeSignIn" | "listAccountEvents"> {
   return {
     async listAccountEvents(_, context) {
-      const entries = await listOwnAudit(accounts, visitOf(context).signIn.member.id, pageSizeMax);
+      const entries = await listOwnAudit(accounts, rpcContextOf(context).signIn.member.id, pageSizeMax);
       return create(ListAccountEventsResponseSchema, { entries: entries.map(auditEntryMessage) });
     },
 
     async listSignIns(_, context) {
-      const { member, id } = visitOf(context).signIn;
+      const { member, id } = rpcContextOf(context).signIn;
       const rows = await listSignIns(accounts, member.id);
       return create(ListSignInsResponseSchema, {
         signIns: rows.map((row) => ({
@@ -126,12 +138,12 @@ function listRpcs({
 
     async revokeSignIn({ signInId }, context) {
       const id = decodeId("sgn", signInId);
-      const visit = visitOf(context);
-      const { member } = visit.signIn;
-      await accounts.transaction(async (tx) => {
+      const rpcContext = rpcContextOf(context);
+      const { member } = rpcContext.signIn;
+      await rpcContext.changeAccounts(async (tx) => {
         const isEnded = id !== undefined && (await endSignIn(tx, member.id, id));
-        if (!isEnded) throw new DomainError("not_found", "You are not signed in there, or not any more.");
-        await visit.auditMember(tx, member, { before: { signInId } });
+        if (!isEnded) throw new DomainError("not_found", "This sign-in does not exist or has ended.");
+        await rpcContext.auditMember(tx, member, { before: { signInId } });
       });
       return create(RevokeSignInResponseSchema);
     },

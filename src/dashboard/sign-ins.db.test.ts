@@ -1,14 +1,14 @@
 import { Secret as OtpSecret, TOTP } from "otpauth";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { changePassword, findMemberByEmail } from "../accounts/members.ts";
 import { hashPassword } from "../accounts/passwords.ts";
-import { throttledAccount, throttledProofs } from "../accounts/sign-in-throttle.ts";
+import { throttledAccount, throttledAddress, throttledBrowser, throttledProofs } from "../accounts/sign-in-throttle.ts";
 import { endOtherSignIns } from "../accounts/sign-ins.ts";
+import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { decodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard-fixture.ts";
-import { codeOf, Pages } from "./testing/pages.ts";
+import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 beforeAll(async () => {
@@ -29,13 +29,17 @@ const enter = (name: string, more?: { password?: string; code?: string }) => pag
 const setBack = (column: string, interval: string, cookie: string) => pages.setBack(column, interval, cookie);
 
 describe("signing in", () => {
-  it("gives a cookie for this host alone, out of reach of scripts and other sites", async () => {
-    const cookies: (string | null)[] = [];
+  it("sets a cookie for this host only, unreadable by scripts and not sent from other sites", async () => {
+    const cookies: string[] = [];
     await signIns().signIn(
       { email: " Olive@Example.com", password: memberPassword },
-      { onHeader: (headers) => cookies.push(headers.get("set-cookie")) },
+      { onHeader: (headers) => cookies.push(...headers.getSetCookie().flatMap((each) => each.split(", "))) },
     );
-    const cookie = cookies[0] ?? "";
+    const [cookie = "", mark] = cookies;
+    expect(cookies).toHaveLength(2);
+    expect(mark).toMatch(
+      /^__Host-switchyard_browser=[\w.-]+; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=7948800$/,
+    );
     expect(cookie).toMatch(
       /^__Host-switchyard_sign_in=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=86400$/,
     );
@@ -48,7 +52,7 @@ describe("signing in", () => {
     });
   });
 
-  it("keeps neither password nor token in clear", async () => {
+  it("stores neither password nor token in clear", async () => {
     const cookie = await enter("Viv");
     const kept = JSON.stringify(
       await Promise.all(["member", "sign_in", "audit_entry"].map((table) => dashboard.accountRows(`TABLE ${table}`))),
@@ -57,7 +61,7 @@ describe("signing in", () => {
     expect(kept).not.toContain(cookie.split("=")[1]);
   });
 
-  it("says the same of an unknown address as of a wrong password", async () => {
+  it("gives an unknown address and a wrong password the same answer", async () => {
     const wrong = signIns().signIn({ email: "dora@example.com", password: "not the password" });
     const nobody = signIns().signIn({ email: "nobody@example.com", password: "not the password" });
     const messages = await Promise.all(
@@ -72,7 +76,7 @@ describe("signing in", () => {
     expect(await codeOf(signIns().signIn({ email: "nobody@example.com", password: "x" }))).toBe("invalid_sign_in");
   });
 
-  it("waits after a few failures, for the right password too, and forgets them when the member is in", async () => {
+  it("waits after a few failures, for the right password too, and resets when the member signs in", async () => {
     await dashboard.addMember("Gus", "VIEWER");
     const attempt = (password: string) => signIns().signIn({ email: "gus@example.com", password });
     for (let failure = 0; failure < 4; failure++) expect(await codeOf(attempt("wrong"))).toBe("invalid_sign_in");
@@ -84,7 +88,57 @@ describe("signing in", () => {
     await attempt(memberPassword);
   });
 
-  it("asks for a code once an app is confirmed, and takes each once", async () => {
+  it("works while a member hashes as many passwords as they can", async () => {
+    await dashboard.addMember("Hal", "VIEWER");
+    const cookie = await enter("Hal");
+    let isOver = false;
+    onTestFinished(() => {
+      isOver = true;
+    });
+    let changes = 0;
+    const stream = async () => {
+      while (!isOver) {
+        const code = await signIns(cookie)
+          .changePassword({ newPassword: "another good horse" })
+          .then(
+            () => "",
+            (error: unknown) => codeOf(Promise.reject(error)),
+          );
+        if (code !== "rate_limited") changes++;
+      }
+    };
+    const streams = Array.from({ length: 8 }, stream);
+    while (changes === 0) await new Promise((resolve) => setImmediate(resolve));
+    await enter("Dora");
+    isOver = true;
+    await Promise.all(streams);
+  });
+
+  it("ignores strangers' failures in a browser that the member has signed in by, until a new password", async () => {
+    await dashboard.addMember("Bea", "VIEWER");
+    const claim = { email: "bea@example.com", password: memberPassword };
+    const guess = (cookie?: string) => codeOf(signIns(cookie).signIn({ ...claim, password: "a guess" }));
+    const marks: string[] = [];
+    const onHeader = (headers: Headers) =>
+      marks.push(/__Host-switchyard_browser=[^;]+/.exec(headers.get("set-cookie") ?? "")![0]);
+    await signIns().signIn(claim, { onHeader });
+    for (let tries = 0; tries < 5; tries++) await guess();
+    await pages.makeWait(throttledAccount(claim.email));
+    await pages.makeWait(throttledAddress("127.0.0.1"));
+    expect(await codeOf(signIns().signIn(claim))).toBe("rate_limited");
+    expect(await codeOf(signIns(`${marks[0]}x`).signIn(claim))).toBe("rate_limited");
+    await signIns(marks[0]).signIn(claim, { onHeader });
+    // The browser has a count of its own, for its own member only.
+    for (let tries = 0; tries < 5; tries++) expect(await guess(marks[0])).toBe("invalid_sign_in");
+    await pages.makeWait(throttledBrowser(marks[0]!.split(".")[1]!));
+    expect(await guess(marks[0])).toBe("rate_limited");
+    expect(await codeOf(signIns(marks[1]).signIn({ ...claim, email: "dora@example.com" }))).toBe("rate_limited");
+    await dashboard.accountRows("UPDATE member SET proof_version = proof_version + 1 WHERE email = $1", [claim.email]);
+    expect(await codeOf(signIns(marks[1]).signIn(claim))).toBe("rate_limited");
+    await dashboard.accountRows("DELETE FROM sign_in_failures");
+  });
+
+  it("requires a code once an app is confirmed, and accepts each once", async () => {
     await dashboard.addMember("Tess", "VIEWER");
     const cookie = await enter("Tess");
     const { secret, uri } = await signIns(cookie).offerTotp({});
@@ -94,7 +148,7 @@ describe("signing in", () => {
     expect(await codeOf(signIns(cookie).confirmTotp({ code: "000000" }))).toBe("invalid_sign_in");
     const code = app.generate();
     await signIns(cookie).confirmTotp({ code });
-    // It was begun without the app; who has confirmed it stays.
+    // That sign-in began without the app; the one that confirmed the app stays.
     expect(await codeOf(signIns(other).getCurrentSignIn({}))).toBe("sign_in_required");
     await signIns(cookie).getCurrentSignIn({});
     const claim = { email: "tess@example.com", password: memberPassword };
@@ -107,7 +161,7 @@ describe("signing in", () => {
 });
 
 describe("a sign-in", () => {
-  it("ends by sign-out, by itself after a day, and when it was left alone", async () => {
+  it("ends by sign-out, after a day, and when idle", async () => {
     const cookies = [await enter("Viv"), await enter("Viv"), await enter("Viv")];
     await signIns(cookies[0]).signOut({});
     await setBack("expires_at", "24 hours", cookies[1]!);
@@ -129,7 +183,7 @@ describe("a sign-in", () => {
     expect(await codeOf(signIns(first).getCurrentSignIn({}))).toBe("sign_in_required");
   });
 
-  it("is the only one left after a new password, which is held to its rule", async () => {
+  it("is the only one left after a new password, which must follow the password rule", async () => {
     await dashboard.addMember("Pam", "VIEWER");
     const [first, second] = [await enter("Pam"), await enter("Pam")];
     for (const newPassword of ["too short", "aaaaaaaaaaaaaaaa", "pam12345678a".slice(0, 11)]) {
@@ -143,7 +197,7 @@ describe("a sign-in", () => {
     await enter("Pam", { password: "another good horse" });
   });
 
-  it("is fresh again once its member has proved who they are", async () => {
+  it("is fresh again once its member has proved their identity", async () => {
     const cookie = await enter("Olive");
     await setBack("proved_at", "15 minutes", cookie);
     expect(await codeOf(signIns(cookie).offerTotp({}))).toBe("fresh_sign_in_required");
@@ -151,21 +205,21 @@ describe("a sign-in", () => {
     const fresh = await pages.prove(cookie);
     await signIns(fresh).offerTotp({});
     expect(fresh).not.toBe(cookie);
-    // What was under way with the token before is answered, and is not fresh.
+    // Requests with the previous token in flight are answered, and are not fresh.
     await signIns(cookie).getCurrentSignIn({});
     expect(await codeOf(signIns(cookie).offerTotp({}))).toBe("fresh_sign_in_required");
     await setBack("token_replaced_at", "10 seconds", fresh);
     expect(await codeOf(signIns(cookie).getCurrentSignIn({}))).toBe("sign_in_required");
   });
 
-  it("takes the place of the browser's earlier one", async () => {
+  it("replaces the browser's earlier one", async () => {
     const earlier = await enter("Viv");
     const next = await pages.enter("Viv", {}, earlier);
     expect(await codeOf(signIns(earlier).getCurrentSignIn({}))).toBe("sign_in_required");
     await signIns(next).getCurrentSignIn({});
   });
 
-  it("is proved again while strangers guess at the account's password, and waits for its own failures alone", async () => {
+  it("can be proved again while strangers guess the password, and waits only for its own failures", async () => {
     await dashboard.addMember("Ruth", "VIEWER");
     const [cookie, other] = [await enter("Ruth"), await enter("Ruth")];
     const guess = () => signIns().signIn({ email: "ruth@example.com", password: "a guess" });
@@ -180,7 +234,7 @@ describe("a sign-in", () => {
     await pages.prove(other);
   });
 
-  it("does not begin by a password that is changed at the same moment", async () => {
+  it("cannot begin with a password that is changed concurrently", async () => {
     await dashboard.addMember("Ike", "VIEWER");
     const cookie = await enter("Ike");
     const change = dashboard.accounts.transaction(async (tx) => {

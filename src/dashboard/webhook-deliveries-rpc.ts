@@ -1,4 +1,4 @@
-/** What became of a merchant's events: proto ↔ events. */
+/** Deliveries of a merchant's events: proto ↔ events. */
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -13,8 +13,7 @@ import {
   WebhookDelivery_Status,
   type WebhookDeliveryService,
 } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
-import { shownEventBody } from "../core/shown-order-ref.ts";
-import { isTaken } from "../events/deliver.ts";
+import { isAccepted } from "../events/deliver.ts";
 import { type DeliveryFilter, deliveryStatuses, listDeliveries, loadDelivery } from "../events/delivery-log.ts";
 import { parseEventTypes } from "../events/endpoints.ts";
 import { type FedEvent, findFeedEnd, readFeed } from "../events/event-feed.ts";
@@ -22,26 +21,27 @@ import { recoverDeliveries } from "../events/recover-deliveries.ts";
 import { replayDelivery } from "../events/replay-delivery.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
+import { shownEventBody } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
-import { type Scope, scopedVisitOf } from "./visit.ts";
+import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import {
+  attemptMessage,
   deliveryMessage,
   logMessage,
   requireEndpointId,
   requireEventId,
   requireId,
-  tryMessage,
 } from "./webhook-messages.ts";
 
 /** The rpcs of `WebhookDeliveryService`: the log, replay and recovery, and the feed of events. */
-export function createWebhookDeliveryService({ entropy }: DashboardParts): ServiceImpl<typeof WebhookDeliveryService> {
+export function createWebhookDeliveryService({ runtime }: DashboardParts): ServiceImpl<typeof WebhookDeliveryService> {
   return {
     async listWebhookDeliveries(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const filter = filterOf(request);
       const list = ["webhook deliveries", merchantId, filter];
-      const about = { list, key: environment.core.pageTokenKey, now: entropy.now() };
+      const about = { list, key: environment.core.pageTokenKey, now: runtime.now() };
       const { rows, nextPageToken } = await loadPage(request, about, async ({ after, count }) => {
         const page = { filter, after: after === undefined ? undefined : placeOf(after), count };
         const found = await listDeliveries(environment.database, merchantId, page);
@@ -51,7 +51,7 @@ export function createWebhookDeliveryService({ entropy }: DashboardParts): Servi
     },
 
     async getWebhookDelivery(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const { body, log, ...delivery } = await loadDelivery(environment.database, keyOf(merchantId, request));
       return create(GetWebhookDeliveryResponseSchema, {
         delivery: deliveryMessage(delivery),
@@ -61,19 +61,20 @@ export function createWebhookDeliveryService({ entropy }: DashboardParts): Servi
     },
 
     async replayWebhookDelivery(request, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const key = keyOf(merchantId, request);
-      const tried = await replayDelivery(environment.endpoints, key);
-      const taken = isTaken(tried);
-      // The post must not run inside a transaction, so this row comes after what it tells of.
-      const { endpointId, eventId } = request;
-      await visit.audit(environment.database, { subject: `${endpointId}/${eventId}`, after: { taken } });
+      const posting = { ...environment.endpoints, database: rpcContext.transactingIn(environment) };
+      const subject = `${request.endpointId}/${request.eventId}`;
+      const attempt = await replayDelivery(posting, key, (tx, each) =>
+        rpcContext.audit(tx, { subject, after: { taken: isAccepted(each) } }),
+      );
+      const taken = isAccepted(attempt);
       const delivery = deliveryMessage(await loadDelivery(environment.database, key));
-      return create(ReplayWebhookDeliveryResponseSchema, { taken, tried: tryMessage(tried), delivery });
+      return create(ReplayWebhookDeliveryResponseSchema, { taken, tried: attemptMessage(attempt), delivery });
     },
 
     async recoverWebhookDeliveries(request, context) {
-      const { merchantId, visit, change } = scopedVisitOf(context);
+      const { merchantId, rpcContext, change } = scopedContextOf(context);
       const { endpointId, afterEventId } = request;
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
       const since = timestampDate(request.since!);
@@ -81,7 +82,7 @@ export function createWebhookDeliveryService({ entropy }: DashboardParts): Servi
       const { due, nextAfter } = await change(async (tx) => {
         const batch = await recoverDeliveries(tx, key, { since, after });
         const from = { since: since.toISOString(), ...(after !== undefined && { afterEventId }) };
-        await visit.audit(tx, { subject: endpointId, after: { ...from, due: batch.due } });
+        await rpcContext.audit(tx, { subject: endpointId, after: { ...from, due: batch.due } });
         return batch;
       });
       const nextAfterEventId = nextAfter === undefined ? "" : encodeId("evt", nextAfter);
@@ -89,10 +90,10 @@ export function createWebhookDeliveryService({ entropy }: DashboardParts): Servi
     },
 
     async listWebhookEvents(request, context) {
-      const { visit, ...scope } = scopedVisitOf(context);
+      const { rpcContext, ...scope } = scopedContextOf(context);
       const wanted = parseEventTypes(request.eventTypes);
       const { events, lastEventId, more } = await readPage(scope, request);
-      if (!request.fromNow && events.length === 0) visit.leaveNoRow();
+      if (!request.fromNow && events.length === 0) rpcContext.leaveNoRow();
       return create(ListWebhookEventsResponseSchema, {
         events: events.filter(({ type }) => wanted === null || wanted.includes(type)).map(eventMessage),
         lastEventId,
@@ -128,7 +129,7 @@ function filterOf(request: ListWebhookDeliveriesRequest): DeliveryFilter {
   };
 }
 
-/** The two ids that a page token holds; it is signed, so they are there. */
+/** Returns the two ids that a page token holds; it is signed, so they are there. */
 function placeOf(after: string) {
   const [eventId = "", endpointId = ""] = after.split("/");
   return { eventId, endpointId };

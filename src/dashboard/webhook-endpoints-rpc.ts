@@ -35,14 +35,14 @@ import { countMissedEvents } from "../events/recover-deliveries.ts";
 import { rotateSecret } from "../events/rotate-secret.ts";
 import type { Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { scopedVisitOf } from "./visit.ts";
-import { endpointMessage, requireEndpointId, showEndpoint, tryMessage } from "./webhook-messages.ts";
+import { scopedContextOf } from "./rpc-context.ts";
+import { attemptMessage, endpointMessage, requireEndpointId, showEndpoint } from "./webhook-messages.ts";
 
 type EndpointRequest = { readonly endpointId: string; readonly version?: number | undefined };
 
 type Methods = ServiceImpl<typeof WebhookEndpointService>;
 
-/** The rpcs of `WebhookEndpointService`; each change leaves how the endpoint was and is in the audit trail. */
+/** The rpcs of `WebhookEndpointService`; each change audits the endpoint before and after. */
 export function createWebhookEndpointService(): Methods {
   return { ...setUpMethods(), ...changeMethods() };
 }
@@ -52,8 +52,8 @@ type SetUp = "addWebhookEndpoint" | "verifyWebhookEndpoint" | "listWebhookEndpoi
 function setUpMethods(): Pick<Methods, SetUp> {
   return {
     async addWebhookEndpoint({ url, eventTypes }, context) {
-      const { merchantId, environment, visit, change } = scopedVisitOf(context);
-      // DNS must not be asked inside a transaction.
+      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+      // DNS must not be queried inside a transaction.
       await environment.endpoints.egress.requirePublic(url);
       const { endpoint, signingSecret } = await change(async (tx) => {
         const registered = await registerEndpoint(
@@ -61,7 +61,7 @@ function setUpMethods(): Pick<Methods, SetUp> {
           { merchantId, url, eventTypes },
         );
         const subject = encodeId("we", registered.endpoint.id);
-        await visit.audit(tx, { subject, after: { url: registered.endpoint.url, eventTypes } });
+        await rpcContext.audit(tx, { subject, after: { url: registered.endpoint.url, eventTypes } });
         return registered;
       });
       return create(AddWebhookEndpointResponseSchema, {
@@ -71,23 +71,24 @@ function setUpMethods(): Pick<Methods, SetUp> {
     },
 
     async verifyWebhookEndpoint({ endpointId }, context) {
-      const { merchantId, environment, visit } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
-      const { verified, tried } = await verifyEndpoint(environment.endpoints, key, (tx, isVerified) =>
-        visit.audit(tx, { subject: endpointId, after: { verified: isVerified } }),
+      const posting = { ...environment.endpoints, database: rpcContext.transactingIn(environment) };
+      const { verified, attempt } = await verifyEndpoint(posting, key, (tx, isVerified) =>
+        rpcContext.audit(tx, { subject: endpointId, after: { verified: isVerified } }),
       );
-      const { durationMs, answer } = tryMessage(tried);
+      const { durationMs, answer } = attemptMessage(attempt);
       return create(VerifyWebhookEndpointResponseSchema, { verified, durationMs, answer });
     },
 
     async listWebhookEndpoints(_request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const endpoints = await listEndpoints(environment.database, merchantId);
       return create(ListWebhookEndpointsResponseSchema, { endpoints: endpoints.map(endpointMessage) });
     },
 
     async getWebhookEndpoint({ endpointId }, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment } = scopedContextOf(context);
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
       const endpoint = endpointMessage(await loadEndpoint(environment.database, key));
       return create(GetWebhookEndpointResponseSchema, { endpoint });
@@ -98,7 +99,7 @@ function setUpMethods(): Pick<Methods, SetUp> {
 function changeMethods(): Omit<Methods, SetUp> {
   return {
     async updateWebhookEndpoint(request, context) {
-      const { endpoints } = scopedVisitOf(context).environment;
+      const { endpoints } = scopedContextOf(context).environment;
       const { url, eventTypes, version } = request;
       if (url !== undefined) await endpoints.egress.requirePublic(url);
       const wanted = { url, eventTypes: eventTypes?.types, version };
@@ -107,7 +108,7 @@ function changeMethods(): Omit<Methods, SetUp> {
     },
 
     async rotateWebhookSecret(request, context) {
-      const { endpoints } = scopedVisitOf(context).environment;
+      const { endpoints } = scopedContextOf(context).environment;
       const { after, signingSecret } = await changeEndpoint(request, context, (tx, key) =>
         rotateSecret(tx, endpoints, key, request),
       );
@@ -133,9 +134,9 @@ function changeMethods(): Omit<Methods, SetUp> {
     },
 
     async enableWebhookEndpoint(request, context) {
-      const { merchantId, environment } = scopedVisitOf(context);
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const key = { merchantId, endpointId: requireEndpointId(request.endpointId) };
-      await clearDisabledEndpoint(environment.database, key);
+      await clearDisabledEndpoint(rpcContext.transactingIn(environment), key);
       const { after, missedSince: since } = await changeEndpoint(request, context, enableEndpoint);
       const endpoint = endpointMessage(after);
       if (since === undefined) return create(EnableWebhookEndpointResponseSchema, { endpoint });
@@ -154,18 +155,18 @@ function changeMethods(): Omit<Methods, SetUp> {
   };
 }
 
-/** One change of one endpoint by its owner, in a transaction with its row in the audit trail. */
+/** Changes one endpoint of its owner, in a transaction with its audit row. */
 async function changeEndpoint<Change extends EndpointChange>(
   { endpointId, version }: EndpointRequest,
   context: HandlerContext,
   work: (tx: Tx, key: EndpointKey, version: number | undefined) => Promise<Change>,
 ): Promise<Change> {
-  const { merchantId, visit, change } = scopedVisitOf(context);
+  const { merchantId, rpcContext, change } = scopedContextOf(context);
   const key = { merchantId, endpointId: requireEndpointId(endpointId) };
   return change(async (tx) => {
     const changed = await work(tx, key, version);
     const [before, after] = [showEndpoint(changed.before), showEndpoint(changed.after)];
-    await visit.audit(tx, { subject: endpointId, before, after });
+    await rpcContext.audit(tx, { subject: endpointId, before, after });
     return changed;
   });
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard-fixture.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
 
 let dashboard: DashboardFixture;
 let client: DashboardClient;
@@ -40,7 +40,7 @@ const aboutAnEndpoint = [WebhookEndpointService, WebhookDeliveryService]
   .filter(({ input }) => input.fields.some(({ name }) => name === "endpoint_id"));
 
 describe("a URL", () => {
-  it("that leads into a private network is refused when it is added and when it replaces another", async () => {
+  it("in a private network is refused when an endpoint is added and when it is changed", async () => {
     const before = await client.endpoints.listWebhookEndpoints(scope);
     for (const url of ["http://10.0.0.1/hook", "http://inside.example.com/hook", "http://[::ffff:127.0.0.1]/hook"]) {
       const refused = { code: "endpoint_not_allowed", message: expect.stringContaining("public address") };
@@ -53,7 +53,7 @@ describe("a URL", () => {
 });
 
 describe("a verification", () => {
-  it("verifies nothing of which the audit trail has no row", async () => {
+  it("verifies nothing without an audit row", async () => {
     const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: receiver.url });
     const one = { ...scope, endpointId: endpoint?.endpointId ?? "" };
     await dashboard.rows("ALTER TABLE audit_entry ADD CONSTRAINT no_row CHECK (false) NOT VALID");
@@ -67,9 +67,9 @@ describe("a verification", () => {
 
 describe("the rpcs about one endpoint", () => {
   it.each(aboutAnEndpoint.map((method) => [method.name, method]))(
-    "%s reaches none of another merchant",
+    "%s reaches no endpoint of another merchant",
     async (_, method) => {
-      const { eventId } = await dashboard.tellEvent();
+      const { eventId } = await dashboard.emitEvent();
       const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
       const request = {
         ...scope,
@@ -92,7 +92,7 @@ describe("the rpcs about one endpoint", () => {
     },
   );
 
-  it("refuse a change by somebody who has seen an older version, and tell the trail how it was and is", async () => {
+  it("refuse a change based on an older version, and audit the state before and after", async () => {
     const { endpoint } = await client.endpoints.getWebhookEndpoint({ ...scope, endpointId });
     const mine = { ...scope, endpointId, version: endpoint?.version ?? 0 };
     const types = ["payment_session.declined"];
@@ -118,14 +118,14 @@ describe("the rpcs about one endpoint", () => {
     expect(await lastRow()).toEqual(before);
   });
 
-  it("let one of two at the same moment through", async () => {
+  it("admit one of two concurrent changes", async () => {
     const { endpoint } = await client.endpoints.getWebhookEndpoint({ ...scope, endpointId });
     const mine = { ...scope, endpointId, version: endpoint?.version ?? 0 };
     const both = await Promise.allSettled([1, 2].map(() => client.endpoints.rotateWebhookSecret(mine)));
     expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("refuse types that there are not, with those that there are", async () => {
+  it("refuse unknown event types, and list the known ones", async () => {
     const types = ["payment.made"];
     const known = { code: "invalid_field", message: expect.stringContaining("payment_attempt.capture_failed") };
     const update = client.endpoints.updateWebhookEndpoint({ ...scope, endpointId, eventTypes: { types } });
@@ -135,37 +135,42 @@ describe("the rpcs about one endpoint", () => {
 });
 
 describe("the delivery log", () => {
-  it("goes on page by page, with a token that fits this list and its filters only", async () => {
-    const told = [];
-    for (let count = 0; count < 3; count++) told.push((await dashboard.tellEvent()).eventId);
+  it("is paged, with a token that fits this list and its filters only", async () => {
+    const eventIds = [];
+    for (let count = 0; count < 3; count++) eventIds.push((await dashboard.emitEvent()).eventId);
     const list = async (more: object) => {
       const answer = await client.deliveries.listWebhookDeliveries({ ...scope, endpointId, ...more });
       return { ids: (answer.deliveries ?? []).map(({ eventId }) => eventId), pageToken: answer.nextPageToken ?? "" };
     };
     const first = await list({ pageSize: 2 });
-    expect(first.ids).toEqual([told[2], told[1]]);
-    expect(await list({ pageSize: 2, pageToken: first.pageToken })).toEqual({ ids: [told[0]], pageToken: "" });
+    expect(first.ids).toEqual([eventIds[2], eventIds[1]]);
+    expect(await list({ pageSize: 2, pageToken: first.pageToken })).toEqual({ ids: [eventIds[0]], pageToken: "" });
     for (const other of [{ endpointId: "" }, { status: "PENDING" }]) {
       await expect(list({ ...other, pageToken: first.pageToken })).rejects.toMatchObject({ code: "invalid_parameter" });
     }
-    const elsewhere = client.workList.listWorkItems({ environment: scope.environment, pageToken: first.pageToken });
+    const elsewhere = client.workQueue.listWorkItems({ environment: scope.environment, pageToken: first.pageToken });
     await expect(elsewhere).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 
-  it("shows failures and the answer that took it, and a replay beside them", async () => {
-    const { eventId, sessionId } = await dashboard.tellEvent();
+  it("shows failures and the successful response, and a replay beside them", async () => {
+    const { eventId, sessionId } = await dashboard.emitEvent();
     receiver.answerWith({ status: 500, body: "card 4111111111111111" });
     await dashboard.deliver();
     const delivery = { ...scope, endpointId, eventId };
     const failed = await client.deliveries.getWebhookDelivery(delivery);
-    expect(failed.delivery).toMatchObject({ sessionId, status: "PENDING", tries: 1, nextTryAt: expect.any(String) });
+    expect(failed.delivery).toMatchObject({
+      sessionId,
+      status: "PENDING",
+      tries: 1,
+      nextAttemptAt: expect.any(String),
+    });
     expect(failed.log).toMatchObject([{ statusCode: 500, answerExcerpt: "card [redacted]" }]);
     receiver.answerWith("reset");
     const refused = await client.deliveries.replayWebhookDelivery(delivery);
     expect(refused).toMatchObject({
       taken: false,
       tried: { noAnswer: "connection_lost" },
-      delivery: { nextTryAt: failed.delivery?.nextTryAt },
+      delivery: { nextAttemptAt: failed.delivery?.nextAttemptAt },
     });
     receiver.answerWith({ status: 200 });
     expect(await client.deliveries.replayWebhookDelivery(delivery)).toMatchObject({ taken: true });
@@ -173,9 +178,9 @@ describe("the delivery log", () => {
     expect(new Set(receiver.requests.map(({ body }) => String(body)))).toEqual(new Set([failed.body]));
   });
 
-  it("recovers what was missed, in the answer to enabling and by a call", async () => {
+  it("recovers missed events, in the response to enabling and by a call", async () => {
     await client.endpoints.disableWebhookEndpoint({ ...scope, endpointId });
-    await dashboard.tellEvent();
+    await dashboard.emitEvent();
     const enabled = await client.endpoints.enableWebhookEndpoint({ ...scope, endpointId });
     expect(enabled).toMatchObject({
       endpoint: { status: "ENABLED" },

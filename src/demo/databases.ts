@@ -1,12 +1,12 @@
-/** The demo's four databases: made, migrated, and reached by roles that do not see each other. */
+/** Creates and migrates the demo's four databases, each with a role that cannot see the others. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateAccountsKeyFile } from "../dashboard-settings.ts";
+import { generateAccountsKeyFile } from "../config/dashboard-settings.ts";
+import { generateKeyFile, separateVaultKeys } from "../config/server-keys.ts";
 import { migrate } from "../migrations/migrate.ts";
 import { provision } from "../migrations/provision.ts";
 import type { DatabaseKind } from "../migrations/schema-history.ts";
-import { generateKeyFile, separateVaultKeys } from "../server-keys.ts";
 
 const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKind>> = {
   test: "environment",
@@ -18,7 +18,7 @@ const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKin
 /** The address of each database under its own role. */
 export type DemoDatabases = Readonly<Record<keyof typeof kinds, string>>;
 
-/** Makes and migrates what is missing. Passwords are kept in the state folder, for its owner only. */
+/** Creates and migrates missing databases. Stores the passwords in the state folder, readable by its owner only. */
 export async function prepareDatabases(ownerUrl: string, stateFolder: string): Promise<DemoDatabases> {
   const names = Object.keys(kinds) as (keyof typeof kinds)[];
   const passwords = keptOnce(join(stateFolder, "database-passwords.json"), () =>
@@ -41,7 +41,10 @@ export async function prepareDatabases(ownerUrl: string, stateFolder: string): P
   return { test: urlOf("test"), live: urlOf("live"), accounts: urlOf("accounts"), vault: urlOf("vault") };
 }
 
-/** The key files, made on the first start: for each environment one for edge and worker and one for the vault; the dashboard's. */
+/**
+ * Creates the key files on the first start: for each environment one for edge and worker and one for the vault, and one
+ * for the dashboard.
+ */
 export function prepareKeyFiles(stateFolder: string) {
   const filesOf = (environment: "test" | "live") => {
     const service = join(stateFolder, `keys-${environment}.json`);

@@ -1,4 +1,7 @@
-/** `.switchyard/demo.json`: what a running demo is reachable by, for programs that attach to it, and its secrets between starts. */
+/**
+ * `.switchyard/demo.json`: the addresses and secrets of a running demo, for programs that attach to it and for later
+ * starts.
+ */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestCard } from "../shop/test-card-list.ts";
@@ -17,7 +20,7 @@ export type DemoMerchant = {
   readonly live: DemoCredentials;
 };
 
-/** The file's content; `pids` names every process of the demo. */
+/** The content of the file; `pids` names every process of the demo. */
 export type DemoFile = {
   readonly restBase: string;
   readonly connectOrigin: string;
@@ -27,14 +30,14 @@ export type DemoFile = {
   readonly dashboardOrigin: string;
   readonly metricsUrl: string;
   readonly operatorToken: string;
-  /** Signs in to the dashboard, as owner of both merchants. */
+  /** Credentials of the dashboard member who owns both merchants. */
   readonly member: { readonly email: string; readonly password: string };
   readonly merchants: readonly DemoMerchant[];
   readonly testCards: readonly TestCard[];
   readonly pids: Readonly<Record<string, number>>;
 };
 
-/** Writes the file for its owner only, whole or not at all. */
+/** Writes the file completely or not at all, readable by its owner only. */
 export function writeDemoFile(stateFolder: string, content: DemoFile): string {
   const file = join(stateFolder, "demo.json");
   writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
@@ -42,10 +45,10 @@ export function writeDemoFile(stateFolder: string, content: DemoFile): string {
   return file;
 }
 
-/** The name of the file that has the roles' settings, as any installation names them. */
+/** The name of the file with the roles' settings, under the variable names of any installation. */
 export const settingsFileName = "settings.env";
 
-/** Writes them for their owner only, as lines that a shell and `node --env-file` read too. */
+/** Writes the settings, readable by their owner only, as lines that a shell and `node --env-file` also read. */
 export function writeSettingsFile(stateFolder: string, variables: Readonly<Record<string, string>>): void {
   const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
   const file = join(stateFolder, settingsFileName);
@@ -53,13 +56,13 @@ export function writeSettingsFile(stateFolder: string, variables: Readonly<Recor
   renameSync(`${file}.new`, file);
 }
 
-/** What the last start wrote, or undefined on the first. */
+/** Reads the file of the last start; undefined on the first. */
 export function readDemoFile(stateFolder: string): DemoFile | undefined {
   const file = join(stateFolder, "demo.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as DemoFile) : undefined;
 }
 
-/** Puts a merchant's regenerated key in the place of the old one, for programs that attach from now on. */
+/** Replaces a merchant's key after it was regenerated, for programs that attach from now on. */
 export function recordDemoKey(
   stateFolder: string,
   changed: { merchantId: string; environment: "test" | "live"; credentials: Partial<DemoCredentials> },

@@ -1,13 +1,15 @@
-/** The demo's two merchants: made on the first start, found again on the next ones. The second exists to try crossing tenants. */
+/**
+ * The demo's two merchants: created on the first start, reused afterwards. The second serves to test tenant isolation.
+ */
 import { grantRole, insertMember } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
-import type { Installation } from "../app.ts";
 import { listConnections } from "../gateways/connections.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { decodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
+import type { Installation } from "../processes/installation.ts";
 import { type DemoFile, type DemoMerchant, readDemoFile } from "./demo-file.ts";
 import type { SandboxAccounts } from "./sandbox-accounts.ts";
 import { type Seeded, seedMerchant } from "./seed.ts";
@@ -17,7 +19,7 @@ import { moveShopEndpoint } from "./shop-endpoint.ts";
 export type DemoMerchants = {
   readonly credentials: Pick<DemoFile, "merchants" | "operatorToken" | "member">;
   readonly shopKeys: { readonly secretKey: string; readonly signingSecret: string };
-  /** Verifies the shop's endpoint when it is new, and lets go of the databases. Call it once the shop listens. */
+  /** Verifies the shop's endpoint when it is new, and closes the databases. Call it once the shop listens. */
   finish(): Promise<void>;
 };
 
@@ -28,12 +30,15 @@ type Preparation = {
   webhookUrl: string;
 };
 
-/** Makes or finds the merchants. On every start it is told anew where notices and webhooks go: the ports may be others. */
+/**
+ * Creates or finds the merchants. Every start sets the addresses of notifications and webhooks again: the ports may
+ * differ.
+ */
 export async function prepareMerchants(preparation: Preparation): Promise<DemoMerchants> {
   const known = await findKnown(preparation);
   if (known !== undefined) {
-    await tellAcquirers(preparation, known.merchants);
-    await tellShopAddress(preparation, known.merchants[0]!);
+    await setNotificationAddresses(preparation, known.merchants);
+    await setShopAddress(preparation, known.merchants[0]!);
   }
   const seeded = known === undefined ? await seedBoth(preparation) : [];
   const merchants = known?.merchants ?? seeded.map(({ merchant }) => merchant);
@@ -73,7 +78,7 @@ async function seedBoth({ installation, sandbox, webhookUrl }: Preparation): Pro
   ];
 }
 
-async function tellAcquirers(
+async function setNotificationAddresses(
   { installation, sandbox }: Preparation,
   merchants: readonly DemoMerchant[],
 ): Promise<void> {
@@ -83,26 +88,26 @@ async function tellAcquirers(
       for (const { id, gateway, account } of connections) {
         if (gateway !== "SANDBOX_B") continue;
         const credentials = sandbox.credentialsFor("SANDBOX_B", account);
-        await sandbox.sendNoticesTo(account, { environment: name, connectionId: id, credentials });
+        await sandbox.sendNotificationsTo(account, { environment: name, connectionId: id, credentials });
       }
     }
   }
 }
 
-async function tellShopAddress({ installation, webhookUrl }: Preparation, { merchantId }: DemoMerchant): Promise<void> {
+async function setShopAddress({ installation, webhookUrl }: Preparation, { merchantId }: DemoMerchant): Promise<void> {
   const test = installation.environments.find(({ name }) => name === "test");
   if (test) await moveShopEndpoint(test, { merchantId: decodeId("mer", merchantId) ?? "", url: webhookUrl });
 }
 
 async function makeOperatorToken(installation: Installation): Promise<string> {
-  const token = generateOperatorToken(systemEntropy, installation.config.brand);
-  await insertOperatorToken(installation.accounts, { id: systemEntropy.uuid(), label: "demo", token });
+  const token = generateOperatorToken(systemRuntime, installation.config.brand);
+  await insertOperatorToken(installation.accounts, { id: systemRuntime.uuid(), label: "demo", token });
   return token.expose();
 }
 
 async function makeMember({ accounts }: Installation, merchants: readonly DemoMerchant[]): Promise<DemoFile["member"]> {
-  const password = Buffer.from(systemEntropy.randomBytes(12)).toString("base64url");
-  const member = { id: systemEntropy.uuid(), email: "owner@example.com", name: "Demo Owner" };
+  const password = Buffer.from(systemRuntime.randomBytes(12)).toString("base64url");
+  const member = { id: systemRuntime.uuid(), email: "owner@example.com", name: "Demo Owner" };
   const hash = await hashPassword(new Secret(password));
   await accounts.transaction(async (tx) => {
     await insertMember(tx, member, hash);

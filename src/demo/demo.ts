@@ -1,12 +1,16 @@
-/** Starts the whole product on one machine, in the order in which its parts need each other, and stops it in reverse. */
+/**
+ * Starts the whole product on one machine, in the order in which its parts need each other, and stops it in reverse
+ * order.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openInstallation } from "../app.ts";
-import { type Role, readConfig } from "../config.ts";
+import type { Role } from "../config/checked-config.ts";
+import { readConfig } from "../config/config.ts";
 import { endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { createLogger } from "../platform/log.ts";
 import type { NatsLogin } from "../platform/nats.ts";
+import { openInstallation } from "../processes/installation.ts";
 import { startShop } from "../shop/shop.ts";
 import { prepareDatabases } from "./databases.ts";
 import { type DemoFile, writeDemoFile, writeSettingsFile } from "./demo-file.ts";
@@ -22,26 +26,26 @@ import { SandboxAccounts } from "./sandbox-accounts.ts";
 import { makeTraffic, type TrafficOptions } from "./traffic.ts";
 import { whyNoTraffic } from "./whether-traffic.ts";
 
-/** What a person may choose: where the demo listens and keeps its state, and servers of their own. */
+/** Options that a person may choose: the demo's port and state folder, and their own servers. */
 export type DemoOptions = {
   readonly port: number;
   readonly state: string;
   readonly postgres?: string | undefined;
   readonly nats?: string | undefined;
-  /** Whether the dashboard runs too; it does unless a test has no use for it. */
+  /** False only for tests that do not need the dashboard; it runs by default. */
   readonly dashboard?: boolean | undefined;
   /** Prints nothing; for tests. */
   readonly quiet?: boolean | undefined;
-  /** Seed of a week of payments that is made once everything runs; none is made without. */
+  /** Seed for a week of payments that is made once everything runs; no payments are made without it. */
   readonly traffic?: string | undefined;
-  /** Settings of the roles beside the demo's own, looked at whenever a role starts; for tests. */
+  /** Settings of the roles besides the demo's own, read whenever a role starts; for tests. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A running demo. */
 export type Demo = {
   readonly file: DemoFile;
-  /** Starts a role again whose process has ended, on the same addresses and data. */
+  /** Restarts a role whose process has ended, on the same addresses and data. */
   restart(role: Role): Promise<void>;
   close(): Promise<void>;
 };
@@ -50,7 +54,7 @@ type Started = { readonly file: DemoFile; readonly run: (role: Role) => Promise<
 
 type Servers = ServerLogins & { readonly pids: Record<string, number>; readonly ownerUrl: string };
 
-/** Starts everything. When a part cannot start, those that did are stopped again and CannotStart says what to do. */
+/** Starts everything. When a part cannot start, the started ones are stopped and CannotStart says what to do. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
   const progress = new Progress(options.quiet ?? false);
   const undo: (() => Promise<unknown>)[] = [];
@@ -123,13 +127,13 @@ async function startParts(
   return { file, run };
 }
 
-/** Makes a week of payments, or says why not. */
+/** Makes a week of payments, or prints the reason not to. */
 async function addTraffic(progress: Progress, traffic: Omit<TrafficOptions, "onMade">): Promise<void> {
-  const because = await whyNoTraffic(traffic.file);
-  if (because === undefined) {
+  const reason = await whyNoTraffic(traffic.file);
+  if (reason === undefined) {
     await progress.count("A week of payments", (onMade) => makeTraffic({ ...traffic, onMade }));
   } else {
-    progress.say(because);
+    progress.say(reason);
   }
 }
 
@@ -158,7 +162,7 @@ function metricsPortOf(role: Role, { ports }: DemoAddresses): number | undefined
   return { ...ofRole, dashboard: ports.dashboardMetrics, sandbox: undefined }[role];
 }
 
-/** A given server has one login; the streams of the environments have different names. */
+/** A given server has one login; the environments' streams have different names. */
 function bothFrom(url: URL): Record<"test" | "live", NatsLogin> {
   const login = {
     servers: url.host,
@@ -168,7 +172,7 @@ function bothFrom(url: URL): Record<"test" | "live", NatsLogin> {
   return { test: login, live: login };
 }
 
-/** The merchants, made by this process through the service's own functions, which it needs no longer afterwards. */
+/** Creates or opens the merchants in this process, by the service's own functions. */
 async function openMerchants(
   options: DemoOptions,
   addresses: DemoAddresses,

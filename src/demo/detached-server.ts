@@ -1,15 +1,15 @@
-/** A server program run beside us: started in its own process group, watched until it answers, stopped by its pid only. */
+/** Runs a server program: starts it in its own process group, waits until it answers, and stops it by its pid only. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isAlive, markOf, type ProcessMark } from "./process-mark.ts";
 
-/** Something the person at the keyboard has to put right; the message says what and how. */
+/** A problem that the person who starts the demo has to correct; the message says how. */
 export class CannotStart extends Error {
   override readonly name = "CannotStart";
 }
 
-/** What to run and how to tell that it answers. */
+/** A program to run, with a probe for its readiness. */
 export type ServerProgram = {
   readonly name: string;
   readonly command: string;
@@ -18,15 +18,15 @@ export type ServerProgram = {
   readonly runAs?: { readonly uid: number; readonly gid: number } | undefined;
   readonly logFile: string;
   readonly stopSignal: NodeJS.Signals;
-  /** Called right after the spawn, so that a later start can find this process should we die. */
+  /** Called right after the spawn, so that a later start can find this process if we die. */
   readonly onSpawn: (mark: ProcessMark) => void;
-  /** Resolves when the server answers, rejects while it does not yet. */
+  /** Resolves if the server answers, rejects while it does not yet. */
   readonly probe: () => Promise<void>;
 };
 
 // A first start on a slow disk recovers its log in a few seconds; half a minute means that something is wrong.
 const readyWithinMs = 30_000;
-// Shutdown writes a checkpoint; past this the process is taken to hang and is killed.
+// Shutdown writes a checkpoint; a process that takes longer is considered hung and is killed.
 const stopWithinMs = 20_000;
 // Short against the 50 to 300 ms that PostgreSQL and nats-server need.
 const pollEveryMs = 20;
@@ -51,13 +51,13 @@ export async function startServer(program: ServerProgram): Promise<ProcessMark> 
     throw new CannotStart(`${program.name} did not start: ${await ended}.${tailOf(program.logFile)}`);
   program.onSpawn(mark);
   child.unref();
-  const failure = await Promise.race([answers(program, mark), ended.then((how) => `it ended at once (${how})`)]);
+  const failure = await Promise.race([answers(program, mark), ended.then((how) => `it exited at once (${how})`)]);
   if (failure === undefined) return mark;
   await stopServer(mark, program.stopSignal);
   throw new CannotStart(`${program.name} did not start: ${failure}.${tailOf(program.logFile)}`);
 }
 
-/** Stops a server and returns when it is gone; one that ignores the signal is killed. Repeating it is harmless. */
+/** Stops a server and returns when it is gone; kills one that ignores the signal. Safe to repeat. */
 export async function stopServer(mark: ProcessMark, signal: NodeJS.Signals): Promise<void> {
   const killAt = Date.now() + stopWithinMs;
   if (isAlive(mark)) process.kill(mark.pid, signal);
@@ -80,7 +80,7 @@ async function answers(program: ServerProgram, mark: ProcessMark): Promise<strin
     if (Date.now() > giveUpAt) return `no answer within ${readyWithinMs / 1000} s (${lastProblem})`;
     await delay(pollEveryMs);
   }
-  return `it ended at once (${lastProblem})`;
+  return `it exited at once (${lastProblem})`;
 }
 
 function endOf(child: ChildProcess): Promise<string> {

@@ -1,20 +1,20 @@
-/** Loopback ports for the private servers: chosen once, kept between starts, refused clearly when somebody has them. */
+/** Loopback ports for the private servers: chosen once, kept between starts, reported clearly when they are in use. */
 import { createServer } from "node:net";
 import { CannotStart } from "./detached-server.ts";
 
-/** A loopback port that nobody listens on now. */
+/** Returns a loopback port without a listener. */
 export function freePort(): Promise<number> {
   return listenOnce(0);
 }
 
-/** Returns `port` when it can be had. Throws CannotStart naming `owner` and the file that holds the choice otherwise. */
+/** Returns `port` if it is free. Throws CannotStart naming `owner` and the file that holds the choice otherwise. */
 export async function requirePort(options: { port: number; owner: string; recordFile: string }): Promise<number> {
   const { port, owner, recordFile } = options;
   try {
     return await listenOnce(port);
   } catch (error) {
     throw new CannotStart(
-      `port ${port} of ${owner} is taken by another program. Stop that program, or change "port" in ${recordFile}.`,
+      `port ${port} of ${owner} is in use by another program. Stop that program, or change "port" in ${recordFile}.`,
       { cause: error },
     );
   }

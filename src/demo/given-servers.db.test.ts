@@ -1,12 +1,14 @@
-/** A given server that cannot be used is named, with the option that named it. */
+/** Tests that a given server that cannot be used is reported with its option. */
 import { expect, it } from "vitest";
-import { createTestDatabase, testPostgresUrl } from "../testing/postgres.ts";
+import { createTestDatabase, testPostgresUrl } from "../dev/testing/postgres.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";
 
-it("takes a role that may create databases and roles, and refuses one that may not", async () => {
+it("accepts a role that may create databases and roles, and refuses one that may not", async () => {
   await requireGivenServers({ postgres: await testPostgresUrl(), nats: undefined });
   const database = await createTestDatabase("accounts");
-  await expect(requireGivenServers({ postgres: database.url, nats: undefined })).rejects.toThrow("CREATEDB CREATEROLE");
+  await expect(requireGivenServers({ postgres: database.url, nats: undefined })).rejects.toThrow(
+    "CREATEDB and CREATEROLE",
+  );
   await database.drop();
 });
 
@@ -19,7 +21,7 @@ it("names the server that does not answer, and its option", async () => {
   ).rejects.toThrow("NATS with JetStream does not answer at the address given with --nats: CONNECTION_REFUSED");
 });
 
-it("refuses what is no address, without repeating it", () => {
+it("refuses an invalid address without repeating it", () => {
   expect(parseGivenAddress("--nats", "nats://user:word@127.0.0.1:4222").host).toBe("127.0.0.1:4222");
   expect(parseGivenAddress("--postgres", "postgresql://owner@db/postgres").host).toBe("db");
   for (const [option, address] of [
@@ -29,7 +31,7 @@ it("refuses what is no address, without repeating it", () => {
     ["--postgres", "postgres://secret@db:port/x"],
   ] as const) {
     expect(() => parseGivenAddress(option, address)).toThrow(
-      /^--(nats|postgres) takes an address such as (?!.*secret)/,
+      /^--(nats|postgres) needs an address such as (?!.*secret)/,
     );
   }
 });

@@ -1,23 +1,26 @@
-/** Servers that the person at the keyboard names instead of private ones: asked once, so that a wrong address is said by name. */
+/**
+ * Checks servers given instead of the private ones, once at the start, so that a wrong address is reported with its
+ * option.
+ */
 import { Client } from "pg";
 import { enter, type NatsLogin } from "../platform/nats.ts";
 import { CannotStart } from "./detached-server.ts";
 
-// Both answer within milliseconds on one's own network; a mistyped host name takes this long to be found out.
+// Both answer within milliseconds in a local network; a mistyped host name is reported after this time.
 const answerWithinMs = 5_000;
 
-/** A given address. Throws CannotStart when it is none, without repeating it: it may hold a password. */
+/** Parses a given address. Throws CannotStart if it is invalid, without repeating it: it may hold a password. */
 export function parseGivenAddress(option: "--postgres" | "--nats", address: string): URL {
   const [scheme] = /^(postgres(ql)?|nats):\/\/./.exec(address) ?? [];
   if (scheme?.startsWith(option.slice(2)) && URL.canParse(address)) return new URL(address);
   throw new CannotStart(
     option === "--nats"
-      ? "--nats takes an address such as nats://user:password@127.0.0.1:4222."
-      : "--postgres takes an address such as postgres://owner:password@127.0.0.1:5432/postgres.",
+      ? "--nats needs an address such as nats://user:password@127.0.0.1:4222."
+      : "--postgres needs an address such as postgres://owner:password@127.0.0.1:5432/postgres.",
   );
 }
 
-/** Throws CannotStart when a given server does not answer, or cannot do what the demo needs. */
+/** Throws CannotStart if a given server does not answer or lacks a right that the demo needs. */
 export async function requireGivenServers(given: {
   postgres: string | undefined;
   nats: NatsLogin | undefined;
@@ -41,7 +44,9 @@ async function requirePostgres(url: string): Promise<void> {
     await client.end().catch(() => undefined);
   }
   if (allowed) return;
-  throw new CannotStart("The role given with --postgres may not create databases and roles (CREATEDB CREATEROLE).");
+  throw new CannotStart(
+    "The role given with --postgres must be able to create databases and roles. Grant it CREATEDB and CREATEROLE, or use another role.",
+  );
 }
 
 async function requireNats(login: NatsLogin): Promise<void> {
@@ -58,6 +63,9 @@ async function requireNats(login: NatsLogin): Promise<void> {
 }
 
 function refusal(name: string, option: string, error: unknown): CannotStart {
-  const because = error instanceof Error ? error.message : String(error);
-  return new CannotStart(`${name} does not answer at the address given with ${option}: ${because}.`, { cause: error });
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CannotStart(
+    `${name} does not answer at the address given with ${option}: ${reason}. Check the address, and that the server is running.`,
+    { cause: error },
+  );
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "../server-keys.ts";
+import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "../config/server-keys.ts";
 import { prepareKeyFiles } from "./databases.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-demo-keys-"));
@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const read = (file: string) => readFileSync(file, "utf8");
 
 describe("prepareKeyFiles()", () => {
-  it("makes two files for each environment, and leaves them alone from then on", () => {
+  it("makes two files for each environment, and does not change them afterwards", () => {
     const files = prepareKeyFiles(folder);
     const before = [files.test.service, files.test.vault, files.live.service, files.live.vault].map(read);
     expect(prepareKeyFiles(folder)).toEqual(files);
@@ -20,7 +20,7 @@ describe("prepareKeyFiles()", () => {
     expect(parseVaultKeys(read(files.live.vault), "live").verification[0]?.kid).toBe("signing-live-1");
   });
 
-  it("takes a file apart that holds the vault's ring as well, and keeps every key", () => {
+  it("splits a file that also holds the vault's ring, and keeps every key", () => {
     const state = mkdtempSync(join(folder, "old-"));
     const keys = JSON.parse(generateKeyFile("test"));
     const { vaultRing } = JSON.parse(generateVaultKeyFile(JSON.stringify(keys)));

@@ -1,11 +1,11 @@
-/** The demo's addresses: eleven loopback ports in a row, so that they are easy to remember and to move. */
+/** The demo's addresses: eleven consecutive loopback ports, easy to remember and to move. */
 import { createServer } from "node:net";
 import { CannotStart } from "./detached-server.ts";
 
-/** Where each part of the demo listens. The merchant's page is on another host name, so it is another site. */
+/** The address of each part of the demo. The merchant's page is on another host name, so it is another site. */
 export type DemoAddresses = ReturnType<typeof addressesFrom>;
 
-/** The addresses that begin at this port. */
+/** Returns the addresses that begin at this port. */
 export function addressesFrom(port: number) {
   const at = (offset: number) => port + offset;
   return {
@@ -33,12 +33,12 @@ export function addressesFrom(port: number) {
   };
 }
 
-/** Throws CannotStart when one of the ports is taken, naming it and the way out. */
+/** Throws CannotStart if one of the ports is in use, with its name and a way to choose others. */
 export async function requireFreePorts(ports: Readonly<Record<string, number>>): Promise<void> {
   for (const [part, port] of Object.entries(ports)) {
     if (await isFree(port)) continue;
     throw new CannotStart(
-      `Port ${port} (${part}) is taken by another program. If another demo is running, stop it; otherwise choose other ports: npm start -- --port ${port + 100}`,
+      `Port ${port} (${part}) is in use by another program. If another demo is running, stop it; otherwise choose other ports: npm start -- --port ${port + 100}`,
     );
   }
 }

@@ -1,4 +1,7 @@
-/** Where the private PostgreSQL lives and as whom it runs. PostgreSQL refuses root, and its own user cannot enter ours. */
+/**
+ * The folders and the user of the private PostgreSQL. PostgreSQL refuses root, and its own user cannot enter our
+ * folders.
+ */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -17,13 +20,15 @@ export type PostgresHome = {
   readonly runAs: { readonly uid: number; readonly gid: number } | undefined;
 };
 
-/** Where variable state of system programs belongs (Filesystem Hierarchy Standard 3.0, 5.8); every user may enter it. */
+/**
+ * The folder for variable state of system programs (Filesystem Hierarchy Standard 3.0, 5.8); every user may enter it.
+ */
 const systemStateFolder = "/var/lib/switchyard";
 const systemUser = "postgres";
 
 /**
- * Finds or makes the folders. As root, binaries and data go to a folder of the system named by a hash of the state
- * folder and belong to the user `postgres`, which is made when missing; otherwise the data is in the state folder.
+ * Finds or creates the folders. As root, binaries and data go to a system folder named by a hash of the state folder
+ * and belong to the user `postgres`, which is created if missing; otherwise the data is in the state folder.
  */
 export async function preparePostgresHome(options: { stateFolder: string; dataName: string }): Promise<PostgresHome> {
   await mkdir(options.stateFolder, { recursive: true });
@@ -33,11 +38,14 @@ export async function preparePostgresHome(options: { stateFolder: string; dataNa
     return { binFolder: join(packaged, "bin"), dataFolder: join(stateFolder, options.dataName), runAs: undefined };
   }
   const runAs = await systemUserIds();
-  const place = join(systemStateFolder, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
-  await mkdir(place, { recursive: true, mode: 0o755 });
-  await writeFile(join(place, "README"), `The private PostgreSQL of ${stateFolder}. Remove this when that is gone.\n`);
-  const installed = await copyBinaries(packaged, place);
-  const dataParent = join(place, "data");
+  const serverHome = join(systemStateFolder, createHash("sha256").update(stateFolder).digest("hex").slice(0, 12));
+  await mkdir(serverHome, { recursive: true, mode: 0o755 });
+  await writeFile(
+    join(serverHome, "README"),
+    `The private PostgreSQL of ${stateFolder}. Remove this folder when that one no longer exists.\n`,
+  );
+  const installed = await copyBinaries(packaged, serverHome);
+  const dataParent = join(serverHome, "data");
   await mkdir(dataParent, { recursive: true });
   await chown(dataParent, runAs.uid, runAs.gid);
   return { binFolder: join(installed, "bin"), dataFolder: join(dataParent, options.dataName), runAs };
@@ -50,7 +58,7 @@ function packagedBinaries(): string {
   } catch (error) {
     throw new CannotStart(
       `no PostgreSQL for ${process.platform}-${process.arch}: the package ${name} is not installed. ` +
-        `Run "npm install", or use a server of your own: npm start -- --postgres URL.`,
+        `Run "npm install", or use your own server: npm start -- --postgres URL.`,
       { cause: error },
     );
   }
@@ -63,8 +71,8 @@ async function systemUserIds(): Promise<{ uid: number; gid: number }> {
     const args = ["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", systemUser];
     await run("useradd", args).catch((error) => {
       throw new CannotStart(
-        `PostgreSQL does not run as root, and the user "${systemUser}" could not be made. ` +
-          `Make it (useradd ${args.join(" ")}), or run this as another user.`,
+        `PostgreSQL does not run as root, and the user "${systemUser}" could not be created. ` +
+          `Create it (useradd ${args.join(" ")}), or run this command as another user.`,
         { cause: error },
       );
     });
@@ -73,16 +81,16 @@ async function systemUserIds(): Promise<{ uid: number; gid: number }> {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-async function copyBinaries(packaged: string, place: string): Promise<string> {
+async function copyBinaries(packaged: string, serverHome: string): Promise<string> {
   const { version } = await import(join(packaged, "..", "package.json"), { with: { type: "json" } }).then(
     (module) => module.default as { version: string },
   );
-  const installed = join(place, `postgres-${version}`);
+  const installed = join(serverHome, `postgres-${version}`);
   if (existsSync(installed)) return installed;
-  // Copied beside and renamed, so that a copy that was cut short or is still under way is never used.
+  // Copied beside and renamed, so that an interrupted or running copy is never used.
   const fresh = `${installed}.${process.pid}`;
   await rm(fresh, { recursive: true, force: true });
-  // The system's own cp takes a quarter of the time of Node's for two thousand small files.
+  // The system's cp takes a quarter of Node's time for two thousand small files.
   await run("cp", ["-R", packaged, fresh]);
   await run("chmod", ["-R", "a+rX", fresh]);
   await rename(fresh, installed).catch(async (error) => {

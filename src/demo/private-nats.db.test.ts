@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type NatsConnection } from "nats";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { startTestNats } from "../testing/nats.ts";
-import { testStateFolder } from "../testing/test-run.ts";
+import { startTestNats } from "../dev/testing/nats.ts";
+import { testStateFolder } from "../dev/testing/test-run.ts";
 import { type PrivateNats, startPrivateNats } from "./private-nats.ts";
 import { markOf } from "./process-mark.ts";
 
@@ -46,7 +46,7 @@ describe("startPrivateNats()", () => {
     await expect(connect({ servers: nats.urls.live.servers })).rejects.toThrow("Authorization Violation");
   });
 
-  it("keeps messages, port and passwords from one start to the next, in files that only we can read", async () => {
+  it("keeps messages, port and passwords between starts, in files that only their owner can read", async () => {
     const dataName = `${inject("testRunName")}-kept-nats`;
     const first = await startPrivateNats({ stateFolder: testStateFolder, dataName });
     const connection = await connect({ ...first.urls.test });
@@ -65,7 +65,7 @@ describe("startPrivateNats()", () => {
     }
   });
 
-  it("refuses a second start while the first one's starter lives", async () => {
+  it("refuses a second start while the process that started the first is alive", async () => {
     const dataName = `${inject("testRunName")}-twice-nats`;
     const nats = await startPrivateNats({ stateFolder: testStateFolder, dataName });
     onTestFinished(() => nats.stop({ removeData: true }));

@@ -1,4 +1,4 @@
-/** A nats-server of our own on loopback: JetStream, one account for each environment. Makes no streams. */
+/** Runs a private nats-server on loopback: JetStream, one account for each environment. Creates no streams. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -16,29 +16,30 @@ type PlainLogin = Omit<NatsLogin, "tls">;
 
 /** A running private nats-server. */
 export type PrivateNats = {
-  /** How each environment enters its account; nothing in it reaches the other's subjects or streams. */
+  /** The login of each environment's account; it gives no access to the other's subjects or streams. */
   readonly urls: { readonly test: PlainLogin; readonly live: PlainLogin };
   readonly pid: number;
-  /** Stops the server; with `removeData` nothing of it stays. Messages outlive a stop otherwise. */
+  /** Stops the server; `removeData` removes all of its data. Messages survive a stop otherwise. */
   stop(options?: { removeData?: boolean }): Promise<void>;
 };
 
-// nats-server 2.9.10 finishes its writes on SIGTERM and then exits with 1; we wait for its end, not for a code.
+// nats-server 2.9.10 finishes its writes on SIGTERM and then exits with 1; we wait for its end and ignore the code.
 const stopSignal = "SIGTERM";
-// A stream is bounded to 1 GiB; the account has room for a second version of it beside the first.
+// A stream is limited to 1 GiB; the account has room for a second version of it.
 const accountFileBytesMax = 2 * 1024 ** 3;
-// The stream and a version of it in the making, with consumers of internal services beside ours.
+// The stream and its next version, and consumers of internal services besides ours.
 const accountStreamsMax = 4;
 const accountConsumersMax = 64;
 
 /**
- * Starts the nats-server named `dataName` (default "nats"), making it on the first call; port, passwords and messages
- * outlive a stop. Throws CannotStart when there is no nats-server, when it is running already or its port is taken.
+ * Starts the nats-server named `dataName` (default "nats") and creates it on the first call; port, passwords and
+ * messages survive a stop. Throws CannotStart if there is no nats-server, if it is already running, or if its port is
+ * in use.
  */
 export async function startPrivateNats(options: {
   stateFolder: string;
   dataName?: string;
-  /** Where the first start listens; any free port otherwise. */
+  /** The port of the first start; any free port by default. */
   port?: number;
 }): Promise<PrivateNats> {
   const stateFolder = resolve(options.stateFolder);
@@ -76,7 +77,10 @@ export async function startPrivateNats(options: {
   };
 }
 
-/** The nats-server to run: the one of the PATH, else the one that set-up fetched. Throws CannotStart when there is none. */
+/**
+ * Returns the nats-server to run: the one on the PATH, else the one that set-up fetched. Throws CannotStart if there is
+ * none.
+ */
 export async function findNatsServer(): Promise<string> {
   const fetched = join(import.meta.dirname, "..", "..", ".switchyard", "bin", "nats-server");
   for (const command of ["nats-server", fetched]) {
@@ -85,7 +89,7 @@ export async function findNatsServer(): Promise<string> {
   }
   throw new CannotStart(
     "nats-server is not on the PATH. Install it (Debian: apt-get install nats-server), run " +
-      '"node src/set-up/set-up.mjs", or use a server of your own: npm start -- --nats URL.',
+      '"node src/dev/set-up/set-up.mjs", or use your own server: npm start -- --nats URL.',
   );
 }
 

@@ -3,12 +3,13 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { Client } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { testStateFolder } from "../testing/test-run.ts";
+import { testStateFolder } from "../dev/testing/test-run.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { isAlive, markOf } from "./process-mark.ts";
 import { loadRecord, saveRecord } from "./server-record.ts";
 
-// The real state folder, so that the binaries are copied once for the checkout; names of this run, so that it cleans up.
+// The real state folder, so that the binaries are copied once for the checkout; the names are of this run, which
+// removes them.
 const stateFolder = testStateFolder;
 let names = 0;
 
@@ -28,7 +29,7 @@ async function ask(url: string, sql: string): Promise<unknown> {
 }
 
 describe("startPrivatePostgres()", () => {
-  it("keeps data, port and password from one start to the next", async () => {
+  it("keeps data, port and password between starts", async () => {
     const { dataName } = newName();
     const first = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     await ask(first.ownerUrl, "CREATE DATABASE kept");
@@ -40,7 +41,7 @@ describe("startPrivatePostgres()", () => {
     await second.stop({ removeData: true });
   });
 
-  it("gives a role that makes databases and roles but is no superuser, over a password that only we can read", async () => {
+  it("returns a role that creates databases and roles but is no superuser, with a password only we can read", async () => {
     const { dataName, recordFile } = newName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
@@ -52,7 +53,7 @@ describe("startPrivatePostgres()", () => {
     await expect(ask(wrong.href, "SELECT 1")).rejects.toThrow("password authentication failed");
   });
 
-  it("keeps roles of others out of the databases that come with the server", async () => {
+  it("denies other roles access to the databases that come with the server", async () => {
     const { dataName } = newName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
@@ -64,16 +65,16 @@ describe("startPrivatePostgres()", () => {
     }
   });
 
-  it("refuses a second start while the first one's starter lives", async () => {
+  it("refuses a second start while the process that started the first is alive", async () => {
     const { dataName } = newName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
     await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
-      `PostgreSQL is already running (pid ${server.pid}), started by process ${process.pid}. Stop that one first.`,
+      `PostgreSQL is already running (pid ${server.pid}), started by process ${process.pid}. Stop that process first.`,
     );
   });
 
-  it("stops the orphan of a starter that died, and takes its data over", async () => {
+  it("stops the orphan of a starter that died, and reuses its data", async () => {
     const { dataName, recordFile } = newName();
     const orphan = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     await ask(orphan.ownerUrl, "CREATE DATABASE kept");
@@ -85,7 +86,7 @@ describe("startPrivatePostgres()", () => {
     expect(await ask(server.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
   });
 
-  it("starts over a pid file whose process is gone, and leaves the stranger with that pid alone", async () => {
+  it("starts despite a pid file of an ended process, and does not stop another process with that pid", async () => {
     const { dataName, recordFile } = newName();
     const killed = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     process.kill(killed.pid, "SIGKILL");
@@ -96,7 +97,7 @@ describe("startPrivatePostgres()", () => {
     expect(isAlive(stranger)).toBe(true);
   });
 
-  it("names the file to change when its port is taken", async () => {
+  it("names the file to change when its port is in use", async () => {
     const { dataName, recordFile } = newName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     await server.stop();
@@ -105,18 +106,18 @@ describe("startPrivatePostgres()", () => {
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
     onTestFinished(() => void other.close());
     await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
-      `port ${port} of PostgreSQL is taken by another program. Stop that program, or change "port" in ${recordFile}.`,
+      `port ${port} of PostgreSQL is in use by another program. Stop that program, or change "port" in ${recordFile}.`,
     );
   });
 
-  it("says what to do when the passwords of its data are gone", async () => {
+  it("says what to do when the passwords of its data are missing", async () => {
     const { dataName, recordFile } = newName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     await server.stop();
     const record = readFileSync(recordFile, "utf8");
     rmSync(recordFile);
     await expect(startPrivatePostgres({ stateFolder, dataName, forTests: true })).rejects.toThrow(
-      `${server.dataFolder} holds data of an earlier start`,
+      `${server.dataFolder} has data of an earlier start`,
     );
     writeFileSync(recordFile, record, { mode: 0o600 });
   });

@@ -1,4 +1,4 @@
-/** A PostgreSQL of our own on loopback, for the demo and the tests. Knows nothing of our databases in it. */
+/** Runs a private PostgreSQL on loopback, for the demo and the tests. Knows nothing of the databases in it. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,32 +13,32 @@ import { clearOrphan, discardServer, loadRecord, type ServerRecord, saveRecord, 
 
 const run = promisify(execFile);
 
-/** A running private PostgreSQL. `ownerUrl` is a role with CREATEDB and CREATEROLE, no superuser. */
+/** A running private PostgreSQL. `ownerUrl` is of a role with CREATEDB and CREATEROLE that is no superuser. */
 export type PrivatePostgres = {
   readonly ownerUrl: string;
   readonly pid: number;
   readonly dataFolder: string;
-  /** Stops the server cleanly; with `removeData` nothing of it stays. */
+  /** Stops the server cleanly; `removeData` removes all of its data. */
   stop(options?: { removeData?: boolean }): Promise<void>;
 };
 
 const superuser = "postgres";
 const owner = "switchyard_owner";
-// Fast shutdown: sessions are ended, then a clean checkpoint (PostgreSQL 18, 18.5 "Shutting Down the Server").
+// Fast shutdown: ends sessions, then writes a checkpoint (PostgreSQL 18, 18.5 "Shutting Down the Server").
 const stopSignal = "SIGINT";
 // Every role and its pools on one machine, with room for a person's psql.
 const connectionsMax = 200;
 
 /**
- * Starts the PostgreSQL named `dataName`, making it on the first call; port, passwords and data outlive a stop.
- * `forTests` gives durability away for speed. Throws CannotStart when it is running already, when its port is taken
- * or when its data cannot be entered.
+ * Starts the PostgreSQL named `dataName` and creates it on the first call; port, passwords and data survive a stop.
+ * `forTests` trades durability for speed. Throws CannotStart if it is already running, if its port is in use, or if its
+ * data cannot be accessed.
  */
 export async function startPrivatePostgres(options: {
   stateFolder: string;
   dataName: string;
   forTests?: boolean;
-  /** Where the first start listens; any free port otherwise. */
+  /** The port of the first start; any free port by default. */
   port?: number;
 }): Promise<PrivatePostgres> {
   const { stateFolder, dataName, forTests = false } = options;
@@ -56,7 +56,7 @@ export async function startPrivatePostgres(options: {
     onSpawn: (server) => saveRecord(recordFile, startedByUs(record, server)),
     probe: () => asSuperuser(record, async () => undefined),
   });
-  await asSuperuser(record, (client) => prepareRoles(client, record));
+  await asSuperuser(record, (client) => prepareRoles(client, { record, forTests }));
   return {
     ownerUrl: urlOf(record, owner),
     pid: mark.pid,
@@ -100,7 +100,10 @@ function programOf(options: { home: PostgresHome; port: number; forTests: boolea
   } satisfies Partial<ServerProgram>;
 }
 
-/** Makes the data folder unless it is there, beside its place and renamed, so that half of one is never started. */
+/**
+ * Creates the data folder if it is missing. It is built under another name and renamed, so that an incomplete one is
+ * never started.
+ */
 async function prepareData(options: {
   home: PostgresHome;
   recordFile: string;
@@ -112,8 +115,8 @@ async function prepareData(options: {
   if (existsSync(dataFolder)) {
     if (!isNew) return;
     throw new CannotStart(
-      `${dataFolder} holds data of an earlier start, but ${recordFile}, which knew its passwords, is gone. ` +
-        "Put that file back, or remove the folder to begin with an empty PostgreSQL.",
+      `${dataFolder} has data of an earlier start, but ${recordFile}, which contained its passwords, is missing. ` +
+        "Restore that file, or remove the folder to begin with an empty PostgreSQL.",
     );
   }
   saveRecord(recordFile, record);
@@ -127,15 +130,18 @@ async function prepareData(options: {
   try {
     await run(join(binFolder, "initdb"), args, { cwd: join(dataFolder, ".."), ...runAs });
   } catch (error) {
-    throw new CannotStart(`PostgreSQL could not make its data folder. ${(error as Error).message}`, { cause: error });
+    throw new CannotStart(`PostgreSQL could not create its data folder. ${(error as Error).message}`, { cause: error });
   } finally {
     await rm(passwordFile, { force: true });
   }
   await rename(fresh, dataFolder);
 }
 
-/** Keeps everybody but the owner out of the databases that come with the server; repeating it is harmless. */
-async function prepareRoles(client: Client, record: ServerRecord): Promise<void> {
+/** Denies everyone but the owner access to the databases that come with the server. Safe to repeat. */
+async function prepareRoles(
+  client: Client,
+  { record, forTests }: { record: ServerRecord; forTests: boolean },
+): Promise<void> {
   const known = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [owner]);
   const verb = known.rowCount === 0 ? "CREATE" : "ALTER";
   await client.query(
@@ -143,6 +149,8 @@ async function prepareRoles(client: Client, record: ServerRecord): Promise<void>
   );
   // Lets the owner drop a database that a test or a crashed role is still connected to.
   await client.query(`GRANT pg_signal_backend TO ${owner}`);
+  // Lets a simulation restore rows past their triggers, as a restore does.
+  if (forTests) await client.query(`GRANT SET ON PARAMETER session_replication_role TO ${owner}`);
   await client.query("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC");
   await client.query(`GRANT CONNECT ON DATABASE postgres, template1 TO ${owner}`);
 }

@@ -1,17 +1,20 @@
-/** Tells one process from another that got the same pid later, so that a pid file never makes us stop a stranger. */
+/**
+ * Distinguishes a process from a later one with the same pid, so that a pid file never leads us to stop another
+ * process.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** A process: its pid and the moment of its birth as the system prints it. */
+/** A process: its pid and its start time as the system prints it. */
 export type ProcessMark = { readonly pid: number; readonly birth: string };
 
-/** The mark of a living process; undefined when there is none or when it only waits to be buried. */
+/** Returns the mark of a living process; undefined if there is none or if it is a zombie. */
 export function markOf(pid: number): ProcessMark | undefined {
   const birth = process.platform === "linux" ? birthFromProc(pid) : birthFromPs(pid);
   return birth === undefined ? undefined : { pid, birth };
 }
 
-/** Whether exactly this process still lives. */
+/** True if exactly this process is still alive. */
 export function isAlive(mark: ProcessMark): boolean {
   return markOf(mark.pid)?.birth === mark.birth;
 }

@@ -1,8 +1,8 @@
-/** What a person sees while the demo starts: a line for each step with its time, then where everything is. */
+/** Prints the start of the demo: a line for each step with its duration, then the addresses. */
 import { groupTitles } from "../gateways/sandbox/card-words.ts";
 import type { DemoFile } from "./demo-file.ts";
 
-/** Tells a person how far the start is; says nothing where nobody looks. */
+/** Prints the progress of the start; prints nothing if `quiet`. */
 export class Progress {
   readonly #quiet: boolean;
 
@@ -10,7 +10,7 @@ export class Progress {
     this.#quiet = quiet;
   }
 
-  /** Announces a step before it begins, and says how long it took. */
+  /** Prints a step before it begins, and its duration at the end. */
   async step<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     const begun = performance.now();
     if (!this.#quiet) process.stdout.write(`  ${what} … `);
@@ -24,27 +24,27 @@ export class Progress {
     }
   }
 
-  /** Something that a person should know of the start. */
+  /** Prints a remark about the start. */
   say(sentence: string): void {
     if (!this.#quiet) console.log(`  ${sentence}`);
   }
 
-  /** A step that says how far it is, and at its end what became of it. */
+  /** Runs a step that reports its progress, and prints its results at the end. */
   async count(
     what: string,
     work: (onDone: (done: number, all: number) => void) => Promise<Readonly<Record<string, number>>>,
   ): Promise<void> {
     const say = (text: string) => this.#quiet || process.stdout.write(text);
-    // A terminal has its line written anew; anything else gets a line for each tenth.
+    // A terminal's line is overwritten; other outputs get a line for each tenth.
     const ends = await work((done, all) => {
       if (process.stdout.isTTY) say(`\r  ${what} … ${done} of ${all}`);
       else if (done % Math.ceil(all / 10) === 0) say(`  ${what} … ${done} of ${all}\n`);
     });
-    const told = Object.entries(ends).map(([name, count]) => `${count} ${name}`);
-    say(`${process.stdout.isTTY ? "\r" : ""}  ${what} … ${told.join(", ")}\n`);
+    const counts = Object.entries(ends).map(([name, count]) => `${count} ${name}`);
+    say(`${process.stdout.isTTY ? "\r" : ""}  ${what} … ${counts.join(", ")}\n`);
   }
 
-  /** Where everything is, and what to try. */
+  /** Prints the addresses, and test cards to try. */
   summary(file: DemoFile, path: string): void {
     if (this.#quiet) return;
     const shown = file.testCards.filter((card) => card.group !== groupTitles.nasty);
@@ -57,7 +57,7 @@ Switchyard is running. Pay in the demo shop:
 
   Test cards (any expiry in the future, any security code):
 ${cards.join("\n")}
-    The checkout page has ${file.testCards.length - shown.length} more: answers that are lost, late or wrong, captures that fail.
+    The checkout page has ${file.testCards.length - shown.length} more: lost, late or wrong answers, and failing captures.
 
   Dashboard   ${file.dashboardOrigin}
               ${file.member.email}  ${file.member.password}

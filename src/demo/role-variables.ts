@@ -1,15 +1,18 @@
-/** The configuration of the roles that run on one machine: databases, NATS, keys and addresses, as any installation names them. */
+/**
+ * The configuration of roles that run on one machine: databases, NATS, keys and addresses, under the names of any
+ * installation.
+ */
 import type { NatsLogin } from "../platform/nats.ts";
 import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";
 import type { DemoAddresses } from "./ports.ts";
 
-/** How the roles enter the servers that they share. */
+/** The logins of the roles for the servers that they share. */
 export type ServerLogins = {
   readonly databases: DemoDatabases;
   readonly nats: Readonly<Record<"test" | "live", NatsLogin>>;
 };
 
-/** What a role reads: the same names as in any installation (src/config.ts). */
+/** Returns the variables that a role reads, under the same names as in any installation (src/config/config.ts). */
 export function roleVariables(
   stateFolder: string,
   addresses: DemoAddresses,
@@ -36,9 +39,9 @@ export function roleVariables(
     SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
     SWITCHYARD_PUBLIC_PORT: String(ports.public),
     SWITCHYARD_GRPC_PORT: String(ports.grpc),
-    // For whoever tries it: schemas to be read, and no wait at the end.
+    // For trying it out: readable schemas, and no wait at the end.
     SWITCHYARD_GRPC_REFLECTION: "on",
-    SWITCHYARD_DRAIN_NOTICE_MS: "0",
+    SWITCHYARD_SHUTDOWN_GRACE_MS: "0",
     SWITCHYARD_DASHBOARD_PORT: String(ports.dashboard),
     SWITCHYARD_DASHBOARD_ORIGIN: addresses.dashboardOrigin,
     SWITCHYARD_ACCOUNTS_KEYS_FILE: keys.accounts,

@@ -1,26 +1,26 @@
-/** Runs the service's roles as processes of their own, as a real installation does. */
+/** Runs the service's roles as separate processes, as a real installation does. */
 import { type ChildProcess, fork } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Role } from "../config.ts";
+import type { Role } from "../config/checked-config.ts";
 import { CannotStart } from "./detached-server.ts";
 
 /** A role that accepts work. */
 export type RoleProcess = {
   readonly role: Role;
   readonly pid: number;
-  /** Resolves when the process is gone, by itself or not. */
+  /** Resolves when the process is gone for any reason. */
   readonly ended: Promise<void>;
-  /** Of a process that has ended by itself; null while it runs, and when it was killed. */
+  /** The exit code of a process that has ended by itself; null while it runs, and when it was killed. */
   exitCode(): number | null;
-  /** Stops it by SIGTERM and waits for its end; one that does not come to it is killed. */
+  /** Stops the role with SIGTERM and waits for its end; kills it if it does not end. */
   close(): Promise<void>;
 };
 
 /**
- * How Node runs a role, as deploy/Dockerfile has it too. A process has some 70 MiB in use under load; with Node's own
- * bounds, which follow the machine's memory, it lets garbage grow to 300 MiB beside that before it looks at it. 512 MiB
- * leave room for every request that may be in flight at once.
+ * Node's options for a role, the same as in deploy/Dockerfile. A process uses about 70 MiB under load; Node's own
+ * bounds follow the machine's memory and let garbage grow to another 300 MiB before collecting it. 512 MiB leave room
+ * for every request that may be in flight at once.
  */
 export const nodeFlags: readonly string[] = [
   "--disable-warning=ExperimentalWarning",
@@ -29,13 +29,13 @@ export const nodeFlags: readonly string[] = [
 ];
 
 const entry = join(import.meta.dirname, "..", "main.ts");
-// Past the 20 s after which a role stops by itself (command-line/serve.ts).
+// Longer than the 20 s after which a role stops by itself (command-line/serve.ts).
 const killAfterMs = 25_000;
 const logTailLines = 15;
 
 /**
- * Starts one role and resolves when it says that it is ready. It stops by itself when this process is gone.
- * Throws CannotStart with the end of its log when it exits before.
+ * Starts one role and resolves when it reports that it is ready. The role stops by itself when this process is gone.
+ * Throws CannotStart with the end of its log if it exits before.
  */
 export async function startRole(
   role: Role,
@@ -43,10 +43,10 @@ export async function startRole(
 ): Promise<RoleProcess> {
   const log = openSync(options.logFile, "w", 0o600);
   const child = fork(entry, ["serve", "--role", role], {
-    // Only our own variables: nothing of the caller's environment leaks into a role.
+    // Only our own variables: a role gets nothing of the caller's environment.
     env: { ...options.variables },
     stdio: ["ignore", log, log, "ipc"],
-    // A group of its own: Ctrl-C reaches us alone, and we stop the roles in order.
+    // A separate process group: Ctrl-C reaches only us, and we stop the roles in order.
     detached: true,
     execArgv: [...nodeFlags, ...(options.nodeOptions ?? [])],
   });

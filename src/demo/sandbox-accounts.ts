@@ -1,17 +1,19 @@
-/** Accounts at the pretend acquirers: their credentials, and where SANDBOX_B posts its notices after every start. */
+/**
+ * Accounts at the sandbox gateways: their credentials, and the address of SANDBOX_B's notifications after every start.
+ */
 import { createHmac } from "node:crypto";
 import { encodeId } from "../platform/ids.ts";
 
-/** What a merchant enters to connect an account, in clear. */
+/** Credentials that a merchant enters to connect an account, in clear. */
 export type ClearCredentials = Readonly<Record<string, string>>;
 
-/** Opens accounts at the pretend acquirers for the demo's merchants. */
+/** Opens accounts at the sandbox gateways for the demo's merchants. */
 export class SandboxAccounts {
   readonly #origin: string;
   readonly #apiOrigin: string;
   readonly #seed: string;
 
-  /** `seed` makes the accounts' notification keys, the same on every start. */
+  /** `seed` derives the accounts' notification keys, so that they are the same on every start. */
   constructor(options: { sandboxOrigin: string; apiOrigin: string; seed: string }) {
     this.#origin = options.sandboxOrigin;
     this.#apiOrigin = options.apiOrigin;
@@ -25,8 +27,8 @@ export class SandboxAccounts {
     return { apiKey, merchantAccount: account, notificationHmacKey };
   }
 
-  /** The acquirers keep nothing on disk, so they are told on every start. */
-  async sendNoticesTo(
+  /** Sets the address of notifications on every start, because the acquirers keep nothing on disk. */
+  async sendNotificationsTo(
     account: string,
     to: { environment: string; connectionId: string; credentials: ClearCredentials },
   ): Promise<void> {
@@ -40,6 +42,6 @@ export class SandboxAccounts {
         hmacKey: to.credentials.notificationHmacKey,
       }),
     });
-    if (!answer.ok) throw new Error(`the sandbox did not take its notification address (${answer.status})`);
+    if (!answer.ok) throw new Error(`the sandbox did not accept its notification address (${answer.status})`);
   }
 }

@@ -1,37 +1,41 @@
-/** The demo's merchants: keys, sandbox accounts, a routing rule and a webhook endpoint, made by the service's own functions. */
+/**
+ * Creates the demo's merchants by the service's own functions: keys, sandbox accounts, a routing rule and a webhook
+ * endpoint.
+ */
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
-import type { Installation } from "../app.ts";
 import { recordRoutingRule } from "../core/routing-rules.ts";
-import type { Environment } from "../environment.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import { recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { verifyConnection } from "../gateways/verify-connection.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import type { Environment } from "../processes/environment.ts";
+import type { Installation } from "../processes/installation.ts";
 import type { DemoCredentials, DemoMerchant } from "./demo-file.ts";
 import { CannotStart } from "./detached-server.ts";
 import type { SandboxAccounts } from "./sandbox-accounts.ts";
 
-/** A merchant made by the seed, and its endpoint in test, which is verified once its shop listens. */
+/** A merchant made by the seed, and a function that verifies its test endpoint once its shop listens. */
 export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> };
 
 /**
- * Makes one merchant with everything it needs to be paid. Only the shop's own endpoint in test is verified; the others
- * are registered, so that there is a signing secret, and get no events until somebody gives them an address of their own.
+ * Creates one merchant with everything it needs to accept payments. Only the shop's own endpoint in test is verified.
+ * The others are registered so that they have a signing secret, and receive no events until they get an address of
+ * their own.
  */
 export async function seedMerchant(
   installation: Installation,
   sandbox: SandboxAccounts,
   wanted: { name: string; account: string; webhookUrl: string; hasShop: boolean },
 ): Promise<Seeded> {
-  const merchant = { id: systemEntropy.uuid(), name: wanted.name };
+  const merchant = { id: systemRuntime.uuid(), name: wanted.name };
   await createMerchant(installation.accounts, merchant);
   const verifications: (() => Promise<void>)[] = [];
   const credentials: Partial<Record<"test" | "live", DemoCredentials>> = {};
   for (const environment of installation.environments) {
     const keys = await seedKeys(environment, installation.config.brand, merchant.id);
-    // The pretend gateways take test payments only; live begins without a gateway, as in any installation.
+    // The sandbox gateways accept only test payments; live begins without a gateway, as in any installation.
     if (environment.name === "test") {
       await seedGateways(environment, sandbox, { merchantId: merchant.id, account: `test_${wanted.account}` });
     }
@@ -50,7 +54,7 @@ export async function seedMerchant(
 }
 
 async function seedKeys({ database, name }: Environment, brand: string, merchantId: string) {
-  const maker = { entropy: systemEntropy, brand, environment: name };
+  const maker = { runtime: systemRuntime, brand, environment: name };
   const { secretKey, publishableKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchantId));
   return { secretKey: secretKey.expose(), publishableKey: publishableKey.expose() };
 }
@@ -62,7 +66,7 @@ async function seedGateways(
 ): Promise<void> {
   const connectionIds: string[] = [];
   for (const gateway of ["SANDBOX_A", "SANDBOX_B"] as const) {
-    const connectionId = systemEntropy.uuid();
+    const connectionId = systemRuntime.uuid();
     connectionIds.push(connectionId);
     const credentials = await sandbox.credentialsFor(gateway, owner.account);
     const credentialVersion = await environment.database.transaction(async (tx) => {
@@ -70,7 +74,7 @@ async function seedGateways(
       return stageCredentials(tx, environment.core.sealing, { connectionId, credentials });
     });
     if (gateway === "SANDBOX_B") {
-      await sandbox.sendNoticesTo(owner.account, { environment: environment.name, connectionId, credentials });
+      await sandbox.sendNotificationsTo(owner.account, { environment: environment.name, connectionId, credentials });
     }
     const connector = environment.core.connectorOf(gateway)!;
     const { verified, rows } = await verifyConnection(
@@ -99,7 +103,7 @@ async function seedEndpoint(environment: Environment, merchantId: string, url: s
     signingSecret: signingSecret.expose(),
     async verify() {
       const { verified } = await verifyEndpoint(environment.endpoints, { merchantId, endpointId: endpoint.id });
-      if (!verified) throw new CannotStart(`The shop's webhook address ${url} did not take the test event.`);
+      if (!verified) throw new CannotStart(`The shop's webhook address ${url} did not accept the test event.`);
     },
   };
 }

@@ -1,4 +1,6 @@
-/** What a private server needs to be found and entered again: port, passwords, processes; a 0600 file in the state folder. */
+/**
+ * The record of a private server between starts: port, passwords, processes; a file of mode 0600 in the state folder.
+ */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { CannotStart, stopServer } from "./detached-server.ts";
@@ -13,7 +15,7 @@ export type ServerRecord = {
   readonly starter?: ProcessMark | undefined;
 };
 
-/** Reads a record; undefined when there is none yet. Throws CannotStart when the file is not one. */
+/** Reads a record; undefined if there is none yet. Throws CannotStart if the file is not a record. */
 export function loadRecord(recordFile: string): ServerRecord | undefined {
   let text: string;
   try {
@@ -25,13 +27,13 @@ export function loadRecord(recordFile: string): ServerRecord | undefined {
   try {
     return JSON.parse(text) as ServerRecord;
   } catch (error) {
-    throw new CannotStart(`${recordFile} cannot be read as JSON. Put it right, or remove it with the data beside it.`, {
+    throw new CannotStart(`${recordFile} is not valid JSON. Correct it, or remove it with the data beside it.`, {
       cause: error,
     });
   }
 }
 
-/** Writes a record so that a crash leaves either the old or the new one, readable by us alone. */
+/** Writes a record so that a crash leaves either the old or the new one, readable by its owner only. */
 export function saveRecord(recordFile: string, record: ServerRecord): void {
   mkdirSync(dirname(recordFile), { recursive: true });
   const fresh = `${recordFile}.new`;
@@ -40,32 +42,32 @@ export function saveRecord(recordFile: string, record: ServerRecord): void {
   renameSync(fresh, recordFile);
 }
 
-/** The record of a server that this process has just started. */
+/** Returns the record of a server that this process has just started. */
 export function startedByUs(record: ServerRecord, server: ProcessMark): ServerRecord {
   return { ...record, server, starter: markOf(process.pid) };
 }
 
 /**
- * Makes way for a start: stops a server whose starter died without stopping it.
- * Throws CannotStart when its starter still lives, because then it is in use.
+ * Prepares a start: stops a server whose starter died without stopping it. Throws CannotStart if its starter is alive,
+ * because it is in use then.
  */
 export async function clearOrphan(name: string, record: ServerRecord, signal: NodeJS.Signals): Promise<void> {
   const { server, starter } = record;
   if (server === undefined || !isAlive(server)) return;
   if (starter !== undefined && isAlive(starter)) {
     throw new CannotStart(
-      `${name} is already running (pid ${server.pid}), started by process ${starter.pid}. Stop that one first.`,
+      `${name} is already running (pid ${server.pid}), started by process ${starter.pid}. Stop that process first.`,
     );
   }
   await stopServer(server, signal);
 }
 
-/** Stops the server of a record, whoever started it, and removes its data and the record. Its log stays. */
+/** Stops the server of a record, regardless of its starter, and removes its data and the record. Its log stays. */
 export async function discardServer(recordFile: string, signal: NodeJS.Signals): Promise<void> {
   const record = loadRecord(recordFile);
   if (record === undefined) return;
   if (record.server !== undefined) await stopServer(record.server, signal);
-  // What is beside the data folder was on its way to become one when its maker died.
+  // These folders were about to become the data folder when the process that made them died.
   const remains = ["", ".new", ".password"].map((ending) => record.dataFolder + ending);
   for (const path of [...remains, recordFile]) rmSync(path, { recursive: true, force: true });
 }

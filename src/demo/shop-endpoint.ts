@@ -1,6 +1,7 @@
-/** The shop's webhook address follows the shop when a later start puts it on another port. */
-import type { Environment } from "../environment.ts";
+/** Updates the shop's webhook address when a later start uses another port. */
+
 import type { Statement } from "../platform/database.ts";
+import type { Environment } from "../processes/environment.ts";
 
 const move: Statement = {
   name: "move_shop_endpoint",
@@ -8,7 +9,7 @@ const move: Statement = {
          WHERE merchant_id = $1 AND url <> $2 AND url ~ '^http://127\\.0\\.0\\.1:[0-9]+/webhooks$'`,
 };
 
-/** Points the merchant's endpoint at this address; its signing secret and what still waits for it stay. */
+/** Changes the address of the merchant's endpoint; its signing secret and its pending deliveries stay. */
 export async function moveShopEndpoint(
   environment: Pick<Environment, "database">,
   to: { merchantId: string; url: string },

@@ -11,7 +11,7 @@ describe("planTraffic()", () => {
     expect(drawn("demo")).not.toEqual(drawn("other"));
   });
 
-  it("draws a week in its order, of cards that the sandbox has, with more customers by day than by night", () => {
+  it("draws a week in order of time, of sandbox cards, with more customers by day than by night", () => {
     const plan = planTraffic("demo", end);
     const moments = plan.map(({ minutesAgo }) => minutesAgo);
     expect(moments).toEqual(moments.toSorted((one, other) => other - one));

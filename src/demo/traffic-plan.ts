@@ -11,10 +11,10 @@ export type PlannedPayment = {
   readonly card: string;
 };
 
-/** Payments of a week: enough for charts with a shape, and made within a minute or two. */
-export const weekPayments = 600;
+/** Number of payments in a week: enough for charts with a shape, and made within a minute or two. */
+const weekPayments = 600;
 const weekMinutes = 7 * 24 * 60;
-// For two hours of the week the first gateway has trouble.
+// For two hours of the week the first gateway has an outage.
 const trouble = { from: 51 * 60, to: 49 * 60 };
 
 // Customers by hour of the day, UTC: few at night, most in the evening.
@@ -22,7 +22,7 @@ const byHour = [2, 1, 1, 1, 1, 2, 4, 7, 9, 10, 11, 12, 13, 12, 11, 11, 12, 14, 1
 const prices = [1_290, 1_990, 2_490, 3_900, 4_900, 4_900, 7_900, 12_900, 24_900];
 const currencies = ["EUR", "EUR", "EUR", "EUR", "USD", "USD", "GBP"];
 
-// Test cards by how many customers of a thousand have them.
+// Test cards, with the number of customers in a thousand who have them.
 const cards: readonly (readonly [number, string])[] = [
   [545, "4242424242424242"],
   [230, "5555555555554444"],
@@ -44,7 +44,10 @@ const troubledCards: readonly (readonly [number, string])[] = [
   [30, "4000000000009995"],
 ];
 
-/** The payments of the week in the order of time. `endsAtMs` is the week's end, by which hours of the day are known. */
+/**
+ * Returns the payments of the week in order of time. `endsAtMs` is the end of the week, and determines the hours of the
+ * day.
+ */
 export function planTraffic(seed: string, endsAtMs: number, payments = weekPayments): PlannedPayment[] {
   const draw = diceOf(seed);
   const moments = Array.from({ length: payments }, () => momentOf(draw, endsAtMs)).toSorted(
@@ -62,7 +65,7 @@ export function planTraffic(seed: string, endsAtMs: number, payments = weekPayme
   });
 }
 
-/** A minute of the week, taken as often as customers come at its hour. */
+/** Draws a minute of the week, weighted by the customers of its hour. */
 function momentOf(draw: () => number, endsAtMs: number): number {
   for (;;) {
     const minutesAgo = 1 + draw() * (weekMinutes - 1);
@@ -83,7 +86,9 @@ function weighed(table: readonly (readonly [number, string])[], dice: number): s
   return found?.[1] ?? table[0]![1];
 }
 
-/** Numbers from 0 to 1 by mulberry32 (Tommy Ettinger, public domain), from a seed of any text. */
+/**
+ * Returns a generator of numbers from 0 to 1 by mulberry32 (Tommy Ettinger, public domain), from a seed of any text.
+ */
 function diceOf(seed: string): () => number {
   let state = [...seed].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0)!, 16_777_619), 2_166_136_261);
   return () => {

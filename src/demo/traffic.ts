@@ -1,4 +1,7 @@
-/** Makes the payments of a week through the API, as a shop, its page and a card frame would, and then puts them in their week. */
+/**
+ * Makes the payments of a week through the API, as a shop, its page and a card frame would, and then moves their times
+ * into that week.
+ */
 import { Client } from "pg";
 import { Agent, request } from "undici";
 import { RestClient } from "../client/merchant/rest-client.ts";
@@ -6,23 +9,23 @@ import { decodeId } from "../platform/ids.ts";
 import type { DemoFile } from "./demo-file.ts";
 import { type PlannedPayment, planTraffic } from "./traffic-plan.ts";
 
-// As many customers at once as a laptop serves well beside everything else.
+// Number of concurrent customers that a laptop serves well beside everything else.
 const customers = 8;
-// Past the time after which a submission answers that it is still being worked on.
+// Longer than the time after which a submission answers that it is still in progress.
 const submitTimeoutMs = 40_000;
 
-/** What the traffic is made on. */
+/** The installation and the plan of the traffic. */
 export type TrafficOptions = {
   readonly file: DemoFile;
   readonly seed: string;
   /** The database of the test environment, as the owner of its tables. */
   readonly ownerUrl: string;
-  /** How many, when not as many as the demo makes. */
+  /** Number of payments; the demo's default if absent. */
   readonly payments?: number | undefined;
   readonly onMade: (made: number, all: number) => void;
 };
 
-/** Makes the week and resolves when it is there: how many payments, and how each ended. */
+/** Makes the week and resolves when it is complete, with the number of payments by outcome. */
 export async function makeTraffic({
   file,
   seed,
@@ -33,27 +36,32 @@ export async function makeTraffic({
   const endsAtMs = Date.now();
   const plan = planTraffic(seed, endsAtMs, payments);
   const shop = new Shop(file);
-  const made: { id: string; at: Date }[] = [];
+  const made: string[] = [];
   const ends: Record<string, number> = {};
   const queue = plan.values();
   const customer = async () => {
     for (const payment of queue) {
       const { sessionId, status } = await shop.sell(payment, made.length);
-      made.push({ id: decodeId("ps", sessionId)!, at: new Date(endsAtMs - payment.minutesAgo * 60_000) });
+      made.push(decodeId("ps", sessionId)!);
       ends[status] = (ends[status] ?? 0) + 1;
       onMade(made.length, plan.length);
     }
   };
   await Promise.all(Array.from({ length: customers }, customer)).finally(() => shop.close());
-  await putInTheirWeek(ownerUrl, made);
+  // Lists are in the order of ids, and customers overtake each other: the times are assigned in that order too.
+  const moments = plan.map(({ minutesAgo }) => new Date(endsAtMs - minutesAgo * 60_000));
+  await putInTheirWeek(
+    ownerUrl,
+    made.toSorted().map((id, index) => ({ id, at: moments[index]! })),
+  );
   return ends;
 }
 
-/** The first merchant's shop in test, whose customers know their cards by heart. */
+/** The first merchant's shop in test, with customers who pay by test cards. */
 class Shop {
   readonly #file: DemoFile;
   readonly #api: RestClient;
-  // The vault counts the cards of an address, as it should: customers come from many, and loopback has many too.
+  // The vault limits the cards of an address: customers come from many, and loopback has many too.
   readonly #addresses = Array.from({ length: 60 }, (_, number) => new Agent({ localAddress: `127.0.0.${number + 2}` }));
 
   constructor(file: DemoFile) {
@@ -88,7 +96,7 @@ async function post(url: string, secret: string, body: object, dispatcher: Agent
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(submitTimeoutMs),
   });
-  // The body could name a secret; its address and status are enough to look it up in the logs.
+  // The body could hold a secret; its address and status are enough to find it in the logs.
   if (answer.statusCode >= 300) throw new Error(`${new URL(url).pathname} answered ${answer.statusCode}`);
   return (await answer.body.json()) as Record<string, unknown>;
 }
@@ -100,18 +108,18 @@ const sessionMoments = [
   "settled_at",
   "submit_deadline",
   "lease_until",
-  "pending_told_at",
+  "pending_event_at",
 ];
 const attemptMoments = [
-  ...["started_at", "answered_at", "completed_at", "capture_started_at", "changed_at", "looked_up_at"],
-  ...["void_asked_at", "voiding_at", "horizon_at"],
+  ...["started_at", "answered_at", "completed_at", "capture_ordered_at", "changed_at", "looked_up_at"],
+  ...["void_asked_at", "voiding_at", "latest_execution_at"],
 ];
 const moved = (columns: readonly string[]) => columns.map((column) => `${column} = x.${column} + moved.by`);
 
 /**
- * The demo's one step past the service: it moves the moments of its own payments, all of one payment by the same stretch.
- * The guards that keep anybody from doing so stand aside for this transaction, which only the owner of the tables can ask
- * of them. What was counted of the payments is counted anew.
+ * Moves the times of the demo's own payments, all of one payment by the same interval. It is the demo's only step that
+ * bypasses the service. The guards against such changes are off for this transaction, which only the tables' owner can
+ * do. Counters of the payments are computed again.
  */
 async function putInTheirWeek(ownerUrl: string, made: readonly { id: string; at: Date }[]): Promise<void> {
   const client = new Client({ connectionString: ownerUrl });

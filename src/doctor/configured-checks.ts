@@ -1,4 +1,4 @@
-/** What merchants have set up: endpoints that get nothing, and gateways' accounts that no payment can use. */
+/** Checks the merchants' configuration: endpoints that get nothing, and gateways' accounts that no payment can use. */
 import { endpointFailingSecondsMax, namedMax } from "../limits/doctor.ts";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -6,10 +6,10 @@ import { type Finding, ok, warning } from "./finding.ts";
 
 const selectEndpoints = {
   name: "examine_endpoints",
-  text: `SELECT id, merchant_id AS "merchantId", status, disabled_because AS because,
+  text: `SELECT id, merchant_id AS "merchantId", status, disabled_reason AS reason,
            coalesce(extract(epoch FROM app.clock() - failing_since), 0)::float8 AS "failingSeconds"
          FROM endpoint
-         WHERE status = 'DISABLED' AND disabled_because <> 'OWNER' OR status = 'ENABLED' AND failing_since < app.clock() - $1 * interval '1 s'
+         WHERE status = 'DISABLED' AND disabled_reason <> 'OWNER' OR status = 'ENABLED' AND failing_since < app.clock() - $1 * interval '1 s'
          ORDER BY id LIMIT $2`,
 };
 const selectConnections = {
@@ -22,12 +22,12 @@ type EndpointRow = {
   readonly id: string;
   readonly merchantId: string;
   readonly status: string;
-  readonly because: string | null;
+  readonly reason: string | null;
   readonly failingSeconds: number;
 };
 type ConnectionRow = { readonly id: string; readonly merchantId: string; readonly gateway: string };
 
-/** Endpoints that are disabled or fail, and accounts at gateways that were never verified. */
+/** Returns findings on endpoints that are disabled or fail, and on accounts at gateways that were never verified. */
 export async function examineConfigured(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
   const values = [endpointFailingSecondsMax, namedMax];
   const endpoints = await database.query<EndpointRow>(selectEndpoints, values);
@@ -37,21 +37,21 @@ export async function examineConfigured(environment: "test" | "live", database: 
   const scope = (merchantId: string) => `--environment ${environment} --merchant ${encodeId("mer", merchantId)}`;
   return [
     ...(endpoints.length === 0
-      ? [ok(webhooks, "every endpoint takes what it is sent, or was stopped by its owner")]
+      ? [ok(webhooks, "every endpoint accepts its webhooks, or was stopped by its owner")]
       : []),
-    ...endpoints.map(({ id, merchantId, status, because, failingSeconds }) => {
+    ...endpoints.map(({ id, merchantId, status, reason, failingSeconds }) => {
       const name = encodeId("we", id);
-      const why = because === "GONE" ? "it answered 410" : "it failed for days";
+      const why = reason === "GONE" ? "it answered 410" : "it failed for days";
       return status === "DISABLED"
         ? warning(
             webhooks,
             `the endpoint ${name} is disabled, because ${why}`,
-            `tell its owner; once it answers: switchyard endpoint enable ${name} ${scope(merchantId)}`,
+            `notify its owner; once it answers again: switchyard endpoint enable ${name} ${scope(merchantId)}`,
           )
         : warning(
             webhooks,
             `the endpoint ${name} has failed for ${Math.round(failingSeconds / 60)} minutes`,
-            `see what it answers: switchyard delivery list --endpoint ${name} ${scope(merchantId)}`,
+            `see its responses: switchyard delivery list --endpoint ${name} ${scope(merchantId)}`,
           );
     }),
     ...(connections.length === 0 ? [ok(gateways, "every account at a gateway was verified")] : []),

@@ -1,6 +1,7 @@
-/** Whether a database answers, to whom, with which schema, how durably and with how much room for connections. */
+/** Checks a database: its connection, login, schema, durability and room for connections. */
 import { Pool } from "pg";
 import { clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
+import { beforeBaseline, isBeforeBaseline } from "../migrations/schema-error.ts";
 import { type DatabaseKind, schemaHistory } from "../migrations/schema-history.ts";
 import { Database } from "../platform/database.ts";
 import { databaseLogin, parseDatabaseAddress } from "../platform/database-address.ts";
@@ -14,7 +15,7 @@ export type ExaminedDatabase = {
   readonly variable: string;
   readonly kind: DatabaseKind;
   readonly url: Secret;
-  /** Connections that one process opens to its server at most. */
+  /** Maximum number of connections that one process opens to its server. */
   readonly connectionsWanted: number;
   /** The address leads to a pooler in transaction mode, which knows no prepared statements. */
   readonly isPooled: boolean;
@@ -44,14 +45,14 @@ const selectState = {
          FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()`,
 };
 
-/** Everything about one database; `more` looks at what is in it, where it can be entered and has its schema. */
+/** Returns every finding on one database; `more` examines its content, if the login works and the schema is there. */
 export async function examineDatabase(
   examined: ExaminedDatabase,
   more: (database: Database) => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
   const { area, url, variable } = examined;
   const address = parseDatabaseAddress(url.expose());
-  if (address === undefined) return [problem(area, `${variable} is no address`, "see docs/configuration.md")];
+  if (address === undefined) return [problem(area, `${variable} is not a valid address`, "see docs/configuration.md")];
   const { host, port, user, database: name } = address;
   const pool = openExamined(url);
   try {
@@ -59,9 +60,11 @@ export async function examineDatabase(
     const askedAt = Date.now();
     const [state] = await database.query<State>(selectState, []);
     const answeredAt = Date.now();
-    if (state === undefined) return [problem(area, "says nothing of the role that entered", "use a role of its own")];
+    if (state === undefined)
+      return [problem(area, "returns nothing about the role of the connection", "use a separate role")];
     const schema = await examineSchema(examined, database);
     const isWhole = schema.every((finding) => finding.state !== "PROBLEM");
+    const guarded = { kind: examined.kind, isNewer: schema.some((finding) => finding.state !== "OK") };
     return [
       ok(area, `answers at ${host}:${port} to ${state.role}`),
       ...examineRole(examined, state),
@@ -70,7 +73,7 @@ export async function examineDatabase(
       ...(examined.isPooled ? [] : examineConnections(examined, state)),
       examineClock(area, { askedAt, answeredAt, now: state.now.getTime() }),
       ...schema,
-      ...(isWhole ? [...(await examineGuards(area, examined.kind, database)), ...(await more(database))] : []),
+      ...(isWhole ? [...(await examineGuards(area, guarded, database)), ...(await more(database))] : []),
     ];
   } catch (error) {
     return [explainFailure(examined, { host, port, user, name }, error)];
@@ -79,11 +82,11 @@ export async function examineDatabase(
   }
 }
 
-/** A few connections that are given up soon. Throws where the address cannot be read or names files that are not there. */
+/** Opens a few connections that are given up soon. Throws if the address cannot be read or names missing files. */
 export function openExamined(url: Secret): Pool {
   const times = { connectionTimeoutMillis: examinationTimeoutMs, query_timeout: examinationTimeoutMs };
   const pool = new Pool({ ...databaseLogin(url.expose()), ...times, max: 2, pipeline: true });
-  // One that breaks is known when it is used next.
+  // A broken connection is detected at its next use.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -105,25 +108,30 @@ function explainFailure(
     const remedy = `set ${variable} to the role's password, or give it this one: ALTER ROLE ${user} PASSWORD '…'`;
     return problem(area, `refuses the password of ${user}`, remedy);
   }
-  if (code === noSuchDatabase) return problem(area, `there is no database ${name}`, `create it, or mend ${variable}`);
+  if (code === noSuchDatabase)
+    return problem(area, `there is no database ${name}`, `create it, or correct ${variable}`);
   if (code === notAllowed) {
-    return problem(area, `keeps ${user} out: ${wordsOf(error)}`, `GRANT CONNECT ON DATABASE ${name} TO ${user}`);
+    return problem(
+      area,
+      `does not let ${user} connect: ${wordsOf(error)}`,
+      `GRANT CONNECT ON DATABASE ${name} TO ${user}`,
+    );
   }
   if (code === tooManyConnections) {
     return problem(area, "has no connection left", "raise max_connections, or lower SWITCHYARD_DATABASE_CONNECTIONS");
   }
-  const remedy = `start PostgreSQL at ${host}:${port}, or mend ${variable}; look at its log and at the network between`;
+  const remedy = `start PostgreSQL at ${host}:${port}, or correct ${variable}; check its log and the network`;
   return problem(area, `does not answer at ${host}:${port}: ${wordsOf(error)}`, remedy);
 }
 
 function examineRole({ area, variable }: ExaminedDatabase, { role, isSuperuser, isOwner }: State): Finding[] {
-  const remedy = `enter with a role that owns nothing: switchyard migrate --runtime-role names it, ${variable} uses it`;
-  if (isSuperuser) return [problem(area, `${role} is a superuser, whom no guard holds`, remedy)];
+  const remedy = `connect with a role that owns nothing: name it in switchyard migrate --runtime-role and use it in ${variable}`;
+  if (isSuperuser) return [problem(area, `${role} is a superuser, so the guards do not apply`, remedy)];
   if (isOwner) return [problem(area, `${role} owns the tables and could drop their guards`, remedy)];
   return [ok(area, `${role} owns nothing`)];
 }
 
-/** Whether what is committed outlasts a crash, of PostgreSQL alone or of its machine. */
+/** Checks that committed data survives a crash, of PostgreSQL or of its machine. */
 export function examineDurability(
   area: string,
   { fsync, fullPageWrites, synchronousCommit }: Pick<State, "fsync" | "fullPageWrites" | "synchronousCommit">,
@@ -133,8 +141,9 @@ export function examineDurability(
   if (ofStorage.length === 0 && !isLate) {
     return [ok(area, "keeps what it has committed (fsync, full_page_writes, synchronous_commit)")];
   }
-  // Managed services (Neon, Aurora) keep the write-ahead log elsewhere before they confirm, and write no pages themselves.
-  const unless = "unless the storage makes it needless, as that of managed services such as Neon does";
+  // Managed services (Neon, Aurora) store the write-ahead log elsewhere before they confirm, and write no pages
+  // themselves.
+  const unless = "unless its storage makes this setting unnecessary, as with managed services such as Neon";
   return [
     ...(isLate
       ? [problem(area, "loses payments when it crashes: synchronous_commit off", switchOn(["synchronous_commit"]))]
@@ -144,7 +153,7 @@ export function examineDurability(
           warning(
             area,
             `loses payments when its machine crashes, ${unless}: ${ofStorage.join(", ")} off`,
-            `on storage of your own: ${switchOn(ofStorage)}`,
+            `on your own storage: ${switchOn(ofStorage)}`,
           ),
         ]
       : []),
@@ -165,9 +174,9 @@ function examineConnections({ area, connectionsWanted: wanted }: ExaminedDatabas
 
 function examineClock(area: string, times: { askedAt: number; answeredAt: number; now: number }): Finding {
   const { askedAt, answeredAt, now } = times;
-  // Somewhere between the question and its answer it was this late there.
+  // The server read this clock at some time between the question and its answer.
   const aheadMs = now > answeredAt ? now - answeredAt : Math.min(0, now - askedAt);
-  if (Math.abs(aheadMs) <= clockDifferenceMaxMs) return ok(area, "its clock and this one agree within a second");
+  if (Math.abs(aheadMs) <= clockDifferenceMaxMs) return ok(area, "its clock and this machine's agree within a second");
   const says = `its clock is ${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's`;
   return problem(area, says, "run an NTP client on both machines");
 }
@@ -181,13 +190,14 @@ async function examineSchema({ area, kind, variable }: ExaminedDatabase, databas
   try {
     applied = (await database.query<{ name: string }>(selectApplied, [])).map(({ name }) => name);
   } catch (error) {
-    return [problem(area, `cannot say its schema's version: ${wordsOf(error)}`, command)];
+    return [problem(area, `cannot return its schema version: ${wordsOf(error)}`, command)];
   }
+  if (isBeforeBaseline(applied)) return [problem(area, beforeBaseline.says, beforeBaseline.remedy)];
   const missing = wanted.filter((name) => !applied.includes(name));
   const newer = applied.filter((name) => !wanted.includes(name));
   if (missing.length > 0) return [problem(area, `lacks the migration ${missing.join(", ")}`, command)];
   if (newer.length > 0) {
-    return [warning(area, `has migrations of a newer version: ${newer.join(", ")}`, "roll this version forward soon")];
+    return [warning(area, `has migrations of a newer version: ${newer.join(", ")}`, "upgrade this program soon")];
   }
-  return [ok(area, `has the schema of this version (${wanted.at(-1)})`)];
+  return [ok(area, `has this version's schema (${wanted.at(-1)})`)];
 }

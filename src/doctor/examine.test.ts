@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { examine } from "./examine.ts";
 
-it("examine() does not throw where settings cannot even be read, and repeats none of them", async () => {
+it("examine() does not throw if settings cannot even be read, and repeats none of them", async () => {
   const variables = {
     get SWITCHYARD_ENVIRONMENTS(): string {
       throw new TypeError("postgres://live:q8Zr/1mVtKx0wLfB7@db/live");

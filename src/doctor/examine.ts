@@ -1,6 +1,7 @@
-/** The whole examination: what is looked at, all at once, and told in the order in which one thing stands on the other. */
+/** The whole examination: all checks run at once, and findings are reported in order of dependency. */
 import { setTimeout as pause } from "node:timers/promises";
-import { type Config, type EnvironmentConfig, inspectConfig, type Role } from "../config.ts";
+import type { Config, EnvironmentConfig, Role } from "../config/checked-config.ts";
+import { inspectConfig } from "../config/config.ts";
 import { areaTimeoutMs, progressAfterMs } from "../limits/doctor.ts";
 import type { Database } from "../platform/database.ts";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
@@ -11,24 +12,24 @@ import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineAccounts, examineKeys } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
-import { examineNotices } from "./notice-checks.ts";
+import { examineNotifications } from "./notification-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 import { examineWork } from "./work-checks.ts";
 
-/** What is examined. */
+/** The subject of an examination. */
 export type Subject = {
   readonly roles: readonly Role[];
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Where a demo keeps what it has. */
+  /** The folder of a demo's state. */
   readonly stateFolder?: string | undefined;
-  /** Is told what the examination still waits for. */
+  /** Receives the areas for which the examination still waits. */
   readonly onSlow?: ((areas: readonly string[]) => void) | undefined;
 };
 
 type Examination = { readonly area: string; readonly run: () => Promise<readonly Finding[]> };
 type Inspected = { readonly config: Config | undefined; readonly problems: readonly string[] };
 
-/** Everything that was found. Never throws: what cannot be checked is a problem too. */
+/** Returns every finding. Never throws: a check that cannot run is a problem too. */
 export async function examine({ roles, variables, stateFolder, onSlow }: Subject): Promise<Finding[]> {
   // Each as its own process would read them: the vault of live runs alone.
   const groups = [roles.filter((role) => role !== "vault"), roles.filter((role) => role === "vault")];
@@ -66,7 +67,7 @@ function inspect(roles: readonly Role[], variables: Subject["variables"]): Inspe
   try {
     return inspectConfig(roles, variables);
   } catch (error) {
-    // Its words may repeat a value, which may be secret.
+    // Its message may repeat a value, which may be secret.
     const name = error instanceof Error ? error.name : typeof error;
     return { config: undefined, problems: [`the settings of ${roles.join()} cannot be read (${name})`] };
   }
@@ -76,12 +77,14 @@ async function runOne({ area, run }: Examination): Promise<readonly Finding[]> {
   const tooLong = new AbortController();
   try {
     const late = pause(areaTimeoutMs, undefined, { signal: tooLong.signal }).then(() => {
-      throw new Error("it takes too long");
+      throw new Error("it timed out");
     });
     late.catch(() => {});
     return await Promise.race([run(), late]);
   } catch (error) {
-    return [problem(area, `could not be checked: ${wordsOf(error)}`, "mend what is named above it, and ask again")];
+    return [
+      problem(area, `could not be checked: ${wordsOf(error)}`, "fix the problems above, then run the doctor again"),
+    ];
   } finally {
     tooLong.abort();
   }
@@ -91,14 +94,14 @@ function examineSettings(inspected: readonly Inspected[]): Finding[] {
   const problems = new Set(inspected.flatMap((one) => one.problems));
   const warnings = new Set(inspected.flatMap(({ config }) => config?.warnings ?? []));
   const remedy = "see docs/configuration.md, or: switchyard configuration";
-  if (problems.size + warnings.size === 0) return [ok("settings", "complete, and nothing in them is unknown")];
+  if (problems.size + warnings.size === 0) return [ok("settings", "complete, without unknown variables")];
   return [
     ...[...problems].map((line) => problem("settings", line.replace(/^- /, ""), remedy)),
     ...[...warnings].map((line) => warning("settings", line, remedy)),
   ];
 }
 
-/** The vault believes only who signs with a key that its own file names. */
+/** Checks the key pair: the vault accepts only signatures by keys that its own file names. */
 function examineKeyPair(service: Config | undefined, vault: Config | undefined): Finding[] {
   return (service?.service?.environments ?? []).flatMap(({ name, keys }) => {
     const known = vault?.vault?.environments.find((environment) => environment.name === name)?.verification;
@@ -106,8 +109,8 @@ function examineKeyPair(service: Config | undefined, vault: Config | undefined):
     const area = `keys ${name}`;
     if (known.some(({ kid }) => kid === keys.signing.kid)) return [ok(area, "the vault knows the edge's signing key")];
     const variable = `SWITCHYARD_${name.toUpperCase()}_VAULT_KEYS_FILE`;
-    const says = `the vault does not know ${keys.signing.kid}, by which the edge signs: no card would be taken`;
-    return [problem(area, says, `give the vault the file that was made with the edge's: ${variable}`)];
+    const says = `the vault does not know ${keys.signing.kid}, with which the edge signs: no card would be accepted`;
+    return [problem(area, says, `give the vault the file that was generated with the edge's: ${variable}`)];
   });
 }
 
@@ -123,7 +126,7 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
   const named = (name: string, suffix: string) => `SWITCHYARD_${name.toUpperCase()}_DATABASE_${suffix}`;
   const accounts = {
     ring: service?.dashboard?.sealing,
-    areGatewaysPretend: service?.service?.sandboxOrigin !== undefined,
+    usesSandboxGateways: service?.service?.sandboxOrigin !== undefined,
   };
   return [
     ...environments.map((environment) =>
@@ -159,10 +162,10 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
   ];
 }
 
-// One connection of a process listens, and one takes its place while it still closes.
+// One connection of a process listens, and another replaces it while it still closes.
 const listeningConnections = 2;
 
-/** The address past a pooler, where there is one. */
+/** Lists the address past a pooler, if there is one. */
 function listDirect({ name, databaseUrl, databaseDirectUrl: url }: EnvironmentConfig): Examination[] {
   if (url === undefined) return [];
   const variable = `SWITCHYARD_${name.toUpperCase()}_DATABASE_DIRECT_URL`;
@@ -170,13 +173,13 @@ function listDirect({ name, databaseUrl, databaseDirectUrl: url }: EnvironmentCo
   const way = { pooler: "none", connectionsMax: listeningConnections } as const;
   return [
     examinationOf(examined, { pools: [url], database: way }, async ({ pool: direct }) => {
-      // Settings that are wrong have been told.
+      // Wrong settings have already been reported.
       if (databaseUrl === undefined) return [];
-      const usual = openExamined(databaseUrl);
+      const pooled = openExamined(databaseUrl);
       try {
-        return [await examineNotices(examined, { direct, usual })];
+        return [await examineNotifications(examined, { direct, pooled })];
       } finally {
-        await usual.end();
+        await pooled.end();
       }
     }),
   ];
@@ -192,7 +195,10 @@ async function examineContents({ name, keys }: EnvironmentConfig, database: Data
 
 type NamedDatabase = Pick<ExaminedDatabase, "area" | "variable" | "kind"> & { readonly url: Secret | undefined };
 
-/** Of a process that has these pools; without a valid address there is nothing to look at, and the settings have said so. */
+/**
+ * Examines the database of a process with these pools; without a valid address there is nothing to examine, and the
+ * settings have reported it.
+ */
 function examinationOf(
   { url, ...examined }: NamedDatabase,
   { pools, database }: { pools: readonly (Secret | undefined)[]; database: Config["database"] | undefined },
@@ -216,6 +222,6 @@ function listStreams(config: Config | undefined): Examination[] {
   const { streamReplicas: replicas, sandboxOrigin } = service;
   return service.environments.map((environment) => ({
     area: `nats ${environment.name}`,
-    run: () => examineNats(environment, { replicas, areGatewaysPretend: sandboxOrigin !== undefined }),
+    run: () => examineNats(environment, { replicas, usesSandboxGateways: sandboxOrigin !== undefined }),
   }));
 }

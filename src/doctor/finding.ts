@@ -1,31 +1,31 @@
-/** What an examination says: one line, and for what is not in order what to do next. PURE. */
+/** The findings of an examination: one line each, and a remedy if something is not in order. PURE. */
 
 /** The result of one check. */
 export type Finding = {
   readonly state: "OK" | "WARNING" | "PROBLEM";
-  /** What was looked at, such as `database test`. */
+  /** The subject of the check, such as `database test`. */
   readonly area: string;
   readonly says: string;
-  /** Null where there is nothing to do. */
+  /** Null if there is nothing to do. */
   readonly remedy: string | null;
 };
 
-/** In order. */
+/** Returns a finding that is in order. */
 export function ok(area: string, says: string): Finding {
   return { state: "OK", area, says, remedy: null };
 }
 
-/** Works, and should be put right. */
+/** Returns a finding that works and should be fixed. */
 export function warning(area: string, says: string, remedy: string): Finding {
   return { state: "WARNING", area, says, remedy };
 }
 
-/** Does not work, or loses or shows something. */
+/** Returns a finding that does not work, or that loses or discloses something. */
 export function problem(area: string, says: string, remedy: string): Finding {
   return { state: "PROBLEM", area, says, remedy };
 }
 
-/** An error in its own words. */
+/** Returns the text of an error. */
 export function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   return error instanceof Error ? error.message || error.name : String(error);

@@ -1,23 +1,123 @@
-/** What is read out of the migrations is what a migrated database has, and no less. */
-import { Pool } from "pg";
-import { expect, it } from "vitest";
+/** A migrated database is as the committed schema has it, and every change of a guard is named. */
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
-import { createTestDatabase } from "../testing/postgres.ts";
-import { examineGuards, guardsOf, loadGuards } from "./guard-checks.ts";
+import { examineGuards } from "./guard-checks.ts";
 
-const namesOf = (rows: readonly { readonly name: string }[]) => [...new Set(rows.map(({ name }) => name))].sort();
-
-it.for(["environment", "accounts", "vault"] as const)("knows the guards of a database of kind %s", async (kind) => {
+it.for(["environment", "accounts", "vault"] as const)("knows a database of kind %s", async (kind) => {
   const testDatabase = await createTestDatabase(kind);
   const database = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
-  const [findings, found] = [await examineGuards(kind, kind, database), await loadGuards(database)];
+  const findings = await examineGuards(kind, { kind }, database);
   await database.pool.end();
   await testDatabase.drop();
   expect(findings).toMatchObject([{ state: "OK" }]);
-  const guards = guardsOf(kind);
-  expect([...guards.triggers].sort()).toEqual(namesOf(found.triggers));
-  expect([...guards.uniqueIndexes].sort()).toEqual(namesOf(found.uniqueIndexes));
-  const counted = [...guards.checks].flatMap(([table, count]) => Array.from({ length: count }, () => table));
-  const checks = found.constraints.filter(({ isPart, isCheck }) => isCheck && !isPart).map(({ table }) => table);
-  expect(counted.sort()).toEqual(checks.sort());
+});
+
+describe("a database of an environment", () => {
+  let testDatabase: TestDatabase;
+  let owner: Client;
+  let database: Database;
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase("environment");
+    owner = new Client({ connectionString: testDatabase.ownerUrl });
+    await owner.connect();
+    database = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
+  });
+  afterAll(async () => {
+    await Promise.all([owner.end(), database.pool.end()]);
+    await testDatabase.drop();
+  });
+
+  const partition = async () => {
+    const { rows } = await owner.query(
+      "SELECT format('partitions.%I', 'attempt' || suffix) AS name FROM app.partition_sets WHERE kind = 'payments' ORDER BY 1 LIMIT 1",
+    );
+    return rows[0].name as string;
+  };
+
+  /** Returns the doctor's findings after a change by the owner, which is then undone. */
+  async function saysAfter(change: string, undo: string, isNewer = false): Promise<unknown[]> {
+    await owner.query(change);
+    try {
+      return (await examineGuards("a", { kind: "environment", isNewer }, database)).map(({ state, says }) => [
+        state,
+        says,
+      ]);
+    } finally {
+      await owner.query(undo);
+    }
+  }
+  const definitionOf = async (sql: string) => (await owner.query(`SELECT ${sql} AS text`)).rows[0].text as string;
+
+  it("lacks a trigger", async () => {
+    const made = await definitionOf(
+      "(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'attempt'::regclass AND tgname = 'pin')",
+    );
+    expect(await saysAfter("DROP TRIGGER pin ON attempt", made)).toEqual([
+      ["PROBLEM", "the trigger attempt.pin is missing"],
+    ]);
+  });
+
+  it("has a trigger switched off, on the whole table or on one partition", async () => {
+    const says = [["PROBLEM", "the trigger attempt.guard is not in force"]];
+    for (const table of ["attempt", await partition()]) {
+      const found = await saysAfter(
+        `ALTER TABLE ${table} DISABLE TRIGGER guard`,
+        `ALTER TABLE ${table} ENABLE TRIGGER guard`,
+      );
+      expect(found, table).toEqual(says);
+    }
+  });
+
+  it("lacks a check, and has another one under its name", async () => {
+    const restore =
+      "ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (status <> 'CAPTURED' OR capture_ordered_at IS NOT NULL)";
+    const drop = "ALTER TABLE attempt DROP CONSTRAINT attempt_check3";
+    expect(await saysAfter(drop, restore)).toEqual([["PROBLEM", "the constraint attempt.attempt_check3 is missing"]]);
+    const loose = `${drop}; ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (status <> 'CAPTURED' OR true)`;
+    expect(await saysAfter(loose, `${drop}; ${restore}`)).toEqual([
+      ["PROBLEM", "the constraint attempt.attempt_check3 differs from this version"],
+    ]);
+  });
+
+  it("lacks a foreign key and a unique index on one partition", async () => {
+    const table = await partition();
+    const key = "attempt_session_id_amount_minor_currency_fkey";
+    const made = await definitionOf(
+      `(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '${table}'::regclass AND conname = '${key}')`,
+    );
+    const name = "the constraint attempt.attempt_session_id_amount_minor_currency_fkey";
+    expect(
+      await saysAfter(
+        `ALTER TABLE ${table} DROP CONSTRAINT ${key}`,
+        `ALTER TABLE ${table} ADD CONSTRAINT ${key} ${made}`,
+      ),
+    ).toEqual([["PROBLEM", `${name} is missing on some partitions`]]);
+    const index = table.replace("attempt", "attempt_gateway_reference");
+    const indexed = await definitionOf(`pg_get_indexdef('${index}'::regclass)`);
+    expect(await saysAfter(`DROP INDEX ${index}`, indexed)).toEqual([
+      ["PROBLEM", "the unique index attempt_gateway_reference is missing on some partitions"],
+    ]);
+  });
+
+  it("has a guard whose function says something else", async () => {
+    const made = await definitionOf("pg_get_functiondef('app.guard_session'::regproc)");
+    const loose = made.replace("NEW.lease_epoch < OLD.lease_epoch", "NEW.lease_epoch < 0");
+    expect(await saysAfter(loose, made)).toEqual([
+      ["PROBLEM", "the function app.guard_session() differs from this version"],
+    ]);
+    expect(await saysAfter(loose, made, true)).toMatchObject([["OK", expect.anything()]]);
+  });
+
+  it("lacks an index that only makes it fast, and has a column more", async () => {
+    expect(await saysAfter("DROP INDEX attempt_by_id", "CREATE INDEX attempt_by_id ON attempt (id)")).toEqual([
+      ["WARNING", "the index attempt_by_id is missing"],
+    ]);
+    const column = await saysAfter(
+      "ALTER TABLE endpoint ADD COLUMN mine text",
+      "ALTER TABLE endpoint DROP COLUMN mine",
+    );
+    expect(column).toEqual([["WARNING", "the table endpoint differs from this version"]]);
+  });
 });

@@ -1,18 +1,20 @@
-/** No key is called spent that is needed: one that waits for its turn, and those of what a day remembers. */
+/**
+ * Checks that no needed key is reported as retired: one that is not in use yet, and those of the last day's records.
+ */
 import { Pool } from "pg";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
-import { answerPlace } from "../core/create-session.ts";
+import { type RotationStep, rotateClientSecret, rotateSealing } from "../config/server-key-rotation.ts";
+import { generateKeyFile, type KeyFile, parseKeyFile } from "../config/server-keys.ts";
+import { answerAssociatedData } from "../core/create-session.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import { seal } from "../platform/secrets.ts";
-import { type RotationStep, rotateClientSecret, rotateSealing } from "../server-key-rotation.ts";
-import { generateKeyFile, type KeyFile, parseKeyFile } from "../server-keys.ts";
-import { createTestDatabase } from "../testing/postgres.ts";
 import { examineKeys } from "./key-checks.ts";
 
 const rotated = (file: KeyFile, step: RotationStep) => rotateClientSecret(rotateSealing(file, step), step);
 
-it("has keys taken out that had their turn, once nothing of the last day needs them", async () => {
+it("reports keys that can be removed once nothing of the last day needs them", async () => {
   const testDatabase = await createTestDatabase("environment");
   const database = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
   const complaintsOf = async (file: KeyFile) => {
@@ -34,7 +36,7 @@ it("has keys taken out that had their turn, once nothing of the last day needs t
         INSERT INTO idempotency (merchant_id, key, request_hash, session_id, answer_sealed, expires_at)
         VALUES ($2, 'k', sha256('o'), $1, $3, now() + interval '1 h')`,
     },
-    [session, merchant, seal(parseKeyFile(JSON.stringify(first), "test").sealing, answerPlace(session), "{}")],
+    [session, merchant, seal(parseKeyFile(JSON.stringify(first), "test").sealing, answerAssociatedData(session), "{}")],
   );
   const text = "UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now() WHERE id = $1";
   await database.query({ name: "expire", text }, [session]);
@@ -44,7 +46,7 @@ it("has keys taken out that had their turn, once nothing of the last day needs t
 
   expect(ofNothing).toEqual([
     [],
-    ["sealing-test-1 seals nothing any more", expect.stringMatching(/^no session .* client secret of version 1$/)],
+    ["sealing-test-1 no longer seals anything", expect.stringMatching(/^no session .* client secret of version 1$/)],
   ]);
   expect(ofToday).toEqual([
     [],

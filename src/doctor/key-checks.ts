@@ -1,15 +1,17 @@
-/** Whether the keys of an environment open what is stored, and which of them have had their day. */
-import { placeOf as placeOfMember } from "../accounts/totp.ts";
-import { answerPlace as placeOfAnswer } from "../core/create-session.ts";
-import { placeOf as placeOfEndpoint } from "../events/signing-secrets.ts";
-import { placeOf as placeOfConnection } from "../gateways/connections.ts";
+/** Checks that the keys of an environment open the stored values, and finds the keys that are no longer needed. */
+import { associatedDataOf as dataOfMember } from "../accounts/totp.ts";
+import type { ServerKeys } from "../config/server-keys.ts";
+import { answerAssociatedData as dataOfAnswer } from "../core/create-session.ts";
+import { associatedDataOf as dataOfEndpoint } from "../events/signing-secrets.ts";
+import { placeOf as dataOfConnection } from "../gateways/connections.ts";
 import { clientSecretReadMs, idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable } from "../platform/database.ts";
 import { type KeyRing, unseal } from "../platform/secrets.ts";
-import type { ServerKeys } from "../server-keys.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
-/** The newest value that each key has sealed, of each kind. First answers are a day's sessions, which no sort is made of. */
+/**
+ * The newest value that each key has sealed, of each kind. Stored answers are a day's sessions, which are not sorted.
+ */
 const selectSealed = {
   name: "examine_sealed",
   text: `(SELECT DISTINCT ON (kind, split_part(sealed, '.', 1)) kind, id::text, sealed FROM (
@@ -26,7 +28,8 @@ const selectSecretVersions = {
   text: `SELECT secret_version AS version FROM payment_session WHERE phase <> 'DONE'
          UNION SELECT secret_version FROM payment_session WHERE settled_at > (SELECT app.clock()) - $1 * interval '1 ms'`,
 };
-// What a repeat with an Idempotency-Key is answered with was created within the key's lifetime, so that it ended within it too.
+// The answer to a repeat with an Idempotency-Key was created within the key's lifetime, so its session ended within it
+// too.
 const secretUsedMs = Math.max(clientSecretReadMs, idempotencyLifetimeMs);
 
 const selectMembers = {
@@ -43,12 +46,15 @@ type Environment = { readonly environmentName: "test" | "live" };
 type SealedRow = { readonly kind: keyof typeof sealedKinds; readonly id: string; readonly sealed: string };
 
 const sealedKinds = {
-  connection: { what: "credentials of gateways", placeOf: (_: Environment, id: string) => placeOfConnection(id) },
-  endpoint: { what: "signing secrets of endpoints", placeOf: placeOfEndpoint },
-  answer: { what: "answers to Idempotency-Keys", placeOf: (_: Environment, id: string) => placeOfAnswer(id) },
+  connection: {
+    what: "credentials of gateways",
+    associatedDataOf: (_: Environment, id: string) => dataOfConnection(id),
+  },
+  endpoint: { what: "signing secrets of endpoints", associatedDataOf: dataOfEndpoint },
+  answer: { what: "answers to Idempotency-Keys", associatedDataOf: (_: Environment, id: string) => dataOfAnswer(id) },
 };
 
-/** What the sealing key and the client secrets' key of an environment are to its database. */
+/** Returns findings on the sealing key and the client secrets' key of an environment, compared with its database. */
 export async function examineKeys(
   environmentName: "test" | "live",
   keys: ServerKeys | undefined,
@@ -61,7 +67,7 @@ export async function examineKeys(
   const versions = await database.query<{ version: number }>(selectSecretVersions, [secretUsedMs]);
   const closed = rows.flatMap((row) => explainClosed(row, { area, variable, environmentName, ring: keys.sealing }));
   return [
-    ...(closed.length > 0 ? closed : [ok(area, "open every kind of secret that is stored")]),
+    ...(closed.length > 0 ? closed : [ok(area, "open every kind of stored secret")]),
     ...findRetired({ area, variable }, keys.sealing, rows),
     ...findVersions({ area, variable }, keys, versions),
   ];
@@ -71,27 +77,27 @@ function explainClosed(
   { kind, id, sealed }: SealedRow,
   context: Environment & { readonly area: string; readonly variable: string; readonly ring: KeyRing },
 ): Finding[] {
-  const { what, placeOf } = sealedKinds[kind];
-  return explainSealed(what, placeOf(context, id), sealed, context);
+  const { what, associatedDataOf } = sealedKinds[kind];
+  return explainSealed(what, associatedDataOf(context, id), sealed, context);
 }
 
-/** Nothing, where the ring opens what was sealed for this place. */
+/** Returns nothing if the ring opens a value that was sealed with this associated data. */
 function explainSealed(
   what: string,
-  place: string,
+  associatedData: string,
   sealed: string,
   { area, variable, ring }: { area: string; variable: string; ring: KeyRing },
 ): Finding[] {
   const [kid = ""] = sealed.split(".", 1);
   if (ring.keys[kid] === undefined) {
-    const remedy = `put the key back into the file of ${variable} from your copy, and reseal before you take it out`;
+    const remedy = `restore the key in the file of ${variable} from your copy, and reseal before you remove it`;
     return [problem(area, `${what} are sealed with ${kid}, which is not in the file`, remedy)];
   }
   try {
-    unseal(ring, place, sealed);
+    unseal(ring, associatedData, sealed);
     return [];
   } catch (error) {
-    const remedy = `set ${variable} to the key file that this database was used with; nothing is lost while you have it`;
+    const remedy = `set ${variable} to the key file that this database was used with; the secrets can be read only with it`;
     return [
       problem(
         area,
@@ -102,24 +108,25 @@ function explainSealed(
   }
 }
 
-/** What the dashboard's sealing key is to the accounts, and who is let in that should not be. */
+/**
+ * Returns findings on the dashboard's sealing key, compared with the accounts, and on operators that should not have
+ * access.
+ */
 export async function examineAccounts(
   accounts: Queryable,
-  { ring, areGatewaysPretend }: { ring: KeyRing | undefined; areGatewaysPretend: boolean },
+  { ring, usesSandboxGateways }: { ring: KeyRing | undefined; usesSandboxGateways: boolean },
 ): Promise<Finding[]> {
   const area = "keys accounts";
   const variable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
   const members = ring ? await accounts.query<{ id: string; sealed: string }>(selectMembers, []) : [];
   const closed = members.flatMap(({ id, sealed }) =>
-    explainSealed("second factors of members", placeOfMember(id), sealed, { area, variable, ring: ring! }),
+    explainSealed("second factors of members", dataOfMember(id), sealed, { area, variable, ring: ring! }),
   );
-  const [demo] = areGatewaysPretend ? [] : await accounts.query<{ label: string }>(selectDemoOperators, []);
+  const [demo] = usesSandboxGateways ? [] : await accounts.query<{ label: string }>(selectDemoOperators, []);
   return [
     ...closed,
     ...(ring && closed.length === 0 ? [ok(area, "open the second factors of members")] : []),
-    ...(demo
-      ? [problem(area, "a demo's operator token lets people in", "switchyard operator revoke --label demo")]
-      : []),
+    ...(demo ? [problem(area, "the demo's operator token is valid", "switchyard operator revoke --label demo")] : []),
   ];
 }
 
@@ -132,15 +139,18 @@ function findRetired(
   const answers = new Set(rows.filter(({ kind }) => kind === "answer").map(({ sealed }) => sealed.split(".", 1)[0]));
   return keysBefore(Object.keys(keys), current).map((kid) => {
     if (stored.has(kid)) {
-      return warning(area, `${kid} still seals stored secrets beside ${current}`, "switchyard server-keys reseal");
+      return warning(area, `${kid} still seals stored secrets, besides ${current}`, "switchyard server-keys reseal");
     }
     return answers.has(kid)
-      ? ok(area, `${kid} seals answers to Idempotency-Keys beside ${current}; they end within a day`)
-      : warning(area, `${kid} seals nothing any more`, `take it out of the file of ${variable}`);
+      ? ok(area, `${kid} seals answers to Idempotency-Keys, besides ${current}; they expire within a day`)
+      : warning(area, `${kid} no longer seals anything`, `remove it from the file of ${variable}`);
   });
 }
 
-/** Those that have had their turn: a file has its keys in the order in which they were added, and the last may wait for it. */
+/**
+ * Returns the keys before the current one: a file has its keys in the order in which they were added, and the last may
+ * not be in use yet.
+ */
 function keysBefore<Key>(keys: readonly Key[], current: Key): readonly Key[] {
   return keys.slice(0, keys.indexOf(current));
 }
@@ -150,23 +160,23 @@ function findVersions(
   { clientSecret }: ServerKeys,
   rows: readonly { readonly version: number }[],
 ): Finding[] {
-  const lost = rows.filter(({ version }) => !clientSecret.keys.has(version));
+  const missing = rows.filter(({ version }) => !clientSecret.keys.has(version));
   const old = keysBefore([...clientSecret.keys.keys()], clientSecret.current).filter((version) =>
     rows.every((row) => row.version !== version),
   );
   return [
-    ...lost.map(({ version }) =>
+    ...missing.map(({ version }) =>
       problem(
         area,
         `sessions that are open or ended today have client secrets of version ${version}, which is not in the file`,
-        `put clientSecret.keys.${version} back into the file of ${variable} until they have ended (a day)`,
+        `restore clientSecret.keys.${version} in the file of ${variable} until they have expired (a day)`,
       ),
     ),
     ...old.map((version) =>
       warning(
         area,
         `no session that is open or ended today has a client secret of version ${version}`,
-        `take it out of the file of ${variable}`,
+        `remove it from the file of ${variable}`,
       ),
     ),
   ];

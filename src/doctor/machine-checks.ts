@@ -1,33 +1,35 @@
-/** What this machine and the mail server have to give: room on the disk, and somebody who takes mail. */
+/** Checks this machine and the mail server: room on the disk, and a mail server that accepts mail. */
 import { statfs } from "node:fs/promises";
-import { diskBytesLeast } from "../limits/doctor.ts";
+import { diskBytesMin } from "../limits/doctor.ts";
 import { Mailer } from "../platform/mail.ts";
 import type { MailServer } from "../platform/mail-server.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 const mebibyte = 1024 ** 2;
 
-/** Where a demo keeps its databases and its messages. */
+/** Checks the disk of a demo's databases and messages. */
 export async function examineDisk(folder: string | undefined): Promise<Finding[]> {
   if (folder === undefined) return [];
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const says = `${Math.round(free / mebibyte)} MiB are free where ${folder} is`;
-  const remedy = "make room: PostgreSQL and NATS stop on a full disk";
-  if (free < diskBytesLeast.problem) return [problem("disk", says, remedy)];
-  return [free < diskBytesLeast.warn ? warning("disk", says, remedy) : ok("disk", says)];
+  const says = `${Math.round(free / mebibyte)} MiB are free on the disk of ${folder}`;
+  const remedy = "free some space: PostgreSQL and NATS stop when the disk is full";
+  if (free < diskBytesMin.problem) return [problem("disk", says, remedy)];
+  return [free < diskBytesMin.warn ? warning("disk", says, remedy) : ok("disk", says)];
 }
 
-/** Whether the mail server lets us in; nothing where there is none. */
+/** Checks the login at the mail server; returns nothing if there is none. */
 export async function examineMail(server: MailServer | undefined): Promise<Finding[]> {
   if (server === undefined) return [];
   const mailer = new Mailer(server);
   try {
     await mailer.verify();
-    return [ok("mail", `${server.host}:${server.port} takes mail`)];
+    return [ok("mail", `${server.host}:${server.port} accepts mail`)];
   } catch (error) {
-    const remedy = "mend SWITCHYARD_SMTP_URL, or the server; notices and invitations wait or fail meanwhile";
-    return [problem("mail", `${server.host}:${server.port} does not let us in: ${wordsOf(error)}`, remedy)];
+    const remedy = "correct SWITCHYARD_SMTP_URL, or fix the server; until then alerts wait and invitations fail";
+    return [
+      problem("mail", `${server.host}:${server.port} refuses the connection or the login: ${wordsOf(error)}`, remedy),
+    ];
   } finally {
     mailer.close();
   }

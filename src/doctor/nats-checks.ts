@@ -1,5 +1,5 @@
-/** Whether an environment's NATS lets it in, has JetStream, keeps its stream as it must be, and shows it nothing else. */
-import type { EnvironmentConfig } from "../config.ts";
+/** Checks an environment's NATS: login, JetStream, the configuration of its stream, and its isolation. */
+import type { EnvironmentConfig } from "../config/checked-config.ts";
 import { StreamRefused } from "../events/stream-refused.ts";
 import { eventStreamOf, findStreamFaults } from "../events/streams.ts";
 import { examinationTimeoutMs } from "../limits/doctor.ts";
@@ -9,10 +9,13 @@ import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 type Examined = Pick<EnvironmentConfig, "name" | "nats">;
 type Connection = Awaited<ReturnType<typeof enter>>;
 
-/** One environment's event stream and the way to it. `areGatewaysPretend`: nothing of worth can leak out of live. */
+/**
+ * Examines one environment's event stream and the connection to it. `usesSandboxGateways`: nothing of value can leak
+ * from live.
+ */
 export async function examineNats(
   { name, nats }: Examined,
-  { replicas, areGatewaysPretend }: { replicas: number; areGatewaysPretend: boolean },
+  { replicas, usesSandboxGateways }: { replicas: number; usesSandboxGateways: boolean },
 ): Promise<Finding[]> {
   const area = `nats ${name}`;
   const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS`;
@@ -27,7 +30,7 @@ export async function examineNats(
     return [
       ok(area, `answers at ${nats.servers} to ${nats.user}${nats.tls ? " over TLS" : ""}`),
       ...(await examineStream(area, name, connection, replicas)),
-      ...(await examineWalls(area, name, connection, { prefix, areGatewaysPretend })),
+      ...(await examineWalls(area, name, connection, { prefix, usesSandboxGateways })),
     ];
   } catch (error) {
     const remedy =
@@ -48,7 +51,7 @@ function explainRefusal(
     const remedy = `set ${prefix}_USER and ${prefix}_PASSWORD as they are in the configuration of NATS`;
     return problem(area, `refuses ${user} or its password`, remedy);
   }
-  const remedy = `start nats-server at ${servers}, or mend ${prefix}_SERVERS; payments go on meanwhile, and webhooks go out late`;
+  const remedy = `start nats-server at ${servers}, or correct ${prefix}_SERVERS; until then payments continue and webhooks are late`;
   return problem(area, `does not answer at ${servers}: ${wordsOf(error)}`, remedy);
 }
 
@@ -61,9 +64,10 @@ async function examineStream(
   const stream = eventStreamOf(environment, replicas);
   try {
     const faults = await findStreamFaults(connection, stream);
-    if (faults.length === 0) return [ok(area, `JetStream keeps ${stream.name} as it must be, ${replicas} time(s)`)];
+    if (faults.length === 0)
+      return [ok(area, `JetStream keeps ${stream.name} with the right settings and ${replicas} replica(s)`)];
     const remedy =
-      "a running worker puts it back within a minute: start one, and look for `stream` in its log if this stays";
+      "a running worker corrects it within a minute: start one; if this remains, look for `stream` in its log";
     return faults.map((fault) => problem(area, fault, remedy));
   } catch (error) {
     if (error instanceof StreamRefused) return [problem(area, error.message, "see docs/webhooks.md")];
@@ -71,12 +75,12 @@ async function examineStream(
   }
 }
 
-/** One environment must not see the other's stream, nor take anything off its subjects. */
+/** Checks that one environment can neither see the other's stream nor consume its subjects. */
 async function examineWalls(
   area: string,
   environment: "test" | "live",
   connection: Connection,
-  { prefix, areGatewaysPretend }: { prefix: string; areGatewaysPretend: boolean },
+  { prefix, usesSandboxGateways }: { prefix: string; usesSandboxGateways: boolean },
 ): Promise<Finding[]> {
   const other = environment === "test" ? "live" : "test";
   const foreign = eventStreamOf(other, 1).name;
@@ -84,6 +88,6 @@ async function examineWalls(
   const names = await manager.streams.names(eventStreamOf(other, 1).subjectOf(">")).next();
   if (!names.includes(foreign)) return [ok(area, `sees nothing of ${other}`)];
   const says = `${prefix}_USER can read and change the stream of ${other}`;
-  const remedy = "give each environment an account of its own in the configuration of NATS (docs/webhooks.md)";
-  return [areGatewaysPretend ? warning(area, says, remedy) : problem(area, says, remedy)];
+  const remedy = "give each environment a separate account in the configuration of NATS (docs/webhooks.md)";
+  return [usesSandboxGateways ? warning(area, says, remedy) : problem(area, says, remedy)];
 }

@@ -4,8 +4,8 @@ import { createSecureServer } from "node:http2";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Config, ServiceConfig } from "../config.ts";
-import { TestAuthority } from "../testing/certificates.ts";
+import type { Config, ServiceConfig } from "../config/checked-config.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 
 const authority = new TestAuthority("origins");
@@ -19,7 +19,7 @@ afterAll(() => {
   authority.close();
 });
 
-it("examineOrigins() says when a certificate ends, and that its authority is unknown here", async () => {
+it("examineOrigins() reports the expiry of a certificate, and an authority that is unknown here", async () => {
   const apiOrigin = `https://localhost:${(server.address() as AddressInfo).port}`;
   const service = { apiOrigin, environments: [] as const } as unknown as ServiceConfig;
   const findings = await examineOrigins({ service, vault: undefined, dashboard: undefined });
@@ -30,7 +30,7 @@ it("examineOrigins() says when a certificate ends, and that its authority is unk
   ]);
 });
 
-it("examineOrigins() takes a balancer with nobody behind it for a problem, at each origin", async () => {
+it("examineOrigins() reports a balancer without a server behind it as a problem, at each origin", async () => {
   const status = { edge: 502, vault: 204, dashboard: 503 };
   const servers = Object.values(status).map((ready) =>
     createPlainServer(({ url }, response) => response.writeHead(url === "/readyz" ? ready : 200).end()),
@@ -46,18 +46,41 @@ it("examineOrigins() takes a balancer with nobody behind it for a problem, at ea
   const subject = { service: { apiOrigin, environments: [] }, vault: { publicOrigin }, dashboard: { origin } };
   const findings = await examineOrigins(subject as unknown as Pick<Config, "service" | "vault" | "dashboard">);
   for (const one of servers) one.close();
-  expect(findings.slice(0, 3)).toMatchObject([
-    { state: "PROBLEM", says: "SWITCHYARD_API_ORIGIN answers and is not ready (502 at /readyz)" },
+  expect(findings.slice(0, 4)).toMatchObject([
+    { state: "PROBLEM", says: "SWITCHYARD_API_ORIGIN answers but is not ready (502 at /readyz)" },
     { state: "OK", says: "SWITCHYARD_VAULT_ORIGIN answers" },
+    { state: "OK", says: "the vault's clock and this machine's agree within two seconds" },
     {
       state: "PROBLEM",
-      says: "SWITCHYARD_DASHBOARD_ORIGIN answers and is not ready (503 at /readyz)",
+      says: "SWITCHYARD_DASHBOARD_ORIGIN answers but is not ready (503 at /readyz)",
       remedy: expect.stringContaining("the role dashboard"),
     },
   ]);
 });
 
-it("examineOrigins() reaches the vault's port over TLS as edge and worker do, and says whom it does not trust", async () => {
+it.each([
+  ["behind", -10_000],
+  ["ahead of", 10_000],
+])("examineOrigins() finds the vault's clock %s this machine's", async (difference, ms) => {
+  const vault = createPlainServer((_, response) =>
+    response.writeHead(200, { date: new Date(Date.now() + ms).toUTCString() }).end(),
+  ).listen(0, "127.0.0.1");
+  await once(vault, "listening");
+  const publicOrigin = `http://127.0.0.1:${(vault.address() as AddressInfo).port}`;
+  const subject = { vault: { publicOrigin } } as unknown as Pick<Config, "service" | "vault" | "dashboard">;
+  const findings = await examineOrigins(subject);
+  vault.close();
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      state: "PROBLEM",
+      // The header omits the milliseconds.
+      says: expect.stringMatching(`^the vault's clock is (?:9|10) s ${difference} this machine's`),
+      remedy: expect.stringContaining("NTP"),
+    }),
+  );
+});
+
+it("examineOrigins() reaches the vault's port over TLS as edge and worker do, and reports untrusted certificates", async () => {
   const strangers = new TestAuthority("strangers");
   const vaultPort = createSecureServer(authority.issue("vault")).listen(0, "127.0.0.1");
   await once(vaultPort, "listening");

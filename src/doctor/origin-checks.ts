@@ -1,18 +1,21 @@
-/** Whether the addresses that browsers and roles use lead somewhere, apart from each other, and with certificates that last. */
+/**
+ * Checks the addresses used by browsers and roles: reachable, separate from each other, with certificates that last.
+ */
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type DetailedPeerCertificate, type PeerCertificate } from "node:tls";
-import type { Config } from "../config.ts";
-import type { VaultSettings } from "../gateways/vault-settings.ts";
-import { certificateDaysLeast, examinationTimeoutMs } from "../limits/doctor.ts";
+import type { VaultSettings } from "../card-vault/vault-settings.ts";
+import type { Config } from "../config/checked-config.ts";
+import { certificateDaysMin, clockDifferenceMaxMs, examinationTimeoutMs } from "../limits/doctor.ts";
 import { isLoopback } from "../platform/database-address.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 const dayMs = 86_400_000;
+const headerSecondMs = 1_000;
 
-/** API, vault and dashboard as browsers see them, and the vault's port for the roles. */
+/** Examines API, vault and dashboard as browsers see them, and the vault's port for the roles. */
 export async function examineOrigins({
   service,
   vault,
@@ -37,17 +40,19 @@ type Origin = { readonly variable: string; readonly origin: string; readonly rol
 
 async function examineOrigin({ variable, origin, role }: Origin): Promise<Finding[]> {
   const area = "origins";
-  const remedy = `start the role ${role}, or mend ${variable}, the name's address or the balancer before it`;
+  const remedy = `start the role ${role}, or correct ${variable}, its DNS record or the load balancer`;
   const certificates = origin.startsWith("https:") ? await examineServed(area, variable, origin) : [];
   try {
     const signal = AbortSignal.timeout(examinationTimeoutMs);
-    // Any other path is answered by a balancer too, with nobody behind it.
-    const { ok: isReady, status } = await fetch(`${origin}/readyz`, { signal, redirect: "manual" });
-    const next = `start the role ${role}, or mend what ${variable} leads to; see \`database\` above, and the role's log`;
+    const askedAt = Date.now();
+    // A balancer without a server behind it also answers any other path.
+    const { ok: isReady, status, headers } = await fetch(`${origin}/readyz`, { signal, redirect: "manual" });
+    const next = `start the role ${role}, or fix what ${variable} leads to; see \`database\` above, and the role's log`;
     return [
       isReady
         ? ok(area, `${variable} answers`)
-        : problem(area, `${variable} answers and is not ready (${status} at /readyz)`, next),
+        : problem(area, `${variable} answers but is not ready (${status} at /readyz)`, next),
+      ...(role === "vault" && isReady ? examineVaultClock(headers.get("date"), askedAt) : []),
       ...certificates,
     ];
   } catch (error) {
@@ -56,13 +61,30 @@ async function examineOrigin({ variable, origin, role }: Origin): Promise<Findin
   }
 }
 
-/** As edge and worker reach it: over TLS where they are given an authority. */
+/**
+ * Compares the vault's clock with this machine's, since edge and worker sign for the vault by their own clock. A proxy
+ * in front of it may answer with its own.
+ */
+function examineVaultClock(date: string | null, askedAt: number): Finding[] {
+  const [now, answeredAt] = [Date.parse(date ?? ""), Date.now()];
+  if (Number.isNaN(now)) return [];
+  // The header gives a whole second, and the answer took time to arrive.
+  const aheadMs = now > answeredAt ? now - answeredAt : Math.min(0, now + headerSecondMs - askedAt);
+  if (Math.abs(aheadMs) <= clockDifferenceMaxMs) {
+    return [ok("origins", "the vault's clock and this machine's agree within two seconds")];
+  }
+  const says = `the vault's clock is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's`;
+  const remedy = "run an NTP client on both machines; the vault refuses service tokens by its own clock";
+  return [problem("origins", says, remedy)];
+}
+
+/** Connects as edge and worker do: over TLS if an authority is set. */
 function examineVaultPort({ grpcAddress, grpcTls }: OwnVault): Promise<Finding> {
   const area = "origins";
   const [, host = "", port = ""] = /^\[?(.*?)\]?:(\d+)$/.exec(grpcAddress) ?? [];
   const where = { host, port: Number(port), timeout: examinationTimeoutMs };
   const failure = (why: string) => {
-    const remedy = "start the vault, or mend SWITCHYARD_VAULT_GRPC_ADDRESS; no card is taken meanwhile";
+    const remedy = "start the vault, or correct SWITCHYARD_VAULT_GRPC_ADDRESS; until then no card is accepted";
     return problem(area, `the vault's port for the roles does not answer: ${why}`, remedy);
   };
   const answered = new Promise<Finding>((resolve) => {
@@ -75,7 +97,7 @@ function examineVaultPort({ grpcAddress, grpcTls }: OwnVault): Promise<Finding> 
       socket.destroy();
       resolve(ok(area, `SWITCHYARD_VAULT_GRPC_ADDRESS answers${grpcTls ? " over TLS" : ""}`));
     });
-    socket.once("timeout", () => fail("it takes too long"));
+    socket.once("timeout", () => fail("it timed out"));
     socket.once("error", (error) => fail(wordsOf(error)));
   });
   // Files that cannot be used.
@@ -84,58 +106,56 @@ function examineVaultPort({ grpcAddress, grpcTls }: OwnVault): Promise<Finding> 
 
 function tlsOptionsOf({ caFile, certFile, keyFile }: NonNullable<OwnVault["grpcTls"]>, host: string) {
   const [ca, cert, key] = [caFile, certFile, keyFile].map((path) => path && readFileSync(path));
-  // A server name is no address (RFC 6066, section 3).
+  // A server name must not be an address (RFC 6066, section 3).
   return { ca, cert, key, ALPNProtocols: ["h2"], ...(isIP(host) === 0 && { servername: host }) };
 }
 
 function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undefined): Finding[] {
   if (!URL.canParse(apiOrigin ?? "") || !URL.canParse(vaultOrigin ?? "")) return [];
   const [api, vault] = [new URL(apiOrigin!).hostname, new URL(vaultOrigin!).hostname];
-  // One machine has one name, and the demo's ports have to do.
-  if (api !== vault || isLoopback(api)) return [ok("origins", "API and vault are apart")];
-  const remedy =
-    "give the vault a host name of its own: cookies know no ports, and a script of one could reach the other";
+  // One machine has one name, and separate ports suffice for the demo.
+  if (api !== vault || isLoopback(api)) return [ok("origins", "API and vault are on different hosts")];
+  const remedy = "give the vault its own host name: cookies ignore ports, so a script of one could reach the other";
   return [problem("origins", `API and vault are on one host, ${api}`, remedy)];
 }
 
-/** What a server shows of itself, whether or not it is to be believed. */
+/** Returns findings on a server's certificate, trusted or not. */
 async function examineServed(area: string, variable: string, origin: string): Promise<Finding[]> {
   const { hostname, port } = new URL(origin);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  // A server name is no address (RFC 6066, section 3).
+  // A server name must not be an address (RFC 6066, section 3).
   const name = isIP(host) === 0 ? { servername: host } : {};
   return new Promise((resolve) => {
     const options = { host, port: Number(port) || 443, ...name, timeout: examinationTimeoutMs };
     const socket = connectTls({ ...options, rejectUnauthorized: false }, () => {
       const certificate: PeerCertificate | DetailedPeerCertificate = socket.getPeerCertificate();
-      const because = socket.authorized ? undefined : wordsOf(socket.authorizationError);
+      const reason = socket.authorized ? undefined : wordsOf(socket.authorizationError);
       socket.destroy();
-      resolve([
-        explainEnd(area, variable, new Date(certificate.valid_to)),
-        ...explainDistrust(area, variable, because),
-      ]);
+      resolve([explainEnd(area, variable, new Date(certificate.valid_to)), ...explainDistrust(area, variable, reason)]);
     });
-    socket.once("timeout", () => socket.destroy(new Error("it takes too long")));
-    // Said already, where the origin is fetched.
+    socket.once("timeout", () => socket.destroy(new Error("it timed out")));
+    // Already reported when the origin is fetched.
     socket.once("error", () => resolve([]));
   });
 }
 
-function explainDistrust(area: string, variable: string, because: string | undefined): Finding[] {
-  if (because === undefined || because === "CERT_HAS_EXPIRED") return [];
-  const remedy = "serve the whole chain, of an authority that browsers know and for this host name";
-  return [problem(area, `the certificate at ${variable} is not trusted here: ${because}`, remedy)];
+function explainDistrust(area: string, variable: string, reason: string | undefined): Finding[] {
+  if (reason === undefined || reason === "CERT_HAS_EXPIRED") return [];
+  const remedy = "serve the whole chain, for this host name, of an authority that browsers trust";
+  return [problem(area, `the certificate at ${variable} is not trusted here: ${reason}`, remedy)];
 }
 
 function explainEnd(area: string, what: string, endsAt: Date): Finding {
   const days = Math.floor((endsAt.getTime() - Date.now()) / dayMs);
-  const remedy = "renew it, and look why that does not happen by itself";
+  const remedy = "renew it, and find out why automatic renewal failed";
   if (days < 0) return problem(area, `the certificate of ${what} has expired (${endsAt.toISOString()})`, remedy);
   const says = `the certificate of ${what} is valid for ${days} more days`;
-  return days < certificateDaysLeast ? warning(area, says, remedy) : ok(area, says);
+  return days < certificateDaysMin ? warning(area, says, remedy) : ok(area, says);
 }
 
-/** The certificates that our own files hold: of the gRPC ports, and those that NATS and the vault are entered with. */
+/**
+ * Checks the certificates in our own files: those of the gRPC ports, and those for connecting to NATS and the vault.
+ */
 export function examineCertificateFiles({ service, vault }: Pick<Config, "service" | "vault">): Finding[] {
   const nats = (service?.environments ?? []).flatMap(({ name, nats: { tls } }) => {
     const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS_TLS`;
@@ -163,7 +183,7 @@ function vaultCertificateFiles(service: Config["service"]) {
   ] as const;
 }
 
-/** One for both environments; none where both use an external one. */
+/** Returns the vault of both environments; undefined if both use an external one. */
 function ownVaultOf(service: Config["service"]): OwnVault | undefined {
   const vaults = (service?.environments ?? []).map(({ vault }) => vault);
   return vaults.find((vault): vault is OwnVault => vault?.mode === "self_hosted");

@@ -1,5 +1,5 @@
-/** Whether an environment's work gets done: the clock that it goes by, workers, backlogs, and what must never be. */
-import { loadRecoveryFigures } from "../core/recovery-figures.ts";
+/** Checks the work of an environment: its clock, workers, backlogs, and states that must never occur. */
+
 import { loadWebhookFigures } from "../events/webhook-figures.ts";
 import {
   auditedSessions,
@@ -8,6 +8,8 @@ import {
   namedMax,
   workerSilenceSecondsMax,
 } from "../limits/doctor.ts";
+import { findUnconfirmedTimeline } from "../oversight/declare-restore.ts";
+import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import type { Queryable } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -28,11 +30,12 @@ const selectPartitions = {
            SELECT FROM app.partition_sets s WHERE s.kind = r.kind AND s.from_at > app.clock()) ORDER BY kind`,
 };
 
-/** What the worker of an environment should have done by now. */
+/** Returns findings on the work that an environment's worker should have done by now. */
 export async function examineWork(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
   const area = `payments ${environment}`;
   return [
     ...(await examineAppClock(`database ${environment}`, database)),
+    ...(await examineTimeline(`database ${environment}`, database)),
     ...(await examinePartitions(`database ${environment}`, database)),
     ...(await examineRules(area, database)),
     ...(await examineRecovery(area, environment, database)),
@@ -44,15 +47,52 @@ async function examineAppClock(area: string, database: Queryable): Promise<Findi
   const [row] = await database.query<{ aheadMs: number }>(selectClock, []);
   const aheadMs = row?.aheadMs ?? 0;
   if (Math.abs(aheadMs) <= clockDifferenceMaxMs) return [ok(area, "app.clock() is the server's clock")];
-  const says = `app.clock() is ${(aheadMs / 1000).toFixed(0)} s off the server's clock: sessions, leases and retries go by it`;
-  return [problem(area, says, "as its owner: CREATE OR REPLACE FUNCTION app.clock() as migration 001-payment has it")];
+  const says = `app.clock() is ${(aheadMs / 1000).toFixed(0)} s off the server's clock, and sessions, leases and retries depend on it`;
+  return [
+    problem(
+      area,
+      says,
+      "as its owner: CREATE OR REPLACE FUNCTION app.clock() as in src/migrations/environment/base.sql",
+    ),
+  ];
+}
+
+// A role without pg_read_all_stats sees that replicas exist but no details; every role can read the setting.
+const selectReplication = {
+  name: "examine_replication",
+  text: `SELECT (SELECT count(*) FROM pg_stat_replication) AS replicas,
+           current_setting('synchronous_standby_names') <> '' AS "isSynchronous"`,
+};
+
+async function examineTimeline(area: string, database: Queryable): Promise<Finding[]> {
+  const changed = await findUnconfirmedTimeline(database);
+  const [row] = await database.query<{ replicas: number; isSynchronous: boolean }>(selectReplication, []);
+  const { replicas = 0, isSynchronous = false } = row ?? {};
+  return [
+    changed === undefined
+      ? ok(area, "writes the confirmed timeline")
+      : problem(
+          area,
+          `was promoted, or restored into another cluster (timeline ${changed.confirmed} to ${changed.current}), and may have lost commits: no session continues`,
+          "if no commit is missing: switchyard restore confirm; otherwise: switchyard restore declare (docs/postgresql.md)",
+        ),
+    ...(replicas > 0 && !isSynchronous
+      ? [
+          warning(
+            area,
+            `has ${replicas} ${replicas === 1 ? "replica" : "replicas"}, none of them synchronous: a failover loses commits`,
+            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (a, b)', then reload PostgreSQL (docs/postgresql.md)",
+          ),
+        ]
+      : []),
+  ];
 }
 
 async function examinePartitions(area: string, database: Queryable): Promise<Finding[]> {
   const missing = await database.query<{ kind: string }>(selectPartitions, []);
   if (missing.length === 0) return [ok(area, "has its partitions for the next month")];
   const says = `has no partition for the next month's ${missing.map(({ kind }) => kind).join(" and ")}`;
-  return [warning(area, says, "a worker makes them within ten minutes: look for errors in its log")];
+  return [warning(area, says, "a worker creates them within ten minutes: look for errors in its log")];
 }
 
 async function examineRules(area: string, database: Queryable): Promise<Finding[]> {
@@ -61,7 +101,7 @@ async function examineRules(area: string, database: Queryable): Promise<Finding[
     namedMax,
   ]);
   if (broken.length === 0) return [ok(area, `the newest ${auditedSessions} sessions keep every rule of app.audit()`)];
-  const remedy = "compare the session with its gateway's record, and close its row: switchyard work-list list";
+  const remedy = "compare the session with its gateway's record, and close its item: switchyard work-queue list";
   return broken.map(({ rule, sessionId }) =>
     problem(area, `${encodeId("ps", sessionId)} breaks the rule ${rule}`, remedy),
   );
@@ -73,22 +113,29 @@ async function examineRecovery(area: string, environment: string, database: Quer
   const start = "start one: switchyard serve --role worker; if one runs, look for errors in its log";
   return [
     auditedSecondsAgo === undefined
-      ? warning(area, "no worker has looked after this database yet", start)
+      ? warning(area, "no worker has worked on this database yet", start)
       : auditedSecondsAgo > workerSilenceSecondsMax
-        ? problem(area, `no worker has looked after it for ${Math.round(auditedSecondsAgo)} s`, start)
-        : ok(area, `a worker looked after it ${Math.round(auditedSecondsAgo)} s ago`),
+        ? problem(area, `no worker has worked on it for ${Math.round(auditedSecondsAgo)} s`, start)
+        : ok(area, `a worker worked on it ${Math.round(auditedSecondsAgo)} s ago`),
     ...(lapsedLeaseSeconds > backlogAges.warnSeconds
-      ? [problem(area, `a payment has waited ${Math.round(lapsedLeaseSeconds)} s for a worker to go on with it`, start)]
+      ? [problem(area, `a payment has waited ${Math.round(lapsedLeaseSeconds)} s for a worker to resume it`, start)]
       : []),
     ...(open > 0
-      ? [warning(area, `${open} matter(s) wait for a person`, `switchyard work-list list --environment ${environment}`)]
+      ? [
+          warning(
+            area,
+            `${open} item(s) of the work queue need a person`,
+            `switchyard work-queue list --environment ${environment}`,
+          ),
+        ]
       : []),
   ];
 }
 
 async function examineBacklogs(area: string, database: Queryable): Promise<Finding[]> {
   const { unpublished, notFannedOut, due } = await loadWebhookFigures(database);
-  const remedy = "start a worker, and look at `nats` above: the relay hands events to JetStream, the worker posts them";
+  const remedy =
+    "start a worker, and check `nats` above: the relay publishes events to JetStream, and the worker posts them";
   const backlogs = [
     ["events wait in the outbox for JetStream", unpublished],
     ["events wait for their deliveries", notFannedOut],

@@ -1,4 +1,4 @@
-/** Turns the Authorization header into a caller: a key's prefix names the environment, a client secret names its session. */
+/** Authenticates the Authorization header: a key's prefix names the environment, a client secret names its session. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -9,40 +9,44 @@ import { findMerchantOf } from "../core/sessions.ts";
 import { DomainError } from "../platform/errors.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
-import type { TellLimits } from "./request-limits/request-limits.ts";
+import type { Customer, SetLimitHeaders } from "./request-limits/request-limits.ts";
 
 /**
- * Finds out who calls a method, from its headers alone, and counts the request for its merchant: no body is read for a
- * request that is refused. Nobody's requests are counted before the credential has proved whose they are.
+ * Authenticates the caller of a method by its headers only, and counts the request for its merchant: the body of a
+ * refused request is never read. No merchant is charged for a request before the credential is proved.
  */
 export type Authenticate = (
   method: DescMethod,
   authorization: string | null,
-  tellLimits: TellLimits,
+  setLimitHeaders: SetLimitHeaders,
+  /** The customer's address, on the port that browsers reach. */
+  address?: string,
 ) => Promise<Caller>;
 
-/** Authentication for one installation. A method that asks for no credential gets an anonymous caller. */
+/** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
   const holdersOf = new Map(
     Object.values(environments).map((environment) => [environment, new KeyHolders(environment.database)]),
   );
-  return async (method, authorization, tell) => {
+  return async (method, authorization, setLimitHeaders, address) => {
     const service = method.parent.typeName;
     if (service === PaymentSessionService.typeName) {
-      return authenticateMerchant(environments, { brand, holdersOf, authorization, tell });
+      return authenticateMerchant(environments, { brand, holdersOf, authorization, setLimitHeaders });
     }
-    if (service === CheckoutService.typeName) return authenticateCustomer(environments, { authorization, tell });
+    if (service === CheckoutService.typeName) {
+      return authenticateCustomer(environments, { authorization, setLimitHeaders, address });
+    }
     return { type: "anonymous" };
   };
 }
 
 type HoldersOf = ReadonlyMap<EdgeEnvironment, KeyHolders>;
 
-type Presented = { readonly authorization: string | null; readonly tell: TellLimits };
+type Presented = { readonly authorization: string | null; readonly setLimitHeaders: SetLimitHeaders };
 
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, holdersOf, authorization, tell }: { brand: string; holdersOf: HoldersOf } & Presented,
+  { brand, holdersOf, authorization, setLimitHeaders }: { brand: string; holdersOf: HoldersOf } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   const parsed = key === undefined ? undefined : parseKey(brand, key);
@@ -50,7 +54,7 @@ async function authenticateMerchant(
   if (key === undefined || environment === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   const hash = sha256(key);
   const credential = hash.toString("base64");
-  environment.requestLimits?.refuseEarly(credential, tell);
+  environment.requestLimits?.refuseEarly(credential, setLimitHeaders);
   const holder = await holdersOf.get(environment)?.find(hash);
   if (holder === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
   if (holder.kind !== "secret") {
@@ -59,13 +63,13 @@ async function authenticateMerchant(
       "This method needs the secret key; a publishable key is for the browser only.",
     );
   }
-  await environment.requestLimits?.count(credential, { merchantId: holder.merchantId, name: "api" }, tell);
+  await environment.requestLimits?.count(credential, { merchantId: holder.merchantId, name: "api" }, setLimitHeaders);
   return { type: "merchant", environment, holder };
 }
 
 async function authenticateCustomer(
   environments: EdgeEnvironments,
-  { authorization, tell }: Presented,
+  { authorization, setLimitHeaders, address }: Presented & { address: string | undefined },
 ): Promise<Caller> {
   const clientSecret = bearerToken(authorization) ?? "";
   const environment = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
@@ -76,16 +80,24 @@ async function authenticateCustomer(
       "Send the session's client secret as `Authorization: Bearer <clientSecret>`, exactly as session creation gave it.",
     );
   }
-  if (environment.requestLimits !== undefined) await countCustomer(environment, sessionId, tell);
+  if (environment.requestLimits !== undefined)
+    await countCustomer(environment, { sessionId, address }, setLimitHeaders);
   return { type: "customer", environment, sessionId };
 }
 
-// The secret proves the session; whose it is, this process remembers after its first call.
-async function countCustomer(environment: EdgeEnvironment, sessionId: string, tell: TellLimits): Promise<void> {
+// The secret proves the session; after the first call this process remembers the session's merchant.
+async function countCustomer(
+  environment: EdgeEnvironment,
+  customer: Customer,
+  setLimitHeaders: SetLimitHeaders,
+): Promise<void> {
   const { requestLimits, core } = environment;
-  requestLimits?.refuseEarly(sessionId, tell);
+  const { sessionId } = customer;
+  requestLimits?.countCustomer(customer, setLimitHeaders);
+  requestLimits?.refuseEarly(sessionId, setLimitHeaders);
   const merchantId = requestLimits?.merchantOf(sessionId) ?? (await findMerchantOf(core, sessionId));
-  if (merchantId !== undefined) await requestLimits?.count(sessionId, { merchantId, name: "checkout" }, tell);
+  if (merchantId !== undefined)
+    await requestLimits?.count(sessionId, { merchantId, name: "checkout" }, setLimitHeaders);
 }
 
 function environmentNamed(environments: EdgeEnvironments, name: string): EdgeEnvironment | undefined {

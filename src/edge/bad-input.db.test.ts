@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { appearances } from "./error-mapping.ts";
 import {
   type BadBody,
   brokenTexts,
@@ -8,9 +7,10 @@ import {
   severalProblems,
   wrongNames,
   wrongValues,
-} from "./testing/bad-bodies.ts";
-import { orderOf } from "./testing/order-of.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+} from "../dev/testing/edge/bad-bodies.ts";
+import { orderOf } from "../dev/testing/edge/order-of.ts";
+import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import type { appearances } from "./error-mapping.ts";
 
 let surfaces: Surfaces;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await surfaces.close();
 });
 
-/** The one code of a body with these problems: what the first of these kinds says. */
+/** Returns the one code of a body with these problems: that of the problem with the highest precedence. */
 function codeOf(problems: readonly string[]): keyof typeof appearances {
   const codes = ["unknown_field", "duplicate_field", "missing_field", "invalid_field", "invalid_json"] as const;
   return codes.find((code) => problems.some((problem) => problem.startsWith(code)))!;
@@ -42,11 +42,11 @@ describe("a bad body", () => {
     const { status, json } = await surfaces.createOverRest(body);
     const code = codeOf(problems);
     expect([status, json.code]).toEqual([400, code]);
-    const told = (json.errors ?? []) as { code: string; pointer: string; param: string; detail: string }[];
-    if (code === "invalid_json") return expect(told).toEqual([]);
-    expect(told.map((each) => `${each.code} ${each.pointer}`)).toEqual(problems);
-    expect(told.map(({ param }) => param)).toEqual(problems.map(paramOf));
-    expect(json.param).toBe(told.find((each) => each.code === code)?.param);
+    const problemsSeen = (json.errors ?? []) as { code: string; pointer: string; param: string; detail: string }[];
+    if (code === "invalid_json") return expect(problemsSeen).toEqual([]);
+    expect(problemsSeen.map((each) => `${each.code} ${each.pointer}`)).toEqual(problems);
+    expect(problemsSeen.map(({ param }) => param)).toEqual(problems.map(paramOf));
+    expect(json.param).toBe(problemsSeen.find((each) => each.code === code)?.param);
   });
 
   it.each(badBodies)("over Connect, %s", async (_, body, problems) => {
@@ -60,7 +60,7 @@ describe("a bad body", () => {
     expect(outcome).toEqual({ code: codeOf(problems), params: problems.map(paramOf).sort() });
   });
 
-  it("is told in words that repeat nothing of it", async () => {
+  it("is described without repeating any of it", async () => {
     const { text } = await surfaces.createOverRest(
       '{"amountMinor":"hunter2","currency":"hunter3","orderRef":["hunter4"]}',
     );
@@ -76,7 +76,7 @@ describe("a good body", () => {
     expect((await surfaces.overConnect("CreatePaymentSession", body)).status).toBe(200);
   });
 
-  it("may have its amount as text over Connect, as Protobuf's own clients write it, but not over REST", async () => {
+  it("may contain its amount as text over Connect, as Protobuf's own clients write it, but not over REST", async () => {
     const body = '{"amountMinor":"4900","currency":"EUR","orderRef":"a"}';
     expect((await surfaces.overConnect("CreatePaymentSession", body)).status).toBe(200);
     const { json } = await surfaces.createOverRest(body);

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ListPaymentSessionsRequestSchema } from "../../gen/payments/v1/payment_session_pb.ts";
-import { bodyWith } from "./testing/bad-bodies.ts";
-import { badHeads, badKeys, badQueries } from "./testing/bad-requests.ts";
-import { type Filters, restOutcome, type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+import { bodyWith } from "../dev/testing/edge/bad-bodies.ts";
+import { badHeads, badKeys, badQueries } from "../dev/testing/edge/bad-requests.ts";
+import { type Filters, restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
 
 let surfaces: Surfaces;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterAll(async () => {
   await surfaces.close();
 });
 
-/** The message, where Protobuf's own reader takes it for just this: gRPC can carry it. */
+/** Returns the message if Protobuf's own reader parses it to exactly this: gRPC can carry it. */
 function filtersOf(message: JsonObject): Filters | undefined {
   try {
     const filters = fromJson(ListPaymentSessionsRequestSchema, message);
@@ -27,7 +27,7 @@ function filtersOf(message: JsonObject): Filters | undefined {
 }
 
 describe("a bad query of the list", () => {
-  it.each(badQueries)("is told by parameter: %s", async (query, params) => {
+  it.each(badQueries)("names the parameter: %s", async (query, params) => {
     const answer = await surfaces.edge.call("GET", `/payment-sessions?${query}`);
     expect(answer.status).toBe(400);
     expect(restOutcome(answer)).toEqual({ code: "invalid_parameter", params });
@@ -40,7 +40,7 @@ describe("a bad query of the list", () => {
     async (_, params, message) => {
       const outcome = await surfaces.overConnect("ListPaymentSessions", JSON.stringify(message));
       expect(outcome).toMatchObject({ status: 400, code: "invalid_parameter" });
-      // What core knows of a page token has one name and no list.
+      // The core's error for a page token has one name and no list.
       if (outcome.params.length > 0) expect(outcome.params).toEqual(params);
     },
   );
@@ -55,7 +55,7 @@ describe("a bad query of the list", () => {
   });
 });
 
-describe("a session that nobody can mean", () => {
+describe("an id that cannot be a session's", () => {
   it.each([
     "x",
     "ps_",
@@ -66,7 +66,7 @@ describe("a session that nobody can mean", () => {
     "%2e%2e",
     "a%2Fb",
   ])("is not found on any surface: %s", async (id) => {
-    // The client would resolve dots itself, so the target goes out as it is written.
+    // The client would resolve dots itself, so the target is sent as it is written.
     const { status, json } = await surfaces.raw(
       `GET /api/v1/payment-sessions/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${surfaces.edge.keys.secret}\r\nConnection: close\r\n\r\n`,
     );
@@ -76,7 +76,7 @@ describe("a session that nobody can mean", () => {
     expect((await surfaces.overConnect("GetPaymentSession", JSON.stringify({ sessionId }))).code).toBe("not_found");
   });
 
-  it.each(["%ff", "%00", "%zz"])("is a wrong parameter where it is no text: %s", async (id) => {
+  it.each(["%ff", "%00", "%zz"])("is a wrong parameter if it is not text: %s", async (id) => {
     const { status, json } = await surfaces.edge.call("GET", `/payment-sessions/${id}`);
     expect([status, json.code, json.param]).toEqual([400, "invalid_parameter", "sessionId"]);
   });
@@ -115,7 +115,7 @@ describe("a bad head", () => {
     "application/json;charset=UTF8",
     "APPLICATION/JSON",
     "application/json; v=1",
-  ])("is not one of these: %s", async (type) => {
+  ])("is accepted: %s", async (type) => {
     expect((await surfaces.createOverRest(bodyWith({}), { "content-type": type })).status).toBe(201);
   });
 

@@ -1,4 +1,4 @@
-/** Reads the one message of a unary call in binary form: framing, compression and size are checked before Connect sees it. */
+/** Reads the one message of a binary unary call: framing, compression and size are checked before Connect sees it. */
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape } from "@bufbuild/protobuf";
@@ -7,14 +7,14 @@ import { DomainError } from "../platform/errors.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
-/** Where each form says how a message is compressed, and where an answer says what would have been understood. */
+/** The headers by which each form names a message's compression, and by which an answer names the accepted ones. */
 const compressionHeaders = {
   grpc: { of: "grpc-encoding", accepted: "grpc-accept-encoding" },
   "grpc-web": { of: "grpc-encoding", accepted: "grpc-accept-encoding" },
   proto: { of: "content-encoding", accepted: "accept-encoding" },
 } as const;
 
-// The compressions that are read.
+// The accepted compressions.
 const acceptedCompressions = "gzip,br";
 
 /** A form whose body is one Protobuf message. */
@@ -24,10 +24,10 @@ export type BinaryForm = keyof typeof compressionHeaders;
 const frameHeadBytes = 5;
 const compressedFlag = 1;
 
-/** A message and its encoding, which is no longer compressed. */
+/** A message and its decompressed encoding. */
 export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageShape<DescMessage> };
 
-/** Reads it. Throws DomainError, or what `readBody` throws, for a body that is no message. */
+/** Reads the body. Throws DomainError, or an error of `readBody`, for a body that is no message. */
 export async function readCallBody(method: DescMethod, request: AnyRequest, form: BinaryForm): Promise<CallBody> {
   // node's HTTP/2 requests have the same shape, though not the same type.
   const plain = request as Parameters<typeof readBody>[0];
@@ -47,13 +47,13 @@ export async function readCallBody(method: DescMethod, request: AnyRequest, form
   }
 }
 
-/** Says on the answer which compressions would have been read, when a body was refused for its own. */
+/** Adds the accepted compressions to an answer that refuses a body for its compression. */
 export function offerCompressions(response: AnyResponse, form: BinaryForm, error: unknown): void {
   const isUnknown = error instanceof DomainError && error.code === "unsupported_encoding";
   if (isUnknown) response.setHeader(compressionHeaders[form].accepted, acceptedCompressions);
 }
 
-/** A message in the frame that Connect expects of a call in this form. */
+/** Returns a message in the frame that Connect expects of a call in this form. */
 export function frameOf(form: BinaryForm, message: Uint8Array): Uint8Array {
   if (form === "proto") return message;
   const framed = Buffer.alloc(frameHeadBytes + message.length);
@@ -82,7 +82,7 @@ async function decompress(compression: string, bytes: Buffer): Promise<Buffer> {
   try {
     return await inflaters[compression === "br" ? "br" : "gzip"](bytes, { maxOutputLength: bodyBytesMax });
   } catch (cause) {
-    // A bomb is stopped at the bound, so it never takes more memory than an honest message.
+    // A decompression bomb is stopped at the bound, so it never takes more memory than an honest message.
     if ((cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") {
       throw new DomainError("payload_too_large", `A message may have at most ${bodyBytesMax} bytes.`, { cause });
     }

@@ -1,4 +1,4 @@
-/** Who makes a request, as every handler finds it in its context values. */
+/** The caller of a request, as handlers find it in the context values. */
 import { createContextKey } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
@@ -7,25 +7,25 @@ import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
-/** One environment as the edge needs it. Which one it is shows only in `name`, and only the wire formats use it. */
+/** One environment as the edge needs it. Only `name` says which one it is, and only the wire formats use it. */
 export type EdgeEnvironment = {
   readonly name: "test" | "live";
   readonly core: Core;
   readonly database: Database;
-  /** For lists, which may be some seconds old. */
+  /** For lists; may lag by some seconds. */
   readonly reads: Reads;
-  /** What each merchant may send in a while; undefined where the operator has switched the limits off. */
+  /** Each merchant's request limits; undefined if the operator has switched them off. */
   readonly requestLimits: RequestLimits | undefined;
   /** In test a merchant may start before it registers its checkout pages. */
   readonly anyOriginWhenNoneRegistered: boolean;
-  /** Takes a gateway's notification for one of this environment's connections; durable when it resolves. */
+  /** Stores a gateway's notification for one of this environment's connections; durable when it resolves. */
   readonly takeNotification: (connectionId: string, read: () => Promise<RawNotification>) => Promise<void>;
 };
 
-/** The environments this edge serves: both in the demo, one in a live installation. */
+/** The environments of this edge: both in the demo, one in a live installation. */
 export type EdgeEnvironments = Readonly<Partial<Record<"test" | "live", EdgeEnvironment>>>;
 
-/** A merchant's backend with its secret key, a customer's widget with a client secret, or nobody in particular. */
+/** A merchant's backend with its secret key, a customer's widget with a client secret, or an anonymous caller. */
 export type Caller =
   | { readonly type: "merchant"; readonly environment: EdgeEnvironment; readonly holder: KeyHolder }
   | { readonly type: "customer"; readonly environment: EdgeEnvironment; readonly sessionId: string }
@@ -40,12 +40,12 @@ export const shopperKey = createContextKey<Shopper | undefined>(undefined, { des
 /** The request's id, also in its Request-Id header and in every log line about it. */
 export const requestIdKey = createContextKey("", { description: "request id" });
 
-/** The caller as a merchant. A method that authenticates otherwise must not ask for one. */
+/** Returns the caller as a merchant. A method with another authentication must not call this. */
 export function requireMerchant(caller: Caller): Extract<Caller, { type: "merchant" }> {
   if (caller.type !== "merchant") throw new DomainError("invalid_key", invalidKeyDetail);
   return caller;
 }
 
-/** One text for every key that does not work, so that nobody learns which keys exist. */
+/** One text for every invalid key, so that callers cannot learn which keys exist. */
 export const invalidKeyDetail =
   "Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";

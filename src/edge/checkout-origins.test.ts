@@ -7,7 +7,7 @@ const shop = "https://shop.example";
 const refused = expect.objectContaining({ code: "origin_not_allowed" });
 
 describe("requireAllowedOrigin()", () => {
-  it("lets a registered page in, and a caller that is no page", () => {
+  it("accepts a registered page, and a caller that is no page", () => {
     for (const environment of [test, live]) {
       expect(() => requireAllowedOrigin(environment, [shop], shop)).not.toThrow();
       expect(() => requireAllowedOrigin(environment, [shop], null)).not.toThrow();
@@ -29,7 +29,7 @@ describe("requireAllowedOrigin()", () => {
     }
   });
 
-  it("takes an empty list for any page in test, and for none in live", () => {
+  it("accepts any page for an empty list in test, and none in live", () => {
     expect(() => requireAllowedOrigin(test, [], "https://anywhere.example")).not.toThrow();
     for (const origin of [shop, "null"]) expect(() => requireAllowedOrigin(live, [], origin)).toThrow(refused);
   });

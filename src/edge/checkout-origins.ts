@@ -1,4 +1,4 @@
-/** Which pages may show a merchant's checkout. */
+/** The pages that may show a merchant's checkout. */
 import { DomainError } from "../platform/errors.ts";
 import type { EdgeEnvironment } from "./caller.ts";
 

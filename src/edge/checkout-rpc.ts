@@ -1,4 +1,4 @@
-/** proto ↔ core for what the widget calls with a session's client secret. */
+/** The widget's calls with a session's client secret: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -17,14 +17,14 @@ import { findCheckout } from "../core/sessions.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import { clientSecretReadMs } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
-import { DomainError } from "../platform/errors.ts";
+import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
 import { requireAllowedOrigin } from "./checkout-origins.ts";
 import { traceSubmission } from "./trace-requests.ts";
 
-/** What the checkout needs beside the environment of the session. */
+/** The dependencies of the checkout besides the environment of the session. */
 export type CheckoutParts = { readonly accounts: Database };
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
@@ -55,7 +55,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
   };
 }
 
-/** The caller's own session, when the page it calls from may show it. */
+/** Returns the caller's own session, if the calling page may show it. */
 async function open(
   context: HandlerContext,
   sessionId: string,
@@ -67,7 +67,7 @@ async function open(
   }
   const { session, checkoutOrigins } = found;
   const endedAt = session.settledAt?.getTime();
-  if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.entropy.now().getTime()) {
+  if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
@@ -81,7 +81,7 @@ async function toCheckout(
 ): Promise<Checkout> {
   const outcome = outcomeOf(session);
   const isOpen = session.status === "CREATED" && session.phase !== "PROCESSING";
-  const leftMs = session.expiresAt.getTime() - core.entropy.now().getTime();
+  const leftMs = session.expiresAt.getTime() - core.runtime.now().getTime();
   return create(CheckoutSchema, {
     sessionId: encodeId("ps", session.id),
     amountMinor: BigInt(session.amountMinor),
@@ -97,10 +97,11 @@ async function toCheckout(
   });
 }
 
-// Card testers learn from these which of their cards live, so a browser sees the plain refusal instead.
+// Card testers learn from these which of their cards work, so a browser sees the plain refusal instead.
 const hiddenFromBrowsers = new Set(["fraud_suspected", "lost_or_stolen", "unclassified"]);
 
-function outcomeOf(session: PaymentSession) {
+/** Returns the outcome of a session as a browser may see it; undefined before its end. */
+export function outcomeOf(session: PaymentSession) {
   switch (session.status) {
     case "CREATED":
       return undefined;
@@ -114,6 +115,8 @@ function outcomeOf(session: PaymentSession) {
       return decline("processing_unavailable");
     case "EXPIRED":
       return decline("session_expired");
+    default:
+      return unreachable(session.status);
   }
 }
 

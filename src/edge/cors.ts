@@ -1,7 +1,10 @@
-/** CORS for the widget's calls: a preflight carries no secret, so any page may ask; the real call is checked by its handler. */
+/**
+ * CORS for the widget's calls: a preflight carries no secret, so any page may send one; the call's handler checks the
+ * origin.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-// Two hours: the longest that Chromium keeps a preflight's answer.
+// Two hours: the longest that Chromium caches a preflight's answer.
 const preflightSeconds = 7200;
 const requestHeaders =
   "authorization, content-type, connect-protocol-version, connect-timeout-ms, grpc-timeout, x-user-agent, x-grpc-web";
@@ -9,7 +12,7 @@ const requestHeaders =
 const exposedHeaders =
   "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";
 
-/** Sets the CORS headers for a call from a page; true when it was a preflight, which is then answered. */
+/** Sets the CORS headers for a call from a page; answers a preflight and then returns true. */
 export function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
   const { origin } = request.headers;
   if (typeof origin !== "string") return false;

@@ -1,4 +1,4 @@
-/** How long a caller waits for its answer: what it said, within a bound of ours. */
+/** Deadlines of calls: the caller's own, within a bound of ours. */
 import { rpcDeadlineMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { AnyRequest } from "./request-id.ts";
@@ -6,7 +6,7 @@ import type { AnyRequest } from "./request-id.ts";
 const unitMs = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000001 } as const;
 
 /**
- * Milliseconds from `grpc-timeout` or `Connect-Timeout-Ms`, and undefined when the caller gave neither. Throws
+ * Returns the milliseconds of `grpc-timeout` or `Connect-Timeout-Ms`, and undefined if the caller sent neither. Throws
  * `invalid_parameter` for a header that is no time (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
  */
 export function timeoutOf({ headers }: Pick<AnyRequest, "headers">): number | undefined {
@@ -21,12 +21,12 @@ export function timeoutOf({ headers }: Pick<AnyRequest, "headers">): number | un
   return Number(digits) * (unitMs[unit as keyof typeof unitMs] ?? 1);
 }
 
-// Nobody is told of it, so one does for all.
+// It is never sent, so one instance serves all calls.
 const callerGone = new Error("the caller went away");
 
-/** The moment after which nobody waits for a call any more. */
+/** The time after which the caller of a call no longer waits. */
 export class Deadline {
-  /** Aborts then, with `deadline_exceeded` as its reason. */
+  /** Aborts at the deadline, with `deadline_exceeded` as its reason. */
   readonly signal: AbortSignal;
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout | undefined;
@@ -40,12 +40,14 @@ export class Deadline {
     else pass();
   }
 
-  /** A unary call's: the caller's own, or ours when it is sooner or the only one. */
+  /** Creates the deadline of a unary call: the caller's own, or ours if it is sooner or the only one. */
   static ofUnary(timeoutMs: number | undefined): Deadline {
     return new Deadline(Math.min(timeoutMs ?? rpcDeadlineMs, rpcDeadlineMs));
   }
 
-  /** What it begins gives, or a rejection with `deadline_exceeded` when the time is over before; work that has begun goes on. */
+  /**
+   * Returns the result of `begin`, or rejects with `deadline_exceeded` at the deadline; work that has begun continues.
+   */
   async limit<Result>(begin: () => Promise<Result>): Promise<Result> {
     const { signal } = this;
     signal.throwIfAborted();
@@ -57,17 +59,17 @@ export class Deadline {
     return Promise.race([begin(), passed]).finally(() => signal.removeEventListener("abort", stop));
   }
 
-  /** Ends the waiting of a caller that went away. */
+  /** Cancels the deadline of a caller that disconnected. */
   cancel(): void {
     this.#controller.abort(callerGone);
   }
 
-  /** Whether the caller went away before the time was over. */
+  /** True if the caller disconnected before the deadline. */
   get isCancelled(): boolean {
     return this.signal.reason === callerGone;
   }
 
-  /** Call it when the answer is out. */
+  /** Stops the timer; call it when the answer is sent. */
   clear(): void {
     clearTimeout(this.#timer);
   }

@@ -1,42 +1,47 @@
-/** What the edge's servers are made from, put together by the composition root. */
+/** The dependencies of the edge's servers, assembled by the composition root. */
 import type { IncomingMessage } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
-import type { Entropy } from "../platform/entropy.ts";
+import type { ClientAddressOf } from "../platform/client-address.ts";
 import type { RequestMeter } from "../platform/request-meter.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
 import type { ReportBug } from "./rpc-guard.ts";
 
-/** Everything that both of the edge's ports work with. */
+/** The dependencies of both of the edge's ports. */
 export type EdgeParts = {
   readonly environments: EdgeEnvironments;
-  readonly entropy: Entropy;
+  readonly runtime: Runtime;
   readonly authenticate: Authenticate;
-  /** A customer's public address, behind the proxies that the operator trusts. */
+  /** Returns a customer's public address, behind the proxies that the operator trusts. */
   readonly customerAddressOf: (request: IncomingMessage) => string | undefined;
+  /** Returns the address as limits count it: a customer's IPv6 line has many addresses. */
+  readonly countedAddressOf: ClientAddressOf;
+  /** Origin of the public port as browsers see it. */
+  readonly apiOrigin: string;
   readonly style: ErrorStyle;
   readonly reportBug: ReportBug;
-  /** Told of the requests of the server that these parts make; without it nobody counts them. */
+  /** Metrics hooks for the requests of the server; optional. */
   readonly meter?: RequestMeter | undefined;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
-  /** Adds CheckoutService, which is served to browsers and to internal services alike. */
+  /** Adds CheckoutService, which is served to browsers and to internal services. */
   readonly routeCheckout: (router: ConnectRouter) => void;
-  /** Services that guard themselves, for the internal port: the dashboard's, where no role of its own has them. */
+  /** Services with a guard of their own, for the internal port: the dashboard's, if no separate process serves them. */
   readonly guestServices: {
     readonly services: readonly DescService[];
     readonly route: (router: ConnectRouter) => void;
   };
-  /** The widget's files by path. Without `keep` the path says how long a browser may have one. */
+  /** The widget's files by path. Without `keep` the path decides how long a browser may cache one. */
   readonly widgetFiles: ReadonlyMap<
     string,
     { readonly contentType: string; readonly bytes: Uint8Array; readonly keep?: "forever" | "never" }
   >;
-  /** Whether this process wants traffic; for /readyz and grpc.health.v1. */
+  /** Reports whether this process accepts traffic; for /readyz and grpc.health.v1. */
   readonly isReady: () => Promise<boolean>;
-  /** Aborts when balancers are to look elsewhere; calls are still served. */
+  /** Aborts when load balancers should send traffic elsewhere; calls are still served. */
   readonly draining: AbortSignal;
-  /** Aborts when servers close: whoever only waits for an outcome is answered now. */
+  /** Aborts when servers close: callers that only wait for an outcome are answered now. */
   readonly stopping: AbortSignal;
 };

@@ -1,4 +1,4 @@
-/** What each of our errors looks like on every protocol: one exhaustive table, and nothing else knows a status code. */
+/** The mapping of our errors to every protocol: one exhaustive table, the only place with status codes. */
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -24,9 +24,9 @@ export const appearances = {
   invalid_parameter: looks(400, Code.InvalidArgument, "A query parameter is not accepted"),
   invalid_key: looks(401, Code.Unauthenticated, "The API key is not valid"),
   invalid_client_secret: looks(401, Code.Unauthenticated, "The client secret is not valid"),
-  invalid_sign_in: looks(401, Code.Unauthenticated, "This is no sign-in of the dashboard"),
-  sign_in_required: looks(401, Code.Unauthenticated, "Nobody is signed in"),
-  fresh_sign_in_required: looks(403, Code.PermissionDenied, "This asks for a fresh proof of who you are"),
+  invalid_sign_in: looks(401, Code.Unauthenticated, "The sign-in is not valid"),
+  sign_in_required: looks(401, Code.Unauthenticated, "You are not signed in"),
+  fresh_sign_in_required: looks(403, Code.PermissionDenied, "This requires you to confirm who you are"),
   role_not_allowed: looks(403, Code.PermissionDenied, "Your role may not do this"),
   key_type_not_allowed: looks(403, Code.PermissionDenied, "This kind of key may not do this"),
   origin_not_allowed: looks(403, Code.PermissionDenied, "This page is not registered for checkout"),
@@ -44,7 +44,7 @@ export const appearances = {
   session_expired: looks(409, Code.FailedPrecondition, "The session has expired"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
   token_used: looks(409, Code.FailedPrecondition, "The vault token is used up"),
-  state_conflict: looks(409, Code.FailedPrecondition, "What it is about is not in a state that allows this"),
+  state_conflict: looks(409, Code.FailedPrecondition, "The state of the resource does not allow this"),
   idempotency_key_reused: looks(422, Code.FailedPrecondition, "The key was used with other fields"),
   endpoint_not_allowed: looks(422, Code.InvalidArgument, "This webhook address is not allowed"),
   rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
@@ -53,33 +53,33 @@ export const appearances = {
   deadline_exceeded: looks(504, Code.DeadlineExceeded, "The answer took too long"),
 } satisfies Record<DomainErrorCode, Appearance>;
 
-/** What the error pages are called by; one setting of the installation. */
+/** The names in the error pages' addresses; one setting of the installation. */
 export type ErrorStyle = { readonly brand: string; readonly errorDocsUrl: string };
 
-/** An error in the words of RFC 9457, as REST sends it. */
+/** An error in the form of RFC 9457, as REST sends it. */
 export type RenderedError = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-// What an error's own figure stands in for. The causes of a 409 or 503 of ours pass within a second.
-const usualRetryAfterMs: Partial<Record<DomainErrorCode, number>> = {
+// Used for errors without a figure of their own. The causes of our 409s and 503s pass within a second.
+const defaultRetryAfterMs: Partial<Record<DomainErrorCode, number>> = {
   idempotency_in_progress: 1_000,
   unavailable: 1_000,
   rate_limited: 1_000,
 };
 
 function retryAfterMsOf({ code, retryAfterMs }: DomainError): number | undefined {
-  return retryAfterMs ?? usualRetryAfterMs[code];
+  return retryAfterMs ?? defaultRetryAfterMs[code];
 }
 
-/** Retry-After: whole seconds (RFC 9110 10.2.3), and 0 would ask for a repeat at once. */
+/** Returns Retry-After in whole seconds (RFC 9110 10.2.3), at least 1: 0 would ask for a retry at once. */
 export function retryAfterSeconds(retryAfterMs: number): string {
   return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
 }
 
-/** REST's form of an error. The caller has logged it if it was a bug: `internal` says nothing of it. */
+/** Renders an error for REST. The caller has logged it if it was a bug: `internal` reveals nothing of it. */
 export function renderError(style: ErrorStyle, error: DomainError, requestId: string): RenderedError {
   const { status, title } = appearances[error.code];
   const headers: Record<string, string> = {};
@@ -105,7 +105,9 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
   };
 }
 
-/** Connect's and gRPC's form of the same error: the code in ErrorInfo, the fields in BadRequest, the pause in RetryInfo. */
+/**
+ * Renders the same error for Connect and gRPC: the code in ErrorInfo, the fields in BadRequest, the pause in RetryInfo.
+ */
 export function toConnectError(style: ErrorStyle, error: DomainError, requestId: string): ConnectError {
   const details = [
     {
@@ -135,8 +137,8 @@ export function toConnectError(style: ErrorStyle, error: DomainError, requestId:
 }
 
 /**
- * Which of the problems of a body and a query names the whole, the first of these that is among them. What a caller does
- * about it comes before what it says: a field that is not ours, or twice, may be a misspelt other one.
+ * The precedence of problems in a body and a query: the first of these that occurs names the whole. The order follows
+ * the correction that a caller makes first: an unknown or duplicate field may be the misspelt name of another one.
  */
 export const problemPrecedence: readonly DomainErrorCode[] = [
   "unknown_field",
@@ -146,19 +148,19 @@ export const problemPrecedence: readonly DomainErrorCode[] = [
   "invalid_parameter",
 ];
 
-/** The one code of a request with these problems, whatever the order in which a protocol found them. */
+/** Returns the one code of a request with these problems, independent of the order in which a protocol found them. */
 export function leadingCode(problems: readonly FieldProblem[]): DomainErrorCode {
   const found = new Set(problems.map(({ code }) => code));
   return problemPrecedence.find((code) => found.has(code)) ?? problems[0]?.code ?? "invalid_field";
 }
 
-// The transcoder's kinds are our codes, but for two: the one that stands for its list of problems, and nobody to answer.
+// The transcoder's kinds are our codes, except for two: the one for a list of problems, and a disconnected client.
 function codeOfKind(kind: TranscodingErrorKind, problems: readonly FieldProblem[]): DomainErrorCode {
   if (kind === "invalid_fields") return leadingCode(problems);
   return kind === "client_gone" ? "request_timeout" : kind;
 }
 
-/** Any error as one of ours. What nobody expected becomes `internal`; the caller logs the original. */
+/** Converts any error to one of ours. An unexpected one becomes `internal`; the caller logs the original. */
 export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof TranscodingError) {

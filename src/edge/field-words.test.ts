@@ -1,4 +1,4 @@
-/** What a caller is told of a field that breaks its rule: words of the schema, on every surface, and never an expression. */
+/** The message for a field that breaks its rule: words of the schema, on every surface, and never an expression. */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { file_dashboard_v1_gateway_connections } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
@@ -13,7 +13,7 @@ import { orderRules } from "./order-rules.ts";
 
 type Order = MessageInitShape<typeof CreatePaymentSessionRequestSchema>;
 
-function told(wrong: Order): Record<string, string> {
+function detailsOf(wrong: Order): Record<string, string> {
   const order = { amountMinor: 4900n, currency: "EUR", orderRef: "order-1", customerEmail: "ada@example.com" };
   const message = create(CreatePaymentSessionRequestSchema, { ...order, ...wrong } as Order);
   const problems = validateMessage(CreatePaymentSessionRequestSchema, message, { rules: orderRules });
@@ -21,16 +21,16 @@ function told(wrong: Order): Record<string, string> {
 }
 
 describe("a field that breaks its rule", () => {
-  it("is told in words", () => {
-    expect(told({})).toEqual({});
-    expect(told({ currency: "eur", orderRef: "a\nb", customerEmail: "ada at example.com" })).toEqual({
+  it("is described in words", () => {
+    expect(detailsOf({})).toEqual({});
+    expect(detailsOf({ currency: "eur", orderRef: "a\nb", customerEmail: "ada at example.com" })).toEqual({
       currency: "must be an upper-case ISO 4217 code such as EUR",
       orderRef: "must not contain control characters",
       customerEmail: "must be an e-mail address",
     });
   });
 
-  it("has words wherever it has a pattern, and the pattern is in the description of the API all the same", () => {
+  it("has words wherever it has a pattern, and the API's description still contains the pattern", () => {
     const files = [
       file_payments_v1_payment_session,
       file_payments_v1_checkout,

@@ -1,4 +1,4 @@
-/** Where gateways post their notices: raw bytes in, stored, answered. */
+/** The intake of gateway notifications: reads raw bytes, stores them, answers. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { notificationBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -8,7 +8,7 @@ import type { EdgeEnvironments } from "./caller.ts";
 
 const pattern = /^\/gateway-notifications\/(test|live)\/(gc_[0-9a-z]{26})$/;
 
-/** Answers POST /gateway-notifications/{environment}/{connectionId} with 200 once the notices are durable. */
+/** Answers POST /gateway-notifications/{environment}/{connectionId} with 200 once the notifications are durable. */
 export function createNotificationIntake(environments: EdgeEnvironments) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const [, name, connectionId = ""] = pattern.exec(request.url ?? "") ?? [];

@@ -9,12 +9,12 @@ import {
   PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { deriveClientSecret } from "../core/client-secret.ts";
-import { cards } from "../core/core-fixture.ts";
+import { cards } from "../core/core.fixture.ts";
+import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Readiness } from "../platform/readiness.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import { grpcFrame, WireClient } from "./testing/grpc-wire.ts";
 
 let edge: EdgeFixture;
 let server: GrpcServer;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await edge.close();
 });
 
-/** A session whose payment stands still at the gateway, as its customer's page sees it. */
+/** Creates a session whose payment is blocked at the gateway, as its customer's page sees it. */
 async function held() {
   const session = await edge.core.newSession();
   edge.core.useCard(cards.approved);
@@ -47,11 +47,11 @@ async function held() {
   return { session, submission, headers };
 }
 
-/** The session's end, once the gateway has answered. */
+/** Returns the session's end, once the gateway has answered. */
 async function settled({ session }: Awaited<ReturnType<typeof held>>) {
   await edge.core.sandbox.release({ operation: "a.authorize" });
   await Promise.all(edge.core.core.inFlight);
-  const { session: ended, attempts } = await edge.core.trail(session);
+  const { session: ended, attempts } = await edge.core.loadSession(session);
   return {
     status: ended.status,
     attempts: attempts.map(({ gateway, status }) => `${gateway} ${status}`),
@@ -70,7 +70,7 @@ const transports = [
 ] as const;
 
 describe.each(transports)("a submitted payment over %s", (_, transport) => {
-  it("is paid once when its caller cancels in mid-authorize", async () => {
+  it("is paid once when its caller cancels during the authorization", async () => {
     const payment = await held();
     const leaving = new AbortController();
     const options = { headers: payment.headers, signal: leaving.signal };
@@ -82,7 +82,7 @@ describe.each(transports)("a submitted payment over %s", (_, transport) => {
     expect(await settled(payment)).toEqual(paidOnce);
   });
 
-  it("is paid once when its deadline passes in mid-authorize", async () => {
+  it("is paid once when its deadline passes during the authorization", async () => {
     const payment = await held();
     const options = { headers: payment.headers, timeoutMs: 1_000 };
     const call = createClient(CheckoutService, transport()).submitPayment(payment.submission, options);
@@ -98,7 +98,7 @@ describe("a deadline", () => {
     ["gRPC", "application/grpc", "grpc-timeout", "1500m"],
     ["gRPC-Web", "application/grpc-web+proto", "grpc-timeout", "1500m"],
     ["Connect", "application/proto", "connect-timeout-ms", "1500"],
-  ])("is told by the server itself over %s, at about its time", async (_, type, name, timeout) => {
+  ])("is enforced by the server itself over %s, at about its time", async (_, type, name, timeout) => {
     const payment = await held();
     const message = toBinary(SubmitPaymentRequestSchema, create(SubmitPaymentRequestSchema, payment.submission));
     const body = name === "grpc-timeout" ? grpcFrame(message) : message;
@@ -134,7 +134,7 @@ describe("a deadline", () => {
       create1(orderRef),
     );
 
-  it("that is over before it begins creates nothing", async () => {
+  it("that has passed before the call begins creates nothing", async () => {
     for (const timeout of ["0m", "0S"]) {
       expect(await createWith("too-late", timeout)).toMatchObject({ grpcStatus: 4, reason: "deadline_exceeded" });
     }
@@ -145,11 +145,11 @@ describe("a deadline", () => {
     expect(await createWith("a", timeout)).toMatchObject({ grpcStatus: 3, reason: "invalid_parameter" });
   });
 
-  it.each(["99999999H", "1H", "30S"])("may be as far off as it likes: %s", async (timeout) => {
+  it.each(["99999999H", "1H", "30S"])("may be any time ahead: %s", async (timeout) => {
     expect((await createWith("a", timeout)).grpcStatus).toBe(0);
   });
 
-  it("passes while the database stands still, and a repeat with the same key finds one whole session", async () => {
+  it("passes while the database is blocked, and a repeat with the same key finds one whole session", async () => {
     const { asOwner } = edge.core;
     const lock = await asOwner.pool.connect();
     try {
@@ -167,7 +167,7 @@ describe("a deadline", () => {
 });
 
 describe("a server that stops", () => {
-  it("answers who waits for a payment, and the payment goes on to its end", async () => {
+  it("answers a caller that waits for a payment, and the payment continues to its end", async () => {
     const payment = await held();
     const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });
     const call = createClient(CheckoutService, transport).submitPayment(payment.submission, {

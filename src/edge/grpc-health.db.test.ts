@@ -12,7 +12,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { healthWatchersMax } from "../limits.ts";
 import { Readiness } from "../platform/readiness.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { createHealthService } from "./health-rpc.ts";
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   await edge.close();
 });
 
-/** A server whose databases answer while `database.answers`, and its client. */
+/** Starts a server whose databases answer while `database.answers`, and its client. */
 async function start(options: { reflection?: boolean } = {}) {
   const database = { answers: true };
   const readiness = new Readiness(async () => database.answers);
@@ -51,14 +51,14 @@ describe("grpc.health.v1 Check", () => {
     },
   );
 
-  it("knows no other service", async () => {
+  it("returns NOT_FOUND for other services", async () => {
     const { health } = await start();
     const error = await failureOf(health.check({ service: "payments.v1.Nothing" }));
     expect(error.code).toBe(Code.NotFound);
     expect(error.findDetails(ErrorInfoSchema)[0]?.reason).toBe("NOT_FOUND");
   });
 
-  it("says NOT_SERVING while a database does not answer", async () => {
+  it("reports NOT_SERVING while a database does not answer", async () => {
     const { health, database } = await start();
     database.answers = false;
     expect((await health.check({})).status).toBe(Serving.NOT_SERVING);
@@ -66,7 +66,7 @@ describe("grpc.health.v1 Check", () => {
     expect(new Set(Object.values(statuses).map(({ status }) => status))).toEqual(new Set([Serving.NOT_SERVING]));
   });
 
-  it("says NOT_SERVING as soon as the process drains, while calls are still served", async () => {
+  it("reports NOT_SERVING as soon as the process drains, while calls are still served", async () => {
     const { health, readiness, transport } = await start();
     expect((await health.check({})).status).toBe(Serving.SERVING);
     readiness.drain();
@@ -76,27 +76,27 @@ describe("grpc.health.v1 Check", () => {
 });
 
 describe("grpc.health.v1 Watch", () => {
-  it("tells every change, ends with the drain, and keeps no server from closing", async () => {
+  it("sends every change, ends with the drain, and prevents no server from closing", async () => {
     const { health, database, readiness, server } = await start();
-    const told: Serving[] = [];
+    const statuses: Serving[] = [];
     for await (const { status } of health.watch({ service: "payments.v1.PaymentSessionService" })) {
-      told.push(status);
-      if (told.length === 1) database.answers = false;
-      if (told.length === 2) database.answers = true;
-      if (told.length === 3) readiness.drain();
+      statuses.push(status);
+      if (statuses.length === 1) database.answers = false;
+      if (statuses.length === 2) database.answers = true;
+      if (statuses.length === 3) readiness.drain();
     }
-    expect(told).toEqual([Serving.SERVING, Serving.NOT_SERVING, Serving.SERVING, Serving.NOT_SERVING]);
+    expect(statuses).toEqual([Serving.SERVING, Serving.NOT_SERVING, Serving.SERVING, Serving.NOT_SERVING]);
     await server.close();
   });
 
-  it("says SERVICE_UNKNOWN of another service and goes on", async () => {
+  it("reports SERVICE_UNKNOWN for another service and continues", async () => {
     const { health, readiness } = await start();
-    const told: Serving[] = [];
+    const statuses: Serving[] = [];
     for await (const { status } of health.watch({ service: "payments.v1.Nothing" })) {
-      told.push(status);
+      statuses.push(status);
       readiness.drain();
     }
-    expect(told).toEqual([Serving.SERVICE_UNKNOWN]);
+    expect(statuses).toEqual([Serving.SERVICE_UNKNOWN]);
   });
 
   it("ends at its caller's deadline", async () => {
@@ -107,16 +107,16 @@ describe("grpc.health.v1 Watch", () => {
     expect((await failureOf(watching())).code).toBe(Code.DeadlineExceeded);
   });
 
-  it("is for a bounded number at once, and whoever leaves makes room", async () => {
+  it("is bounded in number, and an ended one makes room", async () => {
     const service = createHealthService([], edge.parts, 60_000);
     const leaving = new AbortController();
     const context = { signal: leaving.signal } as HandlerContext;
-    const watch = () => service.watch(create(HealthCheckRequestSchema), context)[Symbol.asyncIterator]();
-    const watches = Array.from({ length: healthWatchersMax }, watch);
+    const openWatch = () => service.watch(create(HealthCheckRequestSchema), context)[Symbol.asyncIterator]();
+    const watches = Array.from({ length: healthWatchersMax }, openWatch);
     await Promise.all(watches.map((one) => one.next()));
-    await expect(watch().next()).rejects.toMatchObject({ code: "rate_limited" });
+    await expect(openWatch().next()).rejects.toMatchObject({ code: "rate_limited" });
     await watches[0]?.return?.(undefined);
-    expect((await watch().next()).value).toEqual({ status: Serving.SERVING });
+    expect((await openWatch().next()).value).toEqual({ status: Serving.SERVING });
     leaving.abort();
   });
 });
@@ -127,7 +127,7 @@ describe("reflection", () => {
     yield list;
   }
 
-  it("is not there unless it is asked for", async () => {
+  it("is disabled by default", async () => {
     const { transport } = await start();
     const asking = async () => {
       for await (const _ of createClient(ServerReflection, transport).serverReflectionInfo(ask()));
@@ -135,7 +135,7 @@ describe("reflection", () => {
     expect((await failureOf(asking())).code).toBe(Code.Unimplemented);
   });
 
-  it("names the services where it is on", async () => {
+  it("lists the services where it is enabled", async () => {
     const { transport } = await start({ reflection: true });
     for await (const { messageResponse } of createClient(ServerReflection, transport).serverReflectionInfo(ask())) {
       const names = messageResponse.case === "listServicesResponse" ? messageResponse.value.service : [];

@@ -1,9 +1,9 @@
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 
 let edge: EdgeFixture;
@@ -25,7 +25,7 @@ afterAll(async () => {
 const options = () => ({ timeoutMs: 5_000, metadata: { authorization: `Bearer ${edge.keys.secret}` } });
 
 describe("createGrpcServer()", () => {
-  it.each([10n ** 15n, -(10n ** 11n), 2n ** 60n])("refuses a moment that is in no calendar: %s s", async (seconds) => {
+  it.each([10n ** 15n, -(10n ** 11n), 2n ** 60n])("refuses a time outside of the calendar: %s s", async (seconds) => {
     const listed = client.listPaymentSessions({ createdAfter: { seconds, nanos: 0 } }, options());
     const error = await listed.then(
       () => expect.unreachable(),
@@ -35,7 +35,7 @@ describe("createGrpcServer()", () => {
     expect(edge.bugs).toEqual([]);
   });
 
-  it("tells a grpc-js client why a call is refused that reaches no implementation", async () => {
+  it("explains to a grpc-js client why a call is refused before any implementation", async () => {
     const raw = new Client(address, credentials.createInsecure());
     const refused = await new Promise<ServiceError | null>((resolve) => {
       const same = (bytes: Buffer) => bytes;
@@ -46,7 +46,7 @@ describe("createGrpcServer()", () => {
     expect(refused && new RpcError(refused).code).toBe("method_not_allowed");
   });
 
-  it("lists between two moments", async () => {
+  it("lists between two times", async () => {
     const between = { createdAfter: { seconds: 0n, nanos: 0 }, createdBefore: { seconds: 253_402_300_799n, nanos: 0 } };
     expect((await client.listPaymentSessions(between, options())).paymentSessions).toEqual([]);
   });

@@ -1,7 +1,6 @@
-/** The internal port: gRPC for every service, with health and, where it is wanted, reflection; over TLS or in the clear. */
+/** The internal port: gRPC for every service, with health and optional reflection; over TLS or in the clear. */
 import { once } from "node:events";
 import {
-  constants,
   createSecureServer,
   createServer,
   type Http2Server,
@@ -18,10 +17,10 @@ import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { refuseRepeats } from "../platform/http-head.ts";
+import { type ConnectionBounds, Http2Sessions, stopSendingWhenAnswered } from "../platform/http2-sessions.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createHealthService } from "./health-rpc.ts";
-import { type ConnectionBounds, Http2Sessions } from "./http2-sessions.ts";
 import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
@@ -29,28 +28,28 @@ import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
 
-/** What is decided for one installation. */
+/** The settings of one installation. */
 export type GrpcOptions = {
-  /** Whether anybody who can connect may read the schemas. */
+  /** True if any client that can connect may read the schemas. */
   readonly reflection: boolean;
-  /** Without it the port is in the clear. */
+  /** If absent, the port is in the clear. */
   readonly tls?: TlsFiles | undefined;
   readonly connections?: ConnectionBounds;
 };
 
-/** The internal port, whatever serves it. */
+/** The internal port, with or without TLS. */
 export type GrpcServer = {
-  /** Resolves with the port. Rejects when it is taken. */
+  /** Resolves with the port. Rejects if it is taken. */
   listen(port: number, host: string): Promise<number>;
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Takes no new call and resolves when those that run have ended, or when their time is over. */
+  /** Accepts no new call and resolves when running calls have ended, or when their time is over. */
   close(): Promise<void>;
 };
 
 const always = [PaymentSessionService, CheckoutService, MetaService, Health];
 
-/** Makes the internal server; the caller listens and closes. */
+/** Creates the internal server; the caller listens and closes. */
 export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcServer {
   const guarded = options.reflection ? [...always, ServerReflection] : always;
   const rpc = createRpcAdapter(parts, { route: (router) => route(parts, options, router), guarded, grpc: true });
@@ -86,7 +85,7 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   if (reflection) router.service(ServerReflection, createReflection([...served, ServerReflection]));
 }
 
-// A host and perhaps a port, as in RFC 9113 8.3.1.
+// A host with an optional port, as in RFC 9113 8.3.1.
 const authorityPattern = /^(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 
 async function answer(
@@ -95,9 +94,9 @@ async function answer(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
 ): Promise<void> {
-  const requestId = beginRequest(parts.entropy, request, response);
+  const requestId = beginRequest(parts.runtime, request, response);
   meterRequest(parts.meter, request, response);
-  stopSending(request, response);
+  stopSendingWhenAnswered(request, response);
   try {
     if (!authorityPattern.test(request.authority ?? "") || !URL.canParse(`http://${request.authority}`)) {
       throw new DomainError("invalid_parameter", "The :authority must name a host.", { field: "Host" });
@@ -112,13 +111,4 @@ async function answer(
       sendRefusal(parts.style, request, response, error);
     }
   }
-}
-
-// RFC 9113 8.1: who is answered before it has sent everything is told to stop, and the connection stays in order. The
-// answer is written when it finishes, and its trailers are out two turns later: a reset before would overtake them.
-function stopSending(request: Http2ServerRequest, { stream }: Http2ServerResponse): void {
-  const stop = () => {
-    if (!request.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
-  };
-  stream.once("finish", () => setImmediate(() => setImmediate(stop)));
 }

@@ -5,10 +5,10 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { credentials } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
-import { createGrpcClient } from "../client/grpc-client.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
+import { createGrpcClient } from "../platform/grpc-client.ts";
 import { checkTlsFiles, TlsFiles } from "../platform/tls-files.ts";
-import { TestAuthority } from "../testing/certificates.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 
 let edge: EdgeFixture;
@@ -40,7 +40,7 @@ async function withServer(isMutual: boolean, work: (port: number, broken: Promis
   }
 }
 
-/** Resolves with the brand when the call is served. */
+/** Calls the server and resolves with the brand. */
 async function callMeta(port: number, own?: { cert: string; key: string }): Promise<string> {
   const [key, cert] = own ? [Buffer.from(own.key), Buffer.from(own.cert)] : [null, null];
   const channel = credentials.createSsl(Buffer.from(ours.cert), key, cert);
@@ -53,10 +53,10 @@ async function callMeta(port: number, own?: { cert: string; key: string }): Prom
 }
 
 describe("the gRPC port with TLS", () => {
-  it("serves whoever trusts its authority", () =>
+  it("serves clients that trust its authority", () =>
     withServer(false, async (port) => expect(await callMeta(port)).toBe("switchyard")));
 
-  it("speaks h2, over TLS 1.2 at least", () =>
+  it("speaks h2, over TLS 1.2 or later", () =>
     withServer(false, async (port) => {
       const socket = connectTls({ port, host: "127.0.0.1", ca: ours.cert, ALPNProtocols: ["http/1.1", "h2"] });
       await once(socket, "secureConnect");
@@ -74,7 +74,7 @@ describe("the gRPC port with TLS", () => {
       await expect(once(old, "secureConnect")).rejects.toThrow();
     }));
 
-  it("with a client authority serves its services, and nobody else", () =>
+  it("with a client authority serves only that authority's services", () =>
     withServer(true, async (port) => {
       expect(await callMeta(port, service)).toBe("switchyard");
       await expect(callMeta(port)).rejects.toThrow();
@@ -82,7 +82,7 @@ describe("the gRPC port with TLS", () => {
       expect(await callMeta(port, service)).toBe("switchyard");
     }));
 
-  it("takes a renewed certificate with no connection lost", () =>
+  it("loads a renewed certificate without losing a connection", () =>
     withServer(false, async (port) => {
       const open = await session(port);
       const before = fingerprintOf(open);
@@ -93,7 +93,7 @@ describe("the gRPC port with TLS", () => {
       await new Promise<void>((resolve, reject) => open.ping((error) => (error ? reject(error) : resolve())));
     }));
 
-  it("keeps its certificate while the files are broken, and says so", () =>
+  it("keeps its certificate while the files are broken, and reports it", () =>
     withServer(false, async (port, broken) => {
       const before = fingerprintOf(await session(port));
       writeFileSync(server.certFile, "half a file");
@@ -103,7 +103,7 @@ describe("the gRPC port with TLS", () => {
 });
 
 describe("TlsFiles", () => {
-  it("knows when the certificate in use ends", () => {
+  it("returns the end of the current certificate", () => {
     const { certFile, keyFile } = service;
     const { validUntil } = new TlsFiles({ certFile, keyFile, clientCaFile: undefined }, { onBroken: () => {} });
     const hoursLeft = (validUntil.getTime() - Date.now()) / 3_600_000;
@@ -113,7 +113,7 @@ describe("TlsFiles", () => {
 });
 
 describe("checkTlsFiles()", () => {
-  it("refuses a key that is of another certificate, and files that are not there", () => {
+  it("refuses a key of another certificate, and missing files", () => {
     const { certFile, keyFile } = service;
     expect(() => checkTlsFiles({ certFile, keyFile: stranger.keyFile, clientCaFile: undefined })).toThrow(/mismatch/i);
     expect(() => checkTlsFiles({ certFile: `${certFile}.gone`, keyFile, clientCaFile: undefined })).toThrow(/ENOENT/);

@@ -1,6 +1,6 @@
 /**
- * Answers unary gRPC calls by guard and implementation alone. Connect's handler, made for streams, would take as much
- * CPU for its envelopes as the creation of a session takes in all (`npm run bench -- edge`).
+ * Answers unary gRPC calls with only the guard and the implementation. Connect's handler, made for streams, would take
+ * as much CPU for its envelopes as the creation of a session takes in all (`npm run bench -- edge`).
  */
 import type { Http2ServerResponse } from "node:http2";
 import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
@@ -13,7 +13,7 @@ import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts"
 import { sendGrpcStatus } from "./rpc-form.ts";
 import { refuseBody } from "./strict-connect-json.ts";
 
-/** One call: what is called, with the guard before it, by whom, and for how long. */
+/** One call: its target with the guard before it, its caller and its deadline. */
 export type GrpcUnaryCall = {
   readonly target: Target;
   /** Runs before the body is read; rejects to refuse. */
@@ -22,11 +22,14 @@ export type GrpcUnaryCall = {
   readonly request: AnyRequest;
   readonly response: AnyResponse;
   readonly deadline: Deadline;
-  /** Aborts when the process stops: who waits for a payment is answered as it stands. */
+  /** Aborts when the process stops: a caller that waits for a payment gets its current state. */
   readonly stopping: AbortSignal;
 };
 
-/** Answers the call. Rejects with what nobody has worded yet: a caller refused, an overdue answer, or a bug of ours before the guard. */
+/**
+ * Answers the call. Rejects with errors that are not rendered yet: a refused caller, a deadline, or a bug of ours
+ * before the guard.
+ */
 export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
   const { target, invoke, request, response, deadline } = grpc;
   const signal = AbortSignal.any([deadline.signal, grpc.stopping]);
@@ -40,7 +43,7 @@ export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
     const answer = await deadline.limit(async () => {
       values.set(callerKey, await grpc.authenticate());
       const message = await readMessage(target, request, response, values);
-      // Nothing begins for a caller that is gone already.
+      // Nothing begins for a caller that has disconnected.
       deadline.signal.throwIfAborted();
       return invoke(call, message);
     });
@@ -54,7 +57,7 @@ export async function answerGrpcUnary(grpc: GrpcUnaryCall): Promise<void> {
   }
 }
 
-/** The message, or an empty one whose mistakes the guard tells in its turn. */
+/** Reads the message, or an empty one whose mistakes the guard reports later. */
 async function readMessage(
   { method }: Target,
   request: AnyRequest,

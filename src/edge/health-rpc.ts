@@ -6,7 +6,10 @@ import { healthWatchEveryMs, healthWatchersMax } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 
-/** Answers for these services and, under the empty name, for the whole server: all are ready together, or none is. */
+/**
+ * Creates the health service of these services and, under the empty name, of the whole server: all are ready together,
+ * or none is.
+ */
 export function createHealthService(
   services: readonly string[],
   { isReady, draining }: Pick<EdgeParts, "isReady" | "draining">,
@@ -18,11 +21,11 @@ export function createHealthService(
 
   async function* watch(service: string, signal: AbortSignal) {
     const waking = AbortSignal.any([signal, draining]);
-    let told: Serving | undefined;
+    let last: Serving | undefined;
     for (;;) {
       const status = known.has(service) ? await statusNow() : Serving.SERVICE_UNKNOWN;
-      if (status !== told) yield { status };
-      told = status;
+      if (status !== last) yield { status };
+      last = status;
       if (waking.aborted) break;
       await pause(watchEveryMs, undefined, { signal: waking }).catch(() => {});
     }
@@ -36,7 +39,8 @@ export function createHealthService(
     },
 
     async *watch({ service }, { signal }) {
-      if (watchers >= healthWatchersMax) throw new DomainError("rate_limited", "Too many watch the health already.");
+      if (watchers >= healthWatchersMax)
+        throw new DomainError("rate_limited", "Too many callers already watch the health of this server.");
       watchers++;
       try {
         yield* watch(service, signal);

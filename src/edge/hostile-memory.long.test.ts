@@ -1,12 +1,12 @@
-/** Memory under 20 000 hostile requests of every kind: what they leave behind after a collection. */
+/** Memory growth under 20 000 hostile requests of every kind, measured after a collection. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { brokenBodies, hostileBodies } from "../dev/testing/edge/hostile-bodies.ts";
+import { hostileHeaders, hostileHosts, hostileLines, hostileTargets } from "../dev/testing/edge/hostile-heads.ts";
+import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
 import { lingerMs } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
-import { brokenBodies, hostileBodies } from "./testing/hostile-bodies.ts";
-import { hostileHeaders, hostileHosts, hostileLines, hostileTargets } from "./testing/hostile-heads.ts";
-import { exchangeRaw } from "./testing/raw-exchange.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -19,13 +19,13 @@ afterAll(async () => {
 
 const requestsMin = 20_000;
 const atOnce = 20;
-// What a JIT and caches of bounded size may add; one leaked request object each would be 40 MiB and more.
+// Growth that a JIT and bounded caches may add; one leaked request object each would be 40 MiB and more.
 const growthBytesMax = 8 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What is in use, in the heap and in buffers beside it. */
+/** Returns the bytes in use, in the heap and in buffers beside it. */
 function bytesInUse(): number {
   collect();
   collect();
@@ -36,7 +36,7 @@ function bytesInUse(): number {
 it(`stays within ${growthBytesMax / 1024 / 1024} MiB after ${requestsMin} hostile requests`, async () => {
   const texts = [hostileHosts, hostileLines, hostileTargets, hostileHeaders, hostileBodies, brokenBodies]
     .flat()
-    // A megabyte of headers is told by its first 16 KiB, and is left to the table for the time it takes.
+    // A megabyte of headers is refused after its first 16 KiB; it is left to the table because of the time it takes.
     .filter(([name]) => name !== "a megabyte of headers")
     .map(([, bytes]) => Buffer.from(bytes.replaceAll("KEY", edge.keys.secret), "latin1"));
   const sendAll = async () => {
@@ -51,6 +51,6 @@ it(`stays within ${growthBytesMax / 1024 / 1024} MiB after ${requestsMin} hostil
   for (let warm = 0; warm < rounds / 10; warm++) await sendAll();
   const before = bytesInUse();
   for (let round = 0; round < rounds; round++) await sendAll();
-  // Connections that were refused linger for a moment, and are collected after it.
+  // Refused connections linger for a moment, and are collected after it.
   await expect.poll(() => bytesInUse() - before, { timeout: 10 * lingerMs }).toBeLessThan(growthBytesMax);
 });

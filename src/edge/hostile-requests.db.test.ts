@@ -3,17 +3,23 @@ import { gzipSync } from "node:zlib";
 import { create as createMessage, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GetCheckoutRequestSchema } from "../../gen/payments/v1/checkout_pb.ts";
-import { bodyBytesMax, pipelinedRequestsMax } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
-import { bombs, brokenBodies, hostileBodies } from "./testing/hostile-bodies.ts";
+import { bombs, brokenBodies, hostileBodies } from "../dev/testing/edge/hostile-bodies.ts";
 import {
   type HostileRequest,
   hostileHeaders,
   hostileHosts,
   hostileLines,
   hostileTargets,
-} from "./testing/hostile-heads.ts";
-import { answersIn, connectTo, exchangeRaw, type RawAnswer, type RawRequest } from "./testing/raw-exchange.ts";
+} from "../dev/testing/edge/hostile-heads.ts";
+import {
+  answersIn,
+  connectTo,
+  exchangeRaw,
+  type RawAnswer,
+  type RawRequest,
+} from "../dev/testing/edge/raw-exchange.ts";
+import { bodyBytesMax, pipelinedRequestsMax } from "../limits.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 let clientSecret: string;
@@ -37,7 +43,7 @@ const create = (lines: string) =>
     `POST /api/v1/payment-sessions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\n${lines}`,
   );
 
-/** The error in REST's form, or in Connect's, whose code is in the first detail. */
+/** Expects the error in REST's form, or in Connect's, whose code is in the first detail. */
 function expectRefusal({ status, headers, text }: RawAnswer, expected: readonly [number, string]): void {
   const body = JSON.parse(text);
   const code = body.details?.[0].debug.reason.toLowerCase() ?? body.code;
@@ -70,7 +76,7 @@ describe.each(rows)("%s", (_, requests) => {
 });
 
 describe("bytes that are no request", () => {
-  it("end their connection, so that what follows cannot be taken for one", async () => {
+  it("end their connection, so that what follows cannot be parsed as a request", async () => {
     const { answers, rest } = await send(`BAD\r\n\r\n${meta}`, 2);
     expect(answers.map(({ status }) => status)).toEqual([400]);
     expect([answers[0]!.headers.get("connection"), rest]).toEqual(["close", ""]);
@@ -83,7 +89,7 @@ describe("bytes that are no request", () => {
     expect(rest).toBe("");
   });
 
-  it("get no second answer in the body of a request that is refused already", async () => {
+  it("get no second answer in the body of a request that was refused already", async () => {
     const { answers, rest } = await send(
       [`${create("Transfer-Encoding: chunked\r\n\r\n")}10001\r\n`, "x".repeat(65_537), "\r\nnonsense\r\n"],
       2,
@@ -92,7 +98,7 @@ describe("bytes that are no request", () => {
     expect(rest).toBe("");
   });
 
-  it("are a request that breaks off, whose session is not made", async () => {
+  it("are a request that breaks off, whose session is not created", async () => {
     const cut = create(`Content-Length: ${order.length + 1}\r\n\r\n${order.replace("hostile", "cut-off")}`);
     const socket = await connectTo(edge.port);
     socket.end(cut);
@@ -147,14 +153,14 @@ describe("Expect: 100-continue", () => {
     expect(answers.map((answer) => answer.status)).toEqual([100, status]);
   });
 
-  it("ends the connection where the body is not asked for, as it may come all the same", async () => {
+  it("closes the connection if the body is not wanted, as it may arrive all the same", async () => {
     const { answers } = await send(create(`Expect: 100-continue\r\nContent-Length: 65537\r\n\r\n`));
     expect(answers.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([[413, "close"]]);
   });
 });
 
 describe("Upgrade", () => {
-  it.each(["websocket", "h2c", "TLS/1.0"])("is not taken up: %s", async (protocol) => {
+  it.each(["websocket", "h2c", "TLS/1.0"])("is ignored: %s", async (protocol) => {
     const { answers } = await send(
       `GET /api/v1/meta HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n`,
     );
@@ -163,7 +169,7 @@ describe("Upgrade", () => {
 });
 
 describe("forwarding headers", () => {
-  it("of nobody's proxy change nothing in an answer", async () => {
+  it("from an untrusted proxy change nothing in an answer", async () => {
     const forged =
       "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: gopher\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example\r\nX-Original-URL: /readyz\r\nX-HTTP-Method-Override: DELETE\r\n";
     const { answers } = await send(create(`${forged}Content-Length: ${order.length}\r\n\r\n${order}`));
@@ -173,7 +179,7 @@ describe("forwarding headers", () => {
 });
 
 describe("a bomb", () => {
-  it.each(bombs)("is refused as too large before it is blown up: %s", async (_, headers, body) => {
+  it.each(bombs)("is refused as too large before it is decompressed: %s", async (_, headers, body) => {
     const { json } = await edge.call("POST", "/payment-sessions", { body: order });
     const url = `http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/GetCheckout`;
     const authorization = `Bearer ${json.clientSecret}`;

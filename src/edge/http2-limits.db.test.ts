@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
+import { FrameClient, http2Frame } from "../dev/testing/edge/http2-wire.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import type { ConnectionBounds } from "../platform/http2-sessions.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import type { ConnectionBounds } from "./http2-sessions.ts";
-import { grpcFrame, WireClient } from "./testing/grpc-wire.ts";
-import { FrameClient, http2Frame } from "./testing/http2-wire.ts";
 
 let edge: EdgeFixture;
 const started: { server: GrpcServer; neighbour: WireClient }[] = [];
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(() => edge.close());
 
-/** A server, and a client that behaves and has been there from the beginning. */
+/** Starts a server, and a well-behaved client that is connected from the beginning. */
 async function start(connections: Partial<ConnectionBounds> = {}) {
   const bounds = { ...internalConnections, ...connections };
   const server = createGrpcServer(edge.parts, { reflection: false, connections: bounds });
@@ -50,7 +50,7 @@ const requestHeaders = Buffer.concat([
   Buffer.from("x"),
 ]);
 
-describe("a client that floods is cut off, and its neighbour goes on:", () => {
+describe("a client that floods is disconnected, and its neighbour continues:", () => {
   it("rapid reset (CVE-2023-44487)", async () => {
     const { port, neighbour } = await start();
     const client = await FrameClient.connect(port);
@@ -81,11 +81,8 @@ describe("a client that floods is cut off, and its neighbour goes on:", () => {
   });
 
   it.each([
-    ["PING that nobody reads the answers of", () => http2Frame("ping", { payload: Buffer.alloc(8) })],
-    [
-      "SETTINGS that nobody reads the answers of",
-      () => http2Frame("settings", { payload: Buffer.from([0, 4, 0, 1, 0, 0]) }),
-    ],
+    ["PING whose answers are not read", () => http2Frame("ping", { payload: Buffer.alloc(8) })],
+    ["SETTINGS whose answers are not read", () => http2Frame("settings", { payload: Buffer.from([0, 4, 0, 1, 0, 0]) })],
   ])("%s", async (_, frame) => {
     const { port, neighbour } = await start();
     const client = await FrameClient.connect(port);
@@ -114,7 +111,7 @@ describe("a client that floods is cut off, and its neighbour goes on:", () => {
     await requireServed(neighbour);
   });
 
-  it("what is no HTTP/2", async () => {
+  it("bytes that are not HTTP/2", async () => {
     const { port, neighbour } = await start();
     const socket = (await FrameClient.connect(port)).socket;
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(10));
@@ -140,23 +137,23 @@ describe("a connection", () => {
   const left = (port: number) => {
     const session = connect(`http://127.0.0.1:${port}`);
     session.on("error", () => {});
-    const told = new Promise<number>((resolve) => session.once("goaway", (code) => resolve(code)));
+    const goawayCode = new Promise<number>((resolve) => session.once("goaway", (code) => resolve(code)));
     const closed = new Promise<void>((resolve) => session.once("close", () => resolve()));
-    return { session, told, closed };
+    return { session, goawayCode, closed };
   };
 
-  it("that has been idle for long is told to go", async () => {
+  it("that has been idle for long is sent GOAWAY", async () => {
     const { port } = await start({ idleMs: 200, lookEveryMs: 50 });
-    const { told, closed } = left(port);
-    expect(await told).toBe(constants.NGHTTP2_NO_ERROR);
+    const { goawayCode, closed } = left(port);
+    expect(await goawayCode).toBe(constants.NGHTTP2_NO_ERROR);
     await closed;
   });
 
-  it("that is old is told to go, and what runs on it ends well", async () => {
+  it("that is old is sent GOAWAY, and its running calls complete", async () => {
     const { port, neighbour } = await start({ ageMs: 100, lookEveryMs: 50 });
-    const { session, told, closed } = left(port);
+    const { session, goawayCode, closed } = left(port);
     const stream = session.request({ ":method": "POST", ":path": metaPath, "content-type": "application/grpc" });
-    expect(await told).toBe(constants.NGHTTP2_NO_ERROR);
+    expect(await goawayCode).toBe(constants.NGHTTP2_NO_ERROR);
     const trailers = once(stream, "trailers");
     stream.resume();
     stream.end(grpcFrame(new Uint8Array()));
@@ -165,15 +162,15 @@ describe("a connection", () => {
     neighbour.close();
   });
 
-  it("whose client no longer answers is cut", async () => {
+  it("whose client no longer answers is closed", async () => {
     const { port } = await start({ lookEveryMs: 100 });
-    // Reads, but never says a word after its preface: no PING of the server's is acknowledged.
+    // Reads, but sends nothing after its preface: no PING of the server's is acknowledged.
     const silent = await FrameClient.connect(port);
     await silent.cut;
   });
 
-  it("beyond the most makes the idlest one leave", async () => {
-    const { port, server, neighbour } = await start({ most: 3 });
+  it("beyond the limit closes the idlest one", async () => {
+    const { port, server, neighbour } = await start({ max: 3 });
     const [first, second] = [left(port), left(port)];
     await Promise.all([once(first.session, "connect"), once(second.session, "connect")]);
     await requireServed(neighbour);
@@ -187,7 +184,7 @@ describe("a connection", () => {
     second.session.destroy();
   });
 
-  it("may have a bounded number of calls under way", async () => {
+  it("may have a bounded number of calls in flight", async () => {
     const { port } = await start();
     const { session } = left(port);
     await once(session, "remoteSettings");

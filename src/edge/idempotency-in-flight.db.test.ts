@@ -1,11 +1,11 @@
-/** Repeats that come while the first request is still running, at two edges of one database, and what a crash leaves of it. */
+/** Repeats during the first request, at two edges of one database, and the state that a crash leaves. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { HeldCommits } from "../dev/testing/held-commits.ts";
 import { idempotencyWaitMs } from "../limits.ts";
-import { systemEntropy } from "../platform/entropy.ts";
-import { HeldCommits } from "../testing/held-commits.ts";
-import type { EdgeFixture } from "./edge-fixture.ts";
-import { type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import type { EdgeFixture } from "./edge.fixture.ts";
 
 let surfaces: Surfaces;
 let one: EdgeFixture;
@@ -23,12 +23,12 @@ afterAll(async () => {
 
 type Answer = Awaited<ReturnType<EdgeFixture["call"]>>;
 
-/** An order of its own, and the ways to send it under its key. */
+/** Returns an order of its own, with the ways to send it under its key. */
 function newOrder() {
-  const orderRef = `order-${systemEntropy.uuid()}`;
+  const orderRef = `order-${systemRuntime.uuid()}`;
   const order = { amountMinor: 4900, currency: "EUR", orderRef };
   const body = JSON.stringify(order);
-  const headers = { "idempotency-key": systemEntropy.uuid() };
+  const headers = { "idempotency-key": systemRuntime.uuid() };
   const send = (edge: EdgeFixture) => edge.call("POST", "/payment-sessions", { body, headers });
   const sendMany = (edge: EdgeFixture, count: number) => Array.from({ length: count }, () => send(edge));
   return { order: { ...order, amountMinor: 4900n }, orderRef, body, headers, send, sendMany };
@@ -47,13 +47,13 @@ function requireOneAnswer(answers: readonly Answer[], replays = answers.length -
 }
 
 describe("repeats at two edges", () => {
-  it("get one session and the same bytes when all come at once", async () => {
+  it("get one session and the same bytes when all arrive at once", async () => {
     const { orderRef, sendMany } = newOrder();
     requireOneAnswer(await Promise.all([...sendMany(one, 20), ...sendMany(other, 20)]));
     expect(await sessionsOf(orderRef)).toBe(1);
   });
 
-  it("wait for the first while it is at its commit, and hold up nobody else: 64 of them at each", async () => {
+  it("wait for the first while it commits, and delay no other caller: 64 of them at each", async () => {
     const { orderRef, send, sendMany } = newOrder();
     const merchant = await one.addMerchant();
     const held = await hold(orderRef);
@@ -75,7 +75,7 @@ describe("repeats at two edges", () => {
     expect(await sessionsOf(orderRef)).toBe(1);
   });
 
-  it("are told to come again after five seconds, on every surface", { timeout: 30_000 }, async () => {
+  it("are asked to retry after five seconds, on every surface", { timeout: 30_000 }, async () => {
     const { order, orderRef, headers, send, sendMany } = newOrder();
     const held = await hold(orderRef);
     const first = send(one);
@@ -98,7 +98,7 @@ describe("repeats at two edges", () => {
     expect(await sessionsOf(orderRef)).toBe(1);
   });
 
-  it("are judged by the first one's fields: who waited with others is refused", async () => {
+  it("are compared with the first one's fields: another request that waited is refused", async () => {
     const { orderRef, headers, send } = newOrder();
     const held = await hold(orderRef);
     const first = send(one);
@@ -114,7 +114,7 @@ describe("repeats at two edges", () => {
 });
 
 describe("a first request that is lost", () => {
-  it("before its commit, with the database's process, leaves the key free for those who wait", async () => {
+  it("before its commit, with the database's process, leaves the key free for waiting repeats", async () => {
     const { orderRef, send, sendMany } = newOrder();
     const held = await hold(orderRef);
     const first = send(one);
@@ -129,7 +129,7 @@ describe("a first request that is lost", () => {
     expect(await sessionsOf(orderRef)).toBe(1);
   });
 
-  it("before its commit, with nobody waiting, leaves no session and the key free", async () => {
+  it("before its commit, with no repeat waiting, leaves no session and the key free", async () => {
     const { orderRef, send } = newOrder();
     const held = await hold(orderRef);
     const first = send(one);

@@ -1,4 +1,7 @@
-/** One Idempotency-Key is one answer: on every surface, for every way to write the same order, and for nobody else. */
+/**
+ * One Idempotency-Key is one answer: on every surface, for every way to write the same order, and for no other
+ * merchant.
+ */
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { text as readText } from "node:stream/consumers";
@@ -11,12 +14,12 @@ import {
   PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
-import { cards } from "../core/core-fixture.ts";
-import { loadSession } from "../core/session-trail.ts";
-import { systemEntropy } from "../platform/entropy.ts";
+import { cards } from "../core/core.fixture.ts";
+import { loadSession } from "../core/session-with-attempts.ts";
+import { type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
 import { decodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { publicJson } from "../transcoder/public-json.ts";
-import { type Surfaces, startSurfaces } from "./testing/surfaces.ts";
 
 let surfaces: Surfaces;
 beforeAll(async () => {
@@ -30,12 +33,12 @@ afterAll(async () => {
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042", customerEmail: "ada@shop.example" };
 const message = { ...order, amountMinor: 4900n };
-const newKey = () => `key ${systemEntropy.uuid()}`;
+const newKey = () => `key ${systemRuntime.uuid()}`;
 
 const createOverRest = (key: string, body = JSON.stringify(order), headers: Record<string, string> = {}) =>
   surfaces.createOverRest(body, { "idempotency-key": key, ...headers });
 
-/** What an answer's head says beside when and under which name it was given. */
+/** Returns an answer's headers except those of its time and request id. */
 function lastingHeaders({ headers }: { headers: Headers }) {
   const passing = ["request-id", "date", "idempotent-replayed"];
   return [...headers].filter(([name]) => !passing.includes(name));
@@ -49,7 +52,7 @@ const transports = {
 };
 const rpcSurfaces = Object.keys(transports) as (keyof typeof transports)[];
 
-/** The message, and whether it was called a repeat's. */
+/** Returns the message, and whether it was marked as a repeat. */
 async function createOver(surface: keyof typeof transports, key: string, sent = message) {
   let isReplayed = false;
   const options: CallOptions = {
@@ -65,7 +68,7 @@ async function createOver(surface: keyof typeof transports, key: string, sent = 
 const asJson = (answer: CreatePaymentSessionResponse) => publicJson(CreatePaymentSessionResponseSchema, answer);
 
 describe("a repeat", () => {
-  it("over REST has the same bytes and the same headers, but for those that say that it is one", async () => {
+  it("over REST has the same bytes and the same headers, except those that mark it as a repeat", async () => {
     const key = newKey();
     const first = await createOverRest(key);
     const second = await createOverRest(key);
@@ -84,7 +87,7 @@ describe("a repeat", () => {
     expect(second.answer).toEqual(first.answer);
   });
 
-  it.each(rpcSurfaces)("over %s of what REST created is REST's answer, and the other way round", async (surface) => {
+  it.each(rpcSurfaces)("over %s of a creation over REST is REST's answer, and vice versa", async (surface) => {
     const [restFirst, rpcFirst] = [newKey(), newKey()];
     const { text } = await createOverRest(restFirst);
     const repeated = await createOver(surface, restFirst);
@@ -94,14 +97,14 @@ describe("a repeat", () => {
     expect([overRest.headers.get("idempotent-replayed"), overRest.text]).toEqual(["true", asJson(answer)]);
   });
 
-  it("after a regeneration of both API keys is the first answer still", async () => {
+  it("after a regeneration of both API keys is still the first answer", async () => {
     const { core, addMerchant } = { core: surfaces.edge.core.core, addMerchant: () => surfaces.edge.addMerchant() };
     const merchant = await addMerchant();
     const key = newKey();
     const first = await createOverRest(key, undefined, { authorization: `Bearer ${merchant.secret}` });
     const sessionId = decodeId("ps", first.json.sessionId)!;
     const { session } = await loadSession(core.database, sessionId);
-    const maker = { entropy: systemEntropy, brand: "switchyard", environment: "test" };
+    const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
     const renewed = await core.database.transaction(async (tx) => {
       await issueKey(tx, maker, { merchantId: session.merchantId, kind: "publishable" });
       return issueKey(tx, maker, { merchantId: session.merchantId, kind: "secret" });
@@ -116,7 +119,7 @@ describe("a repeat", () => {
     const key = newKey();
     const first = await createOverRest(key);
     const { core } = surfaces.edge;
-    const { session } = await core.trail({ id: decodeId("ps", first.json.sessionId)! } as never);
+    const { session } = await core.loadSession({ id: decodeId("ps", first.json.sessionId)! } as never);
     expect((await core.submit(session, cards.approved)).status).toBe("SUCCEEDED");
     const second = await createOverRest(key);
     expect([second.status, second.text]).toEqual([201, first.text]);
@@ -168,7 +171,7 @@ describe("another order", () => {
     expect((await createOverRest(key)).text).toBe(first.text);
   });
 
-  it("is refused when it has an address and the first had none, and an empty one is none of both", async () => {
+  it("is refused when it has an address and the first had none, and an empty one is neither", async () => {
     const { customerEmail: _, ...withoutAddress } = order;
     const key = newKey();
     const first = await createOverRest(key, JSON.stringify(withoutAddress));
@@ -178,7 +181,7 @@ describe("another order", () => {
     expect((await createOverRest(key, JSON.stringify(withoutAddress))).text).toBe(first.text);
   });
 
-  it("is refused where two letters only look alike", async () => {
+  it("is refused if two letters only look alike", async () => {
     const key = newKey();
     await createOverRest(key, JSON.stringify({ ...order, orderRef: "caf\u00e9" }));
     const refused = await createOverRest(key, JSON.stringify({ ...order, orderRef: "cafe\u0301" }));
@@ -211,7 +214,7 @@ describe("a key", () => {
   });
 
   it.each(["application/json", "application/proto", "application/grpc", "application/grpc+proto"])(
-    "that comes twice is refused on the internal port as on the public one: %s",
+    "that is sent twice is refused on the internal port as on the public one: %s",
     async (contentType) => {
       const session = connectHttp2(surfaces.rpcOrigin);
       const stream = session.request({
@@ -267,7 +270,7 @@ describe("a refused request", () => {
     ["another type", 415, "unsupported_media_type", { headers: { "content-type": "text/plain" } }],
     ["a compressed body", 415, "unsupported_encoding", { headers: { "content-encoding": "gzip" } }],
   ])(
-    "does not use its key up: %s",
+    "does not consume its key: %s",
     async (_, status, code, { body = JSON.stringify(order), headers = {}, target = "" }) => {
       const key = newKey();
       const isMethod = target === "PUT";
@@ -280,7 +283,7 @@ describe("a refused request", () => {
     },
   );
 
-  it("does not use its key up: a publishable key", async () => {
+  it("does not consume its key: a publishable key", async () => {
     const key = newKey();
     const { publishable } = surfaces.edge.keys;
     const refused = await createOverRest(key, undefined, { authorization: `Bearer ${publishable}` });
@@ -288,7 +291,7 @@ describe("a refused request", () => {
     expect((await createOverRest(key)).headers.get("idempotent-replayed")).toBeNull();
   });
 
-  it.each(rpcSurfaces)("does not use its key up over %s", async (surface) => {
+  it.each(rpcSurfaces)("does not consume its key over %s", async (surface) => {
     const key = newKey();
     await expect(createOver(surface, key, { ...message, currency: "XAU" })).rejects.toMatchObject({ code: 3 });
     expect((await createOver(surface, key)).isReplayed).toBe(false);

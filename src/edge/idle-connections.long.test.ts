@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
+import { FrameClient } from "../dev/testing/edge/http2-wire.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
-import { grpcFrame, WireClient } from "./testing/grpc-wire.ts";
-import { FrameClient } from "./testing/http2-wire.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const connections = 1_000;
 const bytesEachMax = 64 * 1024;
 
 describe("the internal port", () => {
-  it("answers while a thousand connections are idle, and gives their memory back", async () => {
+  it("answers while a thousand connections are idle, and frees their memory afterwards", async () => {
     const server = createGrpcServer(edge.parts, { reflection: false });
     const port = await server.listen(0, "127.0.0.1");
     const caller = new WireClient(port);

@@ -31,8 +31,8 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What the meter is told of one request, which has the url of its answer's kind. */
-async function told(send: () => Promise<unknown>): Promise<string | undefined> {
+/** Returns the meter's record of one request, which has the url of its answer's kind. */
+async function outcomeOf(send: () => Promise<unknown>): Promise<string | undefined> {
   ended = Promise.withResolvers<void>();
   await send().catch(() => {});
   await ended.promise;
@@ -43,7 +43,7 @@ async function told(send: () => Promise<unknown>): Promise<string | undefined> {
 const create = PaymentSessionService.method.createPaymentSession;
 
 describe("meterRequest()", () => {
-  it("tells an HTTP/1.1 request by rpc or page, and how it ended", async () => {
+  it("records an HTTP/1.1 request by rpc or page, and its end", async () => {
     const port = await listen(
       createHttpServer((request, response) => {
         meterRequest(meter, request as AnyRequest, response as AnyResponse);
@@ -52,7 +52,8 @@ describe("meterRequest()", () => {
         response.writeHead(request.url === "/healthz" ? 503 : 200).end();
       }),
     );
-    const get = (path: string) => told(() => fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.text()));
+    const get = (path: string) =>
+      outcomeOf(() => fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.text()));
     expect(await get("/create")).toBe("CreatePaymentSession 2xx");
     expect(await get("/healthz")).toBe("probe 5xx");
     expect(await get("/widget/v1/a-12345678.mjs")).toBe("widget 2xx");
@@ -60,7 +61,7 @@ describe("meterRequest()", () => {
     expect(await get("/broken")).toBe("other gone");
   });
 
-  it("tells a gRPC call by the status behind its answer, or in its head", async () => {
+  it("records a gRPC call by its status in the trailers, or in the headers", async () => {
     const grpc = { "content-type": "application/grpc+proto" };
     const port = await listen(
       createHttp2Server((request, response) => {
@@ -76,7 +77,7 @@ describe("meterRequest()", () => {
       }),
     );
     const client = connect(`http://127.0.0.1:${port}`);
-    const call = (path: string) => told(() => once(client.request({ ":path": path }).resume(), "close"));
+    const call = (path: string) => outcomeOf(() => once(client.request({ ":path": path }).resume(), "close"));
     expect(await call("/0")).toBe("CreatePaymentSession 2xx");
     expect(await call("/14")).toBe("CreatePaymentSession 5xx");
     expect(await call("/head5")).toBe("CreatePaymentSession 4xx");
@@ -86,7 +87,7 @@ describe("meterRequest()", () => {
 });
 
 describe("edgeRoutes", () => {
-  it("has every rpc that the edge serves, once", () => {
+  it("contain every rpc that the edge serves, once", () => {
     expect(new Set(edgeRoutes).size).toBe(edgeRoutes.length);
     expect(edgeRoutes).toEqual(expect.arrayContaining(["GetPaymentSession", "SubmitPayment", "Check", "dashboard"]));
   });

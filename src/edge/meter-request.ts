@@ -1,4 +1,4 @@
-/** Has the edge's requests counted, on both HTTP versions, by the rpc or the kind of page that they ask for. */
+/** Counts the edge's requests, on both HTTP versions, by rpc or kind of page. */
 import type { Http2ServerResponse, ServerHttp2Stream } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
@@ -12,7 +12,7 @@ import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
 const services = [PaymentSessionService, CheckoutService, MetaService, Health, ServerReflection];
 
-// What is no rpc is told by the beginning of its path.
+// Requests that are no rpc are classified by the beginning of their path.
 const pages: readonly (readonly [string, string])[] = [
   ["/widget/", "widget"],
   ["/docs", "reference"],
@@ -28,14 +28,14 @@ export const edgeRoutes: readonly string[] = [
   "dashboard",
 ];
 
-const asked = new WeakMap<AnyRequest, DescMethod>();
+const methods = new WeakMap<AnyRequest, DescMethod>();
 
-/** Notes which rpc a request asks for, before anybody knows whether it may. */
+/** Records the requested rpc, before it is authorized. */
 export function noteMethod(request: AnyRequest, method: DescMethod): void {
-  asked.set(request, method);
+  methods.set(request, method);
 }
 
-/** Has a request counted, once it is over. Call it first. */
+/** Counts a request once it has ended. Call it first. */
 export function meterRequest(meter: RequestMeter | undefined, request: AnyRequest, response: AnyResponse): void {
   if (meter === undefined) return;
   const routeOf = () => routeOfRequest(request);
@@ -44,18 +44,18 @@ export function meterRequest(meter: RequestMeter | undefined, request: AnyReques
     return;
   }
   const end = meter.begin();
-  // Asked for now: the response forgets its stream when it closes.
+  // Read now: the response forgets its stream when it closes.
   const { stream } = response as Http2ServerResponse;
   response.once("close", () => end(routeOf(), endOf(stream)));
 }
 
 function routeOfRequest(request: AnyRequest): string {
-  const method = asked.get(request);
+  const method = methods.get(request);
   if (method !== undefined) return method.parent.typeName.startsWith("dashboard.") ? "dashboard" : method.name;
   return pages.find(([start]) => request.url?.startsWith(start))?.[1] ?? "other";
 }
 
-// Where the fault is ours or lies in time; every other code is the caller's.
+// Codes where the fault is ours or a matter of time; every other code is the caller's.
 const ourFaults: readonly number[] = [
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -64,7 +64,7 @@ const ourFaults: readonly number[] = [
   Code.DataLoss,
 ];
 
-/** gRPC has its status behind the answer, or in its head where there is nothing else. */
+/** Returns the end of a gRPC call: its status is in the trailers, or in the headers if there is nothing else. */
 function endOf({ sentHeaders, sentTrailers }: ServerHttp2Stream): RequestEnd {
   const status = sentTrailers?.["grpc-status"] ?? sentHeaders?.["grpc-status"];
   if (status !== undefined) {

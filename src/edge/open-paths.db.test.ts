@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
-import { exchangeRaw } from "./testing/raw-exchange.ts";
+import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -16,15 +16,18 @@ const call = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:$
 const pages = [
   ["/openapi.json", "application/json"],
   ["/docs", "text/html; charset=utf-8"],
+  ["/docs/api", "text/html; charset=utf-8"],
   ["/docs/errors", "text/html; charset=utf-8"],
+  ["/docs/integration", "text/html; charset=utf-8"],
+  ["/docs/dashboard/payment.png", "image/png"],
   ["/widget/v1/widget.js", "text/javascript"],
 ] as const;
 
 describe.each(pages)("%s", (path, type) => {
-  it("is open to anybody, and cached by its ETag", async () => {
+  it("is public, and cached by its ETag", async () => {
     const first = await call(path);
     expect([first.status, first.headers.get("content-type")]).toEqual([200, type]);
-    expect((await first.text()).length).toBeGreaterThan(0);
+    expect((await first.bytes()).length).toBeGreaterThan(0);
     const again = await call(path, { headers: { "if-none-match": first.headers.get("etag") ?? "" } });
     expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", first.headers.get("etag")]);
     expect((await call(path, { headers: { "if-none-match": '"other"' } })).status).toBe(200);
@@ -32,12 +35,13 @@ describe.each(pages)("%s", (path, type) => {
 
   it("answers HEAD with the head of GET", async () => {
     const [get, head] = await Promise.all([call(path), call(path, { method: "HEAD" })]);
-    const told = ({ headers }: Response) => ["content-type", "content-length", "etag"].map((name) => headers.get(name));
-    expect([head.status, await head.text(), told(head)]).toEqual([200, "", told(get)]);
+    const headersOf = ({ headers }: Response) =>
+      ["content-type", "content-length", "etag"].map((name) => headers.get(name));
+    expect([head.status, await head.text(), headersOf(head)]).toEqual([200, "", headersOf(get)]);
     await get.text();
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("refuses %s and says what it knows", async (method) => {
+  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("refuses %s and lists the allowed methods", async (method) => {
     const response = await call(path, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect(await response.json()).toMatchObject({ code: "method_not_allowed" });
@@ -51,8 +55,8 @@ describe.each(pages)("%s", (path, type) => {
   });
 });
 
-describe.each(["/docs", "/docs/errors"])("%s", (path) => {
-  it("is found with a slash at its end, too", async () => {
+describe.each(["/docs", "/docs/api", "/docs/errors", "/docs/integration"])("%s", (path) => {
+  it("is found with a trailing slash, too", async () => {
     const response = await call(`${path}/`, { redirect: "manual" });
     expect([response.status, response.headers.get("location")]).toEqual([308, path]);
     expect((await call(`${path}/`)).status).toBe(200);

@@ -1,11 +1,13 @@
-/** The rules of requests that no proto can say, for all surfaces alike: they are told together with the proto's own. */
+/**
+ * Rules of requests that no proto can express, for all surfaces alike: they are reported together with the proto's own.
+ */
 import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { CreatePaymentSessionRequestSchema } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findUnpayable } from "../core/create-session.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import type { MessageRules } from "../transcoder/validation.ts";
 
-/** What is wrong with the order that a session is to be created for, and with the text of any other request. */
+/** Returns the problems of the order of a new session, and of the text of any other request. */
 export const orderRules: MessageRules = (schema, message) => {
   if (schema.typeName !== CreatePaymentSessionRequestSchema.typeName) return findUnstorable(schema, message);
   const { currency, orderRef } = message as unknown as { currency: string; orderRef: string };
@@ -16,7 +18,7 @@ export const orderRules: MessageRules = (schema, message) => {
   }));
 };
 
-/** Protobuf's text may hold NUL, PostgreSQL's may not. What reads JSON has refused it already. */
+/** Finds text that PostgreSQL cannot store: Protobuf's text may contain NUL. JSON readers have refused it already. */
 function findUnstorable(schema: DescMessage, message: object): Finding[] {
   const texts = schema.fields.filter((field) => field.fieldKind === "scalar" && field.scalar === ScalarType.STRING);
   return texts

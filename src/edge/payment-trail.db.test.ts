@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cards } from "../core/core-fixture.ts";
+import { cards } from "../core/core.fixture.ts";
 import { recordConnection } from "../gateways/connections.ts";
-import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 let unverified: string;
@@ -11,7 +11,7 @@ let version: number;
 beforeAll(async () => {
   edge = await startEdgeFixture();
   const { core, owner, connectionIds } = edge.core;
-  unverified = systemEntropy.uuid();
+  unverified = systemRuntime.uuid();
   const named = { id: unverified, merchantId: owner.merchantId, gateway: "SANDBOX_B", account: "not verified" };
   await core.database.transaction((tx) => recordConnection(tx, named));
   version = await edge.core.setRule(["HARD_DECLINE"], [unverified, ...connectionIds]);
@@ -24,7 +24,7 @@ afterAll(async () => {
 const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
 const reference = expect.stringMatching(/./);
 
-/** What GET and the list show of a payment with this card. */
+/** Pays with this card and returns what GET and the list show. */
 async function pay(card: string) {
   const session = await edge.core.newSession();
   await edge.core.submit(session, card);
@@ -34,7 +34,7 @@ async function pay(card: string) {
 }
 
 describe("GET /api/v1/payment-sessions of a payment", () => {
-  it("shows the plan, what was left out of it and why, and why each gateway was asked and left", async () => {
+  it("shows the plan, what was left out of it and why, and why each gateway was tried and left", async () => {
     const { shown, listed } = await pay(cards.failover);
     const [a = "", b = ""] = edge.core.connectionIds.map((id) => encodeId("gc", id));
     const because = `Rule version ${version} fails over to SANDBOX_B after a hard decline at SANDBOX_A.`;
@@ -87,7 +87,7 @@ describe("GET /api/v1/payment-sessions of a payment", () => {
     expect(listed).not.toHaveProperty("attempts");
   });
 
-  it("shows why nothing was asked after a fraud decline", async () => {
+  it("shows why no gateway was tried after a fraud decline", async () => {
     const { shown } = await pay(cards.fraud);
     expect(shown).toMatchObject({ status: "DECLINED", declineCode: "fraud_suspected", failover: false });
     expect(shown.attempts.map(({ next }: { next: object }) => next)).toEqual([

@@ -1,4 +1,4 @@
-/** proto ↔ core for what merchants' backends call: one short method an rpc. */
+/** The calls of merchants' backends: proto ↔ core, one short method an rpc. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -21,7 +21,7 @@ import { readIdempotencyKey } from "./idempotency-key.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
 import { traceCreation } from "./trace-requests.ts";
 
-/** What a merchant's backend may do with sessions; every method sees its own merchant and environment only. */
+/** The session rpcs of a merchant's backend; every method sees its own merchant and environment only. */
 export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
   async createPaymentSession(request, context) {
     const { environment, holder } = requireMerchant(context.values.get(callerKey));
@@ -93,7 +93,8 @@ function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed:
   if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
 }
 
-// 0001-01-01 to 9999-12-31 (google/protobuf/timestamp.proto): JSON holds to it, but the binary form carries any number.
+// 0001-01-01 to 9999-12-31 (google/protobuf/timestamp.proto): JSON is limited to it, but the binary form carries any
+// number.
 const secondsMin = -62_135_596_800n;
 const secondsMax = 253_402_300_799n;
 
@@ -107,7 +108,7 @@ function statusOf(status: PaymentSession_Status | undefined): SessionStatus | un
   return sessionStatuses.find((name) => PaymentSession_Status[name] === status);
 }
 
-/** Liveness: answers without credentials and without the database. */
+/** Creates the meta service, for liveness: it answers without credentials and without the database. */
 export function createMetaService(options: {
   brand: string;
   version: string;

@@ -1,9 +1,9 @@
-/** Liveness and readiness, as balancers and orchestrators ask for them. */
+/** Liveness and readiness probes for load balancers and orchestrators. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DomainError } from "../platform/errors.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 
-/** Answers /healthz for the process and /readyz for what it stands on; false for any other path. */
+/** Answers /healthz for the process and /readyz for its dependencies; false for any other path. */
 export function answerProbes(
   isReady: () => Promise<boolean>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {

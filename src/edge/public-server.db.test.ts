@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemEntropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -40,10 +40,13 @@ describe("POST /api/v1/payment-sessions", () => {
     expect(headers.get("request-id")).toMatch(/^req_[0-9a-z]{26}$/);
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("content-type")).toBe("application/json");
+    expect(headers.get("strict-transport-security")).toBe("max-age=63072000");
+    const missing = await edge.call("GET", "/nothing");
+    expect([missing.status, missing.headers.get("strict-transport-security")]).toEqual([404, "max-age=63072000"]);
   });
 
-  it("answers a repeat with the same bytes and says so", async () => {
-    const key = { "Idempotency-Key": systemEntropy.uuid() };
+  it("answers a repeat with the same bytes and marks it", async () => {
+    const key = { "Idempotency-Key": systemRuntime.uuid() };
     const first = await create(JSON.stringify(order), key);
     const second = await create('{"orderRef": "order-1042", "currency": "EUR", "amountMinor": 4.9e3}', key);
     expect(second.text).toBe(first.text);
@@ -92,7 +95,7 @@ describe("POST /api/v1/payment-sessions", () => {
     });
   });
 
-  it("tells all problems of a body at once and repeats none of its values", async () => {
+  it("reports all problems of a body at once and repeats none of its values", async () => {
     const { json, text } = await create('{"amountMinor":"hunter2","currency":"hunter3","note":"hunter4"}');
     expect(json.errors.length).toBeGreaterThanOrEqual(3);
     expect(text).not.toMatch(/hunter/);
@@ -130,20 +133,20 @@ describe("authentication", () => {
     expect([status, json.code]).toEqual([403, "key_type_not_allowed"]);
   });
 
-  it("comes before the body is looked at", async () => {
+  it("comes before the body is read", async () => {
     const { status } = await create("not json", { authorization: "Bearer x" });
     expect(status).toBe(401);
   });
 });
 
 describe("GET /api/v1/payment-sessions", () => {
-  it("shows a session without its secret, and an unknown id as any other's", async () => {
+  it("shows a session without its secret, and refuses an unknown id like another merchant's", async () => {
     const { json: created } = await create(JSON.stringify(order));
     const { status, json, text } = await edge.call("GET", `/payment-sessions/${created.sessionId}`);
     expect(status).toBe(200);
     expect(json).toMatchObject({ ...order, status: "CREATED", failover: false, processing: false, attempts: [] });
     expect(text).not.toMatch(/clientSecret|vault|null/);
-    const unknown = [encodeId("ps", systemEntropy.uuid()), "ps_0123456789abcdefghjkmnpqrs", "x", "att_1"];
+    const unknown = [encodeId("ps", systemRuntime.uuid()), "ps_0123456789abcdefghjkmnpqrs", "x", "att_1"];
     for (const id of unknown) {
       const answer = await edge.call("GET", `/payment-sessions/${id}`);
       expect([answer.status, answer.json.code]).toEqual([404, "not_found"]);
@@ -177,13 +180,13 @@ describe("GET /api/v1/payment-sessions", () => {
 });
 
 describe("the public port", () => {
-  it("answers meta to anybody", async () => {
+  it("answers meta without a credential", async () => {
     const { status, json } = await edge.call("GET", "/meta", { headers: { authorization: "" } });
     expect(status).toBe(200);
     expect(json).toEqual({ service: "switchyard", time: "2026-01-02T03:04:05.600Z", version: "1.2.3" });
   });
 
-  it("says which methods a path has, and that a path is unknown, in the same shape", async () => {
+  it("reports a path's methods, or that a path is unknown, in the same shape", async () => {
     const wrong = await edge.call("DELETE", "/payment-sessions");
     expect([wrong.status, wrong.json.code, wrong.headers.get("allow")]).toEqual([
       405,
@@ -236,7 +239,7 @@ describe("CheckoutService", () => {
       body: JSON.stringify(body),
     });
 
-  it("opens a session to its own client secret only", async () => {
+  it("serves a session to its own client secret only", async () => {
     const { json: mine } = await create(JSON.stringify(order));
     const { json: other } = await create(JSON.stringify(order));
     const read = await rpc("GetCheckout", mine.clientSecret, { sessionId: mine.sessionId });

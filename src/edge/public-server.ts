@@ -10,6 +10,7 @@ import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
 import { createHttpServer } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
+import { transportSecurityOf } from "../platform/transport-security.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import { createTranscoder, type Transcoder } from "../transcoder/transcoder.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
@@ -29,7 +30,7 @@ import { serveWidget } from "./widget-files.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
 
-/** Makes the public server; the caller listens and closes. */
+/** Creates the public server; the caller listens and closes. */
 export function createPublicServer(parts: EdgeParts): Server {
   const handlers: Handler[] = [
     createRest(parts),
@@ -44,31 +45,33 @@ export function createPublicServer(parts: EdgeParts): Server {
     handle: (request, response) => void answer(parts, handlers, request, response),
     refuse: (error) => {
       parts.meter?.refused(error.code);
-      const requestId = encodeId("req", parts.entropy.uuid());
+      const requestId = encodeId("req", parts.runtime.uuid());
       const { status, headers, body } = renderError(parts.style, error, requestId);
-      return { status, headers: { ...headers, "Request-Id": requestId, "Cache-Control": "no-store" }, body };
+      const common = { ...transportSecurityOf(parts.apiOrigin), "Request-Id": requestId, "Cache-Control": "no-store" };
+      return { status, headers: { ...headers, ...common }, body };
     },
   });
 }
 
-// Every listener is guarded: a library that throws on a malformed request must not take the process down.
+// Guards every listener: a library that throws on a malformed request must not take the process down.
 async function answer(
   parts: EdgeParts,
   handlers: readonly Handler[],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  beginRequest(parts.entropy, request, response);
+  beginRequest(parts.runtime, request, response);
+  setAnswerHeaders(request, transportSecurityOf(parts.apiOrigin));
   meterRequest(parts.meter, request, response);
   try {
     requireSoundHead(request);
     for (const handle of handlers) if (await handle(request, response)) return;
     throw new DomainError("not_found", "There is nothing at this path.");
   } catch (error) {
-    // Refused meanwhile for a body that is no HTTP, or its client has gone: what breaks then is no bug.
+    // The request was refused because its body is no HTTP, or the client disconnected: a later failure is no bug.
     if (request.destroyed && !request.complete) return;
     sendAnswer(response, toAnswer(parts, error, request));
-    // Begun and broken off: an end is all that can be said.
+    // The answer has begun and broken off: it can only be ended.
     if (!response.writableEnded) response.destroy();
   }
 }
@@ -88,13 +91,13 @@ function createRest(parts: EdgeParts): Transcoder {
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },
     rules: orderRules,
-    // Counted for every path by requireSoundHead.
+    // requireSoundHead counts them for every path.
     singleHeaders: [],
     authenticate: async (method, request, values) => {
       noteMethod(request, method);
       values.set(requestIdKey, requestIdOf(request));
-      const tellLimits = (fields: LimitFields) => setAnswerHeaders(request, fields);
-      values.set(callerKey, await parts.authenticate(method, request.headers.authorization ?? null, tellLimits));
+      const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
+      values.set(callerKey, await parts.authenticate(method, request.headers.authorization ?? null, setLimitHeaders));
     },
     renderError: (error, _method, request) => toAnswer(parts, error, request),
   });
@@ -105,8 +108,13 @@ function createCheckoutRpc(parts: EdgeParts): Handler {
     shopperIp: parts.customerAddressOf({ headers, socket } as IncomingMessage),
     shopperUserAgent: headers["user-agent"]?.slice(0, userAgentCharactersMax),
   });
+  // Behind unconfigured proxies every customer would have the nearest proxy's address, which is no public one.
+  const addressOf = ({ headers, socket }: AnyRequest) => {
+    const request = { headers, socket } as IncomingMessage;
+    return parts.customerAddressOf(request) === undefined ? undefined : parts.countedAddressOf(request);
+  };
   const guarded = [CheckoutService];
-  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf });
+  const rpc = createRpcAdapter(parts, { route: parts.routeCheckout, guarded, grpc: false, shopperOf, addressOf });
   return async (request, response) => {
     if (!request.url?.startsWith("/payments.v1.CheckoutService/")) return false;
     if (answerCors(request, response) || (await rpc(request, response))) return true;

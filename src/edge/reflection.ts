@@ -1,4 +1,7 @@
-/** gRPC server reflection over the descriptors of the services we serve (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md). */
+/**
+ * gRPC server reflection over the descriptors of the services we serve
+ * (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md).
+ */
 import { create, type DescFile, type DescService, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ServiceImpl } from "@connectrpc/connect";
@@ -10,7 +13,10 @@ import {
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** Answers by symbol and by file name. Extensions are not looked up: tools for calling services do not ask for them. */
+/**
+ * Creates reflection by symbol and by file name. Extensions are not supported: tools that call services do not request
+ * them.
+ */
 export function createReflection(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const files = new Map<string, DescFile>();
   for (const service of services) collect(service.file, files);

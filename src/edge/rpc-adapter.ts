@@ -1,8 +1,8 @@
 /**
- * Joins Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: as Connect's own adapter, with strict bodies and
- * deadlines, and a shorter way for unary gRPC.
+ * Connects Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: like Connect's own adapter, with strict bodies
+ * and deadlines, and a shorter path for unary gRPC.
  */
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescService } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -34,7 +34,9 @@ import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { createRpcGuard } from "./rpc-guard.ts";
 import { readJsonMessage, refuseBody } from "./strict-connect-json.ts";
 
-/** Answers a call; false, with nothing read or written, when there is no such rpc. May reject with what broke. */
+/**
+ * Answers a call; false, with nothing read or written, if there is no such rpc. May reject with an unexpected error.
+ */
 export type RpcAdapter = (request: AnyRequest, response: AnyResponse) => Promise<boolean>;
 
 type UniversalHandler = ConnectRouter["handlers"][number];
@@ -43,20 +45,22 @@ type Call = {
   readonly authenticate: () => Promise<Caller>;
   readonly form: RpcForm;
   readonly deadline: Deadline;
-  /** Whether the edge's own guard stands before the method, and tells what is wrong with a body in its turn. */
+  /** True if the edge's own guard protects the method and reports the problems of a body. */
   readonly isGuarded: boolean;
   readonly shopper: Shopper | undefined;
 };
 
-/** An adapter for the routes. `guarded` are the services whose guard is the edge's own. */
+/** Creates an adapter for the routes. `guarded` are the services whose guard is the edge's own. */
 export function createRpcAdapter(
   parts: EdgeParts,
   options: {
     route: (router: ConnectRouter) => void;
     guarded: readonly DescService[];
     grpc: boolean;
-    /** Given where browsers call. */
+    /** Set on the port that browsers call. */
     shopperOf?: (request: AnyRequest) => Shopper;
+    /** Set there too: the address that limits count a call for, besides its session and its merchant. */
+    addressOf?: (request: AnyRequest) => string | undefined;
   },
 ): RpcAdapter {
   const guard = createRpcGuard(parts);
@@ -84,7 +88,12 @@ export function createRpcAdapter(
       const form = requireForm(handler.method, request, options.grpc);
       const timeoutMs = timeoutOf(request);
       deadline = handler.method.methodKind === "unary" ? Deadline.ofUnary(timeoutMs) : new Deadline(timeoutMs);
-      const authenticate = () => callerOf(parts, handler.method, request);
+      // By the headers only: no body is read without a credential, or above the limit.
+      const authenticate = () => {
+        const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
+        const { authorization = null } = request.headers;
+        return parts.authenticate(handler.method, authorization, setLimitHeaders, options.addressOf?.(request));
+      };
       const target = form === "grpc" ? targets.get(path) : undefined;
       if (target !== undefined) {
         const { stopping } = parts;
@@ -95,7 +104,7 @@ export function createRpcAdapter(
       const call = { handler, authenticate, form, deadline, isGuarded, shopper: options.shopperOf?.(request) };
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
-      // The client went away while its answer was written.
+      // The client disconnected while its answer was written.
       if (error instanceof ConnectError && error.code === Code.Aborted) return true;
       const domainError = toDomainError(error);
       if (response.headersSent) throw error;
@@ -109,13 +118,7 @@ export function createRpcAdapter(
   };
 }
 
-/** Who calls, by the headers alone: nobody has a body read without a credential, or above the limit. */
-function callerOf(parts: EdgeParts, method: DescMethod, request: AnyRequest): Promise<Caller> {
-  const tellLimits = (fields: LimitFields) => setAnswerHeaders(request, fields);
-  return parts.authenticate(method, request.headers.authorization ?? null, tellLimits);
-}
-
-/** The router, which also notes where the unary calls of guarded services go. */
+/** Returns a router that also records the targets of the unary calls of guarded services. */
 function recordingTargets(
   router: ConnectRouter,
   targets: Map<string, Target>,
@@ -135,7 +138,7 @@ function recordingTargets(
   };
 }
 
-// The adapter's business, and done when Connect's handler gets the call: the body is not as long as it came any more.
+// The adapter has handled these, and Connect's handler must not see them: the body no longer has its original length.
 const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding", "content-length"];
 
 function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
@@ -148,14 +151,17 @@ function runCall(call: Call, request: AnyRequest, response: AnyResponse): Return
     values.set(callerKey, await call.authenticate());
     const body =
       call.handler.method.methodKind === "unary" ? await readUnary(call, request, response, values) : plain.body;
-    // Nothing begins for a caller that is gone already.
+    // Nothing begins for a caller that has disconnected.
     call.deadline.signal.throwIfAborted();
     return call.handler({ ...plain, signal, body });
   };
   return call.deadline.limit(answered);
 }
 
-/** The body of a unary call as Connect is to see it: whole, and with no mistake in it that Connect would tell in its own words. */
+/**
+ * Returns the body of a unary call for Connect: whole, and without any mistake that Connect would report in its own
+ * words.
+ */
 async function readUnary(call: Call, request: AnyRequest, response: AnyResponse, values: ContextValues) {
   const { form, isGuarded } = call;
   const { method } = call.handler;

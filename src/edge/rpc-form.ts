@@ -1,4 +1,4 @@
-/** The forms in which a call may come, told by its content type, and how a call is refused in its own form. */
+/** The forms of a call, distinguished by its content type, and the refusal of a call in its own form. */
 import type { Http2ServerResponse } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
@@ -20,7 +20,10 @@ const forms: readonly (readonly [RpcForm, RegExp])[] = [
   ["stream", /^application\/connect\+proto$/i],
 ];
 
-/** The form of a call to this method. Throws DomainError for any other: Connect by GET, and JSON where it is not read strictly. */
+/**
+ * Returns the form of a call to this method. Throws DomainError for any other: Connect by GET, and JSON where it is not
+ * read strictly.
+ */
 export function requireForm(method: DescMethod, request: AnyRequest, servesGrpc: boolean): RpcForm {
   if (request.method !== "POST") {
     throw new DomainError("method_not_allowed", "A call is a POST; calls by GET are not served.", { allow: ["POST"] });
@@ -36,7 +39,7 @@ export function requireForm(method: DescMethod, request: AnyRequest, servesGrpc:
   return form;
 }
 
-/** Answers a call with an error where Connect's handler has no part in it. Nothing may have been written before. */
+/** Answers a call with an error without Connect's handler. Nothing may have been written before. */
 export function sendRefusal(style: ErrorStyle, request: AnyRequest, response: AnyResponse, error: DomainError): void {
   const connectError = toConnectError(style, error, requestIdOf(request));
   const [, web] = /^application\/grpc(-web)?\b/i.exec(request.headers["content-type"] ?? "") ?? ["none"];
@@ -59,11 +62,11 @@ export function sendRefusal(style: ErrorStyle, request: AnyRequest, response: An
 }
 
 /**
- * Answers a gRPC call with nothing but an error, as Trailers-Only: headers that end the stream, for in no others do
- * clients look for a status. Nothing may have been written before.
+ * Answers a gRPC call with only an error, as Trailers-Only: headers that end the stream, because clients look for a
+ * status in no others. Nothing may have been written before.
  */
 export function sendGrpcStatus(response: Http2ServerResponse, error: ConnectError): void {
-  // Its caller has gone: node's HTTP/2 throws where HTTP/1.1 lets the bytes fall.
+  // Its caller has disconnected: node's HTTP/2 throws where HTTP/1.1 drops the bytes.
   if (response.stream.destroyed) return;
   const headers = { ":status": 200, ...response.getHeaders(), "content-type": "application/grpc+proto" };
   response.stream.respond({ ...headers, ...statusOf(error) }, { endStream: true });

@@ -1,4 +1,4 @@
-/** What stands in front of every rpc on Connect and gRPC once its caller is known: validation, and one wording of errors. */
+/** The guard of every rpc on Connect and gRPC after authentication: validation, and one rendering of errors. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import type { Interceptor, UnaryRequest } from "@connectrpc/connect";
 import { http } from "../../gen/google/api/annotations_pb.ts";
@@ -8,10 +8,10 @@ import { requestIdKey } from "./caller.ts";
 import { type ErrorStyle, leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
 import { findProblems } from "./strict-connect-json.ts";
 
-/** Reports what nobody expected; the caller of the rpc learns only `internal` and the request id. */
+/** Reports an unexpected error; the caller of the rpc sees only `internal` and the request id. */
 export type ReportBug = (error: unknown, requestId: string) => void;
 
-/** The interceptor that REST's transcoder has no need of, because it does the same by itself. */
+/** Creates the interceptor. REST's transcoder does not need it, because it does the same by itself. */
 export function createRpcGuard(options: {
   style: ErrorStyle;
   reportBug: ReportBug;
@@ -27,7 +27,7 @@ export function createRpcGuard(options: {
     };
     try {
       if (!request.stream) requireNoProblems(request);
-      // The deadline passed meanwhile: nothing is begun that nobody waits for.
+      // The deadline has passed: nothing is begun for a caller that no longer waits.
       if (request.signal.reason instanceof DomainError) throw request.signal.reason;
       const response = await next(request);
       return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;
@@ -37,7 +37,7 @@ export function createRpcGuard(options: {
   };
 }
 
-/** What breaks a stream after its beginning is told as anything else. */
+/** Reports a failure in the middle of a stream like any other. */
 async function* guarded<Message>(
   messages: AsyncIterable<Message>,
   refusal: (error: unknown) => Error,
@@ -58,7 +58,10 @@ function requireNoProblems({ method, message, contextValues }: UnaryRequest): vo
   throw new DomainError(leadingCode(problems), "The request has fields that break a rule.", { problems });
 }
 
-/** Whether REST gives the request in path and query: the same mistake has the same code on every surface. */
+/**
+ * Reports whether REST gives the request in path and query, so that the same mistake has the same code on every
+ * surface.
+ */
 function takesParameters(method: DescMethod): boolean {
   return hasOption(method, http) && getOption(method, http).body === "";
 }

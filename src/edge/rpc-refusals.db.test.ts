@@ -4,10 +4,10 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { CreatePaymentSessionRequestSchema, PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { grpcFrame, type WireAnswer, WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { bodyBytesMax, internalConnections } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import { grpcFrame, type WireAnswer, WireClient } from "./testing/grpc-wire.ts";
 
 let edge: EdgeFixture;
 let server: GrpcServer;
@@ -57,7 +57,7 @@ describe.each(forms)("a $name call", ({ type, compression, isFramed }) => {
     expect((await compressed(name, compress(order("small")))).reason).toBeUndefined();
   });
 
-  it("that is too large is refused at once, and the connection goes on", async () => {
+  it("that is too large is refused at once, and the connection continues", async () => {
     const answer = await wire.call(createPath, headers(), body(order("x".repeat(20 * bodyBytesMax))));
     expect(answer.reason).toBe("payload_too_large");
     expect((await callMeta()).grpcStatus).toBe(0);
@@ -84,12 +84,12 @@ describe.each(forms)("a $name call", ({ type, compression, isFramed }) => {
     expect((await wire.call(createPath, headers(), body(bytes))).reason).toBe("invalid_field");
   });
 
-  it("says nothing of its body to whoever is not known", async () => {
+  it("reveals nothing of its body's problems to an unauthenticated caller", async () => {
     const answer = await wire.call(createPath, { "content-type": type }, body(Buffer.from([0xff])));
     expect(answer.reason).toBe("invalid_key");
   });
 
-  it("to no rpc of ours is told so", async () => {
+  it("to an unknown rpc is refused", async () => {
     const answers = await Promise.all(
       [`/${PaymentSessionService.typeName}/Nothing`, "/a.b.C/D", "/", "/%00"].map((path) =>
         wire.call(path, headers(), body(order("a"))),
@@ -125,13 +125,13 @@ describe("a gRPC call", () => {
     expect(await wire.call(createPath, headers(), bytes)).toMatchObject({ reason: "invalid_field", grpcStatus: 3 });
   });
 
-  it("hears which compressions there are", async () => {
+  it("learns the accepted compressions", async () => {
     const answer = await wire.call(createPath, { ...headers(), "grpc-encoding": "snappy" }, grpcFrame(order("a"), 1));
     expect(answer).toMatchObject({ grpcStatus: 12, reason: "unsupported_encoding" });
     expect(answer.headers["grpc-accept-encoding"]).toBe("gzip,br");
   });
 
-  it("that never ends is answered at its bound and told to stop", async () => {
+  it("that never ends is answered at its bound, and its stream is closed", async () => {
     const stream = wire.session.request({ ":method": "POST", ":path": createPath, ...headers() });
     stream.on("error", () => {});
     const closed = new Promise<number>((resolve) => stream.on("close", () => resolve(stream.rstCode)));
@@ -148,7 +148,7 @@ describe("a gRPC call", () => {
   });
 });
 
-describe("a form that nobody reads strictly", () => {
+describe("a form without a strict reader", () => {
   const text = '{"amountMinor":1,"amountMinor":2,"currency":"EUR","orderRef":"a"}';
   const refused = (answer: WireAnswer) => expect([answer.reason, answer.grpcStatus ?? "none"]);
 
@@ -176,8 +176,8 @@ describe("a form that nobody reads strictly", () => {
         headers: { "content-type": type },
         body: new Uint8Array(grpcFrame(Buffer.from('{"sessionId":"a"}'))),
       });
-      const told = decodeURIComponent(`${await answer.text()} ${answer.headers.get("grpc-message")}`);
-      expect(told).toMatch(/content type|application\/grpc-web/);
+      const text = decodeURIComponent(`${await answer.text()} ${answer.headers.get("grpc-message")}`);
+      expect(text).toMatch(/content type|application\/grpc-web/);
       if (answer.status === 200) expect(answer.headers.get("grpc-status")).toBe("3");
       else expect(answer.status).toBe(415);
     },

@@ -1,8 +1,11 @@
-/** Whatever the order, REST, Connect JSON and gRPC accept or refuse it alike, with the same code and the same fields. */
+/**
+ * Every surface accepts or refuses the same order alike: REST, Connect JSON and gRPC answer with the same code and
+ * fields.
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { orderOf } from "./testing/order-of.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "./testing/surfaces.ts";
+import { orderOf } from "../dev/testing/edge/order-of.ts";
+import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
 
 let surfaces: Surfaces;
 beforeAll(async () => {
@@ -13,7 +16,7 @@ afterAll(async () => {
   await surfaces.close();
 });
 
-// Chosen once: a failure prints its payload, and the same payloads come again.
+// Fixed: a failure prints its payload, and the same payloads occur again.
 const seed = 20_260_101;
 
 const amounts = fc.oneof(
@@ -35,13 +38,13 @@ const emails = fc.oneof(
   fc.emailAddress(),
   fc.string({ unit: fc.constantFrom("a", "@", ".", " ", "\0", "ü"), maxLength: 12 }),
 );
-/** Orders of the right types, so that every surface can say them. */
+/** Orders of the right types, which every surface can express. */
 const orders = fc.record(
   { amountMinor: amounts, currency: currencies, orderRef: references, customerEmail: emails },
   { requiredKeys: [] },
 );
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), amounts, references);
-/** Bodies of any type, which only JSON can say. */
+/** Bodies of any type, which only JSON can express. */
 const bodies = fc.oneof(
   fc.record({ amountMinor: anything, currency: anything, orderRef: anything, tip: anything }, { requiredKeys: [] }),
   fc.jsonValue({ maxDepth: 2 }),
@@ -75,7 +78,7 @@ describe("every surface", () => {
     await fc.assert(
       fc.asyncProperty(bodies, async (value) => {
         const body = JSON.stringify(value);
-        // The one difference there is by design: Protobuf's clients write 64-bit integers as text.
+        // The one difference by design: Protobuf's clients write 64-bit integers as text.
         fc.pre(typeof (value as { amountMinor?: unknown } | null)?.amountMinor !== "string");
         const [rest, connect] = await Promise.all([
           surfaces.createOverRest(body),

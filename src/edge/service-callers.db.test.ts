@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
-import { filesOf } from "../e2e/guide-text.ts";
+import { addInternalService, generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
+import { filesOf } from "../dev/e2e/guide-text.ts";
+import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { signServiceToken } from "../platform/service-token-signing.ts";
-import { addInternalService, generateKeyFile, parseKeyFile } from "../server-keys.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 import { createServiceAuthenticate } from "./service-callers.ts";
 
@@ -49,7 +49,7 @@ const codeOf = (call: Promise<unknown>) =>
     (error) => new RpcError(error).code,
   );
 
-/** A token with something about it changed. */
+/** Returns a token with one change. */
 function forged(change: { typ?: string; aud?: string; lifetime?: string; issuedAgoSeconds?: number; key?: KeyObject }) {
   const issuedAt = Math.floor(Date.now() / 1_000) - (change.issuedAgoSeconds ?? 0);
   return new SignJWT({ merchant })
@@ -62,7 +62,7 @@ function forged(change: { typ?: string; aud?: string; lifetime?: string; issuedA
 
 const checkout = join(import.meta.dirname, "..", "..");
 
-/** What the program of docs/grpc.md prints, run as it stands there. */
+/** Runs the program of docs/grpc.md unchanged and returns its output. */
 function signByTheGuide(): string {
   const folder = mkdtempSync(join(tmpdir(), "switchyard-sign-token-"));
   try {
@@ -83,7 +83,7 @@ describe("an internal service's token", () => {
     expect(await codeOf(createBy(signByTheGuide()))).toBeUndefined();
   });
 
-  it("stands in for the secret key of the merchant it names", async () => {
+  it("replaces the secret key of the merchant that it names", async () => {
     const created = await createBy(await signInternalServiceToken(orders, { environment: "test", merchant }));
     const read = await edge.call("GET", `/payment-sessions/${created.sessionId}`);
     expect(read.json).toMatchObject({ orderRef: "by-a-service", status: "CREATED" });
@@ -116,13 +116,13 @@ describe("an internal service's token", () => {
     expect(await codeOf(createBy(await token()))).toBe("invalid_key");
   });
 
-  it("is none on the public port", async () => {
+  it("is refused on the public port", async () => {
     const token = await signInternalServiceToken(orders, { environment: "test", merchant });
     const answer = await edge.call("GET", "/payment-sessions", { headers: { authorization: `Bearer ${token}` } });
     expect(answer.json.code).toBe("invalid_key");
   });
 
-  it("leaves the secret key as it is", async () => {
+  it("leaves the secret key valid", async () => {
     expect(await codeOf(createBy(edge.keys.secret))).toBeUndefined();
     expect(await codeOf(createBy(edge.keys.publishable))).toBe("key_type_not_allowed");
   });

@@ -1,4 +1,6 @@
-/** Lets internal services in on the gRPC port: a token of theirs stands in for the merchant's secret key, and for nothing more. */
+/**
+ * Admits internal services on the gRPC port: their token replaces the merchant's secret key, and grants nothing more.
+ */
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -8,23 +10,23 @@ import type { VerificationKey } from "../platform/service-token.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
-/** As `others`, and for a service's token the merchant that it names. `keys` are public halves only. */
+/** Authenticates like `others`, and a service's token as the merchant that it names. `keys` are public halves only. */
 export function createServiceAuthenticate(
   others: Authenticate,
   environments: EdgeEnvironments,
   keys: readonly VerificationKey[],
 ): Authenticate {
-  return async (method, authorization, tellLimits) => {
-    // A key of ours has no dots in it.
+  return async (method, authorization, setLimitHeaders, address) => {
+    // Our API keys have no dots.
     const token = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || method.parent.typeName !== PaymentSessionService.typeName) {
-      return others(method, authorization, tellLimits);
+      return others(method, authorization, setLimitHeaders, address);
     }
     const caller = await callerOf(environments, keys, token);
     if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     const { environment, holder } = caller;
     const counted = { merchantId: holder.merchantId, name: "api" } as const;
-    await environment.requestLimits?.count(`service ${holder.merchantId}`, counted, tellLimits);
+    await environment.requestLimits?.count(`service ${holder.merchantId}`, counted, setLimitHeaders);
     return caller;
   };
 }

@@ -12,23 +12,23 @@ import {
   PaymentSessionSummarySchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
-import type { SessionWithTrail } from "../core/session-trail.ts";
+import type { SessionWithAttempts } from "../core/session-with-attempts.ts";
 import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 
-/** A session with its trail, as GET shows it. */
-export function toSessionMessage({ session, attempts }: SessionWithTrail): PaymentSessionMessage {
+/** Returns a session with its attempts, as GET shows it. */
+export function toSessionMessage({ session, attempts }: SessionWithAttempts): PaymentSessionMessage {
   return create(PaymentSessionSchema, { ...fieldsOf(session), attempts: attempts.map(toAttempt) });
 }
 
-/** A session without its trail, as lists show it. */
+/** Returns a session without its attempts, as lists show it. */
 export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary {
   return create(PaymentSessionSummarySchema, fieldsOf(session));
 }
 
-/** A session as webhook bodies hold it: what GET shows, without the customer's email. */
-export function describeForEvent(trail: SessionWithTrail): object {
-  const { customerEmail: _, ...session } = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(trail)));
+/** Returns a session as webhook bodies contain it: as GET shows it, without the customer's email. */
+export function describeForEvent(reloaded: SessionWithAttempts): object {
+  const { customerEmail: _, ...session } = JSON.parse(publicJson(PaymentSessionSchema, toSessionMessage(reloaded)));
   return session;
 }
 
@@ -80,7 +80,7 @@ function toAttempt(attempt: Attempt): MessageInitShape<typeof AttemptSchema> {
     status: Attempt_Status[attempt.status],
     ...(attempt.failureKind && { failureKind: Attempt_FailureKind[attempt.failureKind] }),
     ...present("declineCode", attempt.declineCode),
-    ...present("gatewayCode", attempt.gatewayCode ?? attempt.captureRefused),
+    ...present("gatewayCode", attempt.gatewayCode ?? attempt.captureRefusalCode),
     ...present("gatewayReference", attempt.gatewayReference),
     startedAt: timestampFromDate(attempt.startedAt),
     ...moment("completedAt", attempt.completedAt),

@@ -1,24 +1,24 @@
 import type { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withAnswers } from "../core/recovery-fixture.ts";
+import { withAnswers } from "../core/recovery.fixture.ts";
 import type { AuthorizeRequest } from "../gateways/connector.ts";
 import { userAgentCharactersMax } from "../limits/gateways.ts";
 import { createAuthenticate } from "./authenticate.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createPublicServer } from "./public-server.ts";
 
 let edge: EdgeFixture;
 let server: ReturnType<typeof createServer>;
-const told: AuthorizeRequest[] = [];
+const requests: AuthorizeRequest[] = [];
 beforeAll(async () => {
   edge = await startEdgeFixture();
   await edge.core.setRule([]);
   const environment = edge.parts.environments.test!;
-  // Every gateway declines, and what it was told is kept.
+  // Every gateway declines, and its requests are recorded.
   const core = withAnswers(environment.core, {
     authorize: async (_call, request) => {
-      told.push(request);
+      requests.push(request);
       const declined = { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "no" } as const;
       return { outcome: { type: "declined", ...declined } };
     },
@@ -34,8 +34,8 @@ afterAll(async () => {
   await edge.close();
 });
 
-/** What the first gateway is told of a payment that is submitted with these headers. */
-async function toldWith(headers: Record<string, string>): Promise<AuthorizeRequest> {
+/** Returns the first gateway's request for a payment that is submitted with these headers. */
+async function requestWith(headers: Record<string, string>): Promise<AuthorizeRequest> {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
   const created = await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) });
   const { sessionId, clientSecret } = created.json as { sessionId: string; clientSecret: string };
@@ -46,25 +46,25 @@ async function toldWith(headers: Record<string, string>): Promise<AuthorizeReque
     body: JSON.stringify({ sessionId, vaultToken: "tok_1" }),
   });
   expect(answer.status).toBe(200);
-  return told.at(-1)!;
+  return requests.at(-1)!;
 }
 
-describe("what a gateway is told of the customer's browser", () => {
-  it("is its public address, as the trusted proxy tells it, and its name", async () => {
-    expect(await toldWith({ "x-forwarded-for": "10.9.9.9, 8.8.4.4", "user-agent": "Browser/1" })).toMatchObject({
+describe("the customer's browser in a gateway's request", () => {
+  it("is its public address, as the trusted proxy reports it, and its name", async () => {
+    expect(await requestWith({ "x-forwarded-for": "10.9.9.9, 8.8.4.4", "user-agent": "Browser/1" })).toMatchObject({
       shopperIp: "8.8.4.4",
       shopperUserAgent: "Browser/1",
     });
   });
 
-  it("is no address that is not public, and no more of a name than a name has", async () => {
-    const { shopperIp, shopperUserAgent } = await toldWith({ "user-agent": "x".repeat(4_000) });
+  it("has no address that is not public, and a name of bounded length", async () => {
+    const { shopperIp, shopperUserAgent } = await requestWith({ "user-agent": "x".repeat(4_000) });
     expect(shopperIp).toBeUndefined();
     expect(shopperUserAgent).toHaveLength(userAgentCharactersMax);
   });
 
-  it("is kept in no row", async () => {
-    await toldWith({ "x-forwarded-for": "8.8.4.4", "user-agent": "Traceless/7" });
+  it("is stored in no row", async () => {
+    await requestWith({ "x-forwarded-for": "8.8.4.4", "user-agent": "Traceless/7" });
     const text = `SELECT string_agg(to_jsonb(s)::text, '') || (SELECT string_agg(to_jsonb(a)::text, '') FROM attempt a)
       || (SELECT string_agg(to_jsonb(o)::text, '') FROM outbox_event o) AS everything FROM payment_session s`;
     const { rows } = await edge.core.asOwner.pool.query<{ everything: string }>(text);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { holdMany } from "../dev/testing/edge/slow-clients.ts";
 import { connectionCheckMs, headersTimeoutMs } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
-import { holdMany } from "./testing/slow-clients.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(async () => {
 const patienceMs = 5_000;
 
 describe("1 000 idle connections and 200 that send their headers a byte at a time", () => {
-  it("keep nobody else from an answer, and the slow ones are told so in time", async () => {
+  it("delay no other caller's answer, and the slow ones are refused in time", async () => {
     const idle = await holdMany(500, edge.port, "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n");
     const silent = await holdMany(500, edge.port, "");
     const dripping = await holdMany(200, edge.port, "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\nX: ", "x");
@@ -38,7 +38,7 @@ describe("1 000 idle connections and 200 that send their headers a byte at a tim
       expect(lastedMs).toBeGreaterThan(headersTimeoutMs - 100);
       expect(lastedMs).toBeLessThan(headersTimeoutMs + connectionCheckMs + patienceMs);
     }
-    // Who was answered once may ask again for a while.
+    // Clients that were answered once may send again for a while.
     expect(idle.filter(({ socket }) => socket.destroyed)).toEqual([]);
     for (const { socket } of idle) socket.destroy();
   });

@@ -1,5 +1,9 @@
-/** What takes longer to wait for than a test should: a slow body, a client that does not read, an idle connection's end. */
+/**
+ * Cases that take longer than an ordinary test should: a slow body, a client that does not read, an idle connection's
+ * end.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type HeldConnection, hold, holdMany } from "../dev/testing/edge/slow-clients.ts";
 import {
   connectionCheckMs,
   connectionsMax,
@@ -8,9 +12,8 @@ import {
   requestTimeoutMs,
   silenceTimeoutMs,
 } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { referencePaths } from "./reference/reference-pages.ts";
-import { type HeldConnection, hold, holdMany } from "./testing/slow-clients.ts";
 
 let edge: EdgeFixture;
 beforeAll(async () => {
@@ -32,7 +35,7 @@ describe.concurrent("slow clients", () => {
     ["REST", create],
     ["Connect", () => `POST /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\n${json}\r\n`],
     ["a notification", () => `POST /gateway-notifications/test/gc_00000000000000000000000000 HTTP/1.1\r\n${json}\r\n`],
-  ])("who send a body a byte at a time are told so: %s", async (_, head) => {
+  ])("that send a body a byte at a time are refused: %s", async (_, head) => {
     const { ended } = await hold(edge.port, head(), " ");
     const { answers, rest, lastedMs } = await ended;
     expect([answers.length, rest]).toEqual([1, ""]);
@@ -42,7 +45,7 @@ describe.concurrent("slow clients", () => {
     expect(lastedMs).toBeLessThan(requestTimeoutMs + connectionCheckMs + patienceMs);
   });
 
-  it("who are idle are kept longer than balancers keep their side, and not for ever", async () => {
+  it("that are idle are kept longer than load balancers keep their side, but not forever", async () => {
     const { ended } = await hold(edge.port, meta);
     const { answers, lastedMs } = await ended;
     expect(answers.map(({ status }) => status)).toEqual([200]);
@@ -50,11 +53,11 @@ describe.concurrent("slow clients", () => {
     expect(lastedMs).toBeLessThan(keepAliveMs + patienceMs);
   });
 
-  it("who do not read let go of their answers", async () => {
+  it("that do not read lose their answers", async () => {
     const page = `GET ${referencePaths.viewer} HTTP/1.1\r\nHost: a\r\n\r\n`;
     const { socket, ended } = await hold(edge.port, page.repeat(pipelinedRequestsMax));
     socket.pause();
-    // Who comes back later finds what the system had buffered, and the end.
+    // A client that returns later finds what the system had buffered, and the end.
     setTimeout(() => socket.resume(), 2 * silenceTimeoutMs + patienceMs);
     const { answers, lastedMs } = await ended;
     expect(answers.length).toBeLessThan(pipelinedRequestsMax);

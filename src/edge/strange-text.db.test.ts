@@ -1,12 +1,12 @@
-/** Whatever text stands in a field, every surface answers alike, and none of them with an error of ours. */
+/** Every surface answers any text in a field alike, and never with an error of ours. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
-import { createGrpcClient, type GrpcClient } from "../client/grpc-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { deriveClientSecret } from "../core/client-secret.ts";
+import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "./testing/surfaces.ts";
 
 let surfaces: Surfaces;
 let checkout: GrpcClient<typeof CheckoutService>;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await surfaces.close();
 });
 
-// Chosen once: a failure prints its text, and the same texts come again.
+// Fixed: a failure prints its text, and the same texts occur again.
 const seed = 20_260_102;
 const odd = [
   "\0",
@@ -56,18 +56,18 @@ const texts = fc.oneof(
   fc.string({ unit: "binary", minLength: 1, maxLength: 40 }).filter((text) => text.isWellFormed()),
 );
 
-describe("a text that nobody can mean", () => {
+describe("an arbitrary text", () => {
   it("is no session's id on any surface", async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
-        // A path of dots alone is another path.
+        // A path of dots only is another path.
         fc.pre(!/^\.+$/.test(text));
         const [rest, grpc, connect] = await Promise.all([
           surfaces.edge.call("GET", `/payment-sessions/${encodeURIComponent(text)}`),
           surfaces.getOverGrpc(text),
           surfaces.overConnect("GetPaymentSession", JSON.stringify({ sessionId: text })),
         ]);
-        // Protobuf's text may hold NUL, PostgreSQL's may not: no surface lets it in.
+        // Protobuf's text may contain NUL, PostgreSQL's may not: every surface refuses it.
         const code = text.includes("\0") ? "invalid_parameter" : "not_found";
         expect([restOutcome(rest).code, grpc.code, connect.code]).toEqual([code, code, code]);
       }),

@@ -1,6 +1,6 @@
 /**
- * Reads the JSON bodies of Connect calls as strictly as REST's. Connect's own reader takes the last of two equal keys,
- * rounds large numbers, takes null for zero, and names one problem only.
+ * Reads the JSON bodies of Connect calls as strictly as REST's. Connect's own reader uses the last of two equal keys,
+ * rounds large numbers, reads null as zero, and reports one problem only.
  */
 import type { DescMessage, DescMethod, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey } from "@connectrpc/connect";
@@ -17,14 +17,17 @@ type Body = { readonly findings: readonly Finding[]; readonly error?: unknown };
 
 const bodyKey = createContextKey<Body>({ findings: [] }, { description: "what reading the JSON body found" });
 
-/** Leaves what kept a body from being read where `findProblems` tells it, once the caller is known. */
+/**
+ * Stores the error that prevented a body from being read, for `findProblems` to report once the caller is
+ * authenticated.
+ */
 export function refuseBody(values: ContextValues, error: unknown): void {
   values.set(bodyKey, { findings: [], error });
 }
 
 /**
- * The message of a call as JSON that has no mistake left in it. What was wrong stays in `values` until `findProblems`
- * asks: whoever is not known learns nothing about a body.
+ * Returns the message of a call as JSON without mistakes. Problems stay in `values` until `findProblems` reads them: an
+ * unauthenticated caller learns nothing about a body.
  */
 export async function readJsonMessage(
   method: DescMethod,
@@ -46,7 +49,10 @@ export async function readJsonMessage(
   }
 }
 
-/** Everything wrong with a call's message, however it came. Throws what kept the body from being read at all. */
+/**
+ * Returns all problems of a call's message, however it was sent. Throws the error that prevented the body from being
+ * read.
+ */
 export function findProblems(
   schema: DescMessage,
   message: MessageShape<DescMessage>,

@@ -6,7 +6,7 @@ import { type EdgeEnvironment, requestIdKey } from "./caller.ts";
 
 type Called = { readonly environment: EdgeEnvironment; readonly context: HandlerContext };
 
-/** The session's trace begins here: its first span has the session's id, which is known only now. A repeat is below it. */
+/** Starts the session's trace: its first span has the session's id, which is known only now. A repeat is below it. */
 export function traceCreation(
   finish: FinishSpan,
   { environment, context }: Called,
@@ -22,7 +22,7 @@ export function traceCreation(
   });
 }
 
-/** Submits inside a span, which ends when the caller is answered; the payment may run on. */
+/** Submits inside a span, which ends when the caller is answered; the payment may continue. */
 export function traceSubmission<Session extends { readonly id: string; readonly status: string }>(
   { environment, context }: Called,
   sessionId: string,
@@ -36,7 +36,7 @@ export function traceSubmission<Session extends { readonly id: string; readonly 
   };
   return environment.core.tracing.span("payment.submit", options, async (span) => {
     const submitted = await submit();
-    span.tell({ status: submitted.status });
+    span.set({ status: submitted.status });
     return submitted;
   });
 }

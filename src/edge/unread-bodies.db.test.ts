@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
+import { WireClient } from "../dev/testing/edge/grpc-wire.ts";
+import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
-import { WireClient } from "./testing/grpc-wire.ts";
-import { exchangeRaw } from "./testing/raw-exchange.ts";
 
 let edge: EdgeFixture;
 let server: GrpcServer;
 let wire: WireClient;
-// What happens while a caller is looked up.
+// Runs while a caller is authenticated.
 let meanwhile = async () => {};
 beforeAll(async () => {
   edge = await startEdgeFixture();
   server = createGrpcServer(
     {
       ...edge.parts,
-      async authenticate(method, authorization, tellLimits) {
+      async authenticate(method, authorization, setLimitHeaders) {
         await meanwhile();
         if (authorization === "Bearer broken") throw new Error("a bug in authentication");
-        return edge.parts.authenticate(method, authorization, tellLimits);
+        return edge.parts.authenticate(method, authorization, setLimitHeaders);
       },
     },
     { reflection: false },
@@ -35,21 +35,21 @@ afterAll(async () => {
 const createPath = `/${PaymentSessionService.typeName}/CreatePaymentSession`;
 const types = ["application/grpc", "application/grpc-web+proto", "application/proto", "application/json"];
 
-describe.each(types)("a call as %s whose body does not come", (type) => {
+describe.each(types)("a call as %s whose body does not arrive", (type) => {
   it("is refused for its key all the same", async () => {
     const answer = await wire.call(createPath, { "content-type": type, authorization: "Bearer unknown" });
     expect(answer.reason).toBe("invalid_key");
     expect(edge.bugs).toEqual([]);
   });
 
-  it("is told of a bug of ours in its own form", async () => {
+  it("reports a bug of ours in its own form", async () => {
     const answer = await wire.call(createPath, { "content-type": type, authorization: "Bearer broken" });
     expect(answer.reason).toBe("internal");
     expect(edge.bugs.splice(0)).toEqual([new Error("a bug in authentication")]);
   });
 });
 
-describe("a checkout's call whose body does not come", () => {
+describe("a checkout's call whose body does not arrive", () => {
   it("is refused for its client secret all the same", async () => {
     const lines = [
       `POST /${CheckoutService.typeName}/GetCheckout HTTP/1.1`,
@@ -62,15 +62,30 @@ describe("a checkout's call whose body does not come", () => {
   });
 });
 
-describe("a caller that leaves while it is looked up", () => {
-  it("is no bug, though nobody can be told of its refusal", async () => {
+describe("a body without an end", () => {
+  const json = "Host: a\r\nContent-Type: application/json\r\n";
+  const create = `POST /api/v1/payment-sessions HTTP/1.1\r\n${json}`;
+  it.each<[string, () => string, number]>([
+    ["without a key", () => create, 401],
+    ["to a path that is none", () => `POST /nothing HTTP/1.1\r\n${json}`, 404],
+    ["of an order", () => `${create}Authorization: Bearer ${edge.keys.secret}\r\n`, 413],
+    ["of a checkout's call", () => `POST /${CheckoutService.typeName}/GetCheckout HTTP/1.1\r\n${json}`, 401],
+  ])("%s is refused and its connection is closed", async (_, head, status) => {
+    const { answers, rest, isReadOn } = await exchangeEndless(edge.port, head());
+    expect(answers.map((answer) => [answer.status, answer.headers.get("connection")])).toEqual([[status, "close"]]);
+    expect([rest, isReadOn]).toEqual(["", false]);
+  });
+});
+
+describe("a caller that disconnects during authentication", () => {
+  it("is no bug, though its refusal cannot be sent", async () => {
     const stream = wire.session.request({ ":method": "POST", ":path": createPath, "content-type": "application/grpc" });
     stream.on("error", () => {});
     const hasLeft = new Promise<void>((resolve) => {
       meanwhile = async () => {
         meanwhile = async () => {};
         stream.close();
-        // What the same connection sends later is read later.
+        // Later data of the same connection is read later.
         await wire.call("/payments.v1.MetaService/GetMeta", { "content-type": "application/proto" }, new Uint8Array());
         setImmediate(resolve);
       };

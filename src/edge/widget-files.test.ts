@@ -33,7 +33,7 @@ const get = async (path: string, headers: Record<string, string> = {}, method: "
 };
 
 describe("serveWidget()", () => {
-  it("compresses for whoever takes it, and for nobody else", async () => {
+  it("compresses only for clients that accept it", async () => {
     const packed = await get("/widget/v1/widget.js", { "accept-encoding": "br, gzip" });
     expect(packed.headers["content-encoding"]).toBe("gzip");
     expect(gunzipSync(packed.bytes).equals(script)).toBe(true);
@@ -43,21 +43,21 @@ describe("serveWidget()", () => {
     }
   });
 
-  it("lets a browser keep hashed names and released versions for a year, the moving path for minutes, and what is not released not at all", async () => {
+  it("lets browsers cache hashed names and releases for a year, the moving path for minutes, no others", async () => {
     expect((await get("/widget/v1.2.4/api-ABCD1234.mjs")).headers["cache-control"]).toBe("no-store");
     expect((await get("/widget/v1.2.3/widget.js")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/api-ABCD1234.mjs")).headers["cache-control"]).toContain("immutable");
     expect((await get("/widget/v1/widget.js")).headers["cache-control"]).toBe("public, max-age=300");
   });
 
-  it("answers 304 to whoever has it, and HEAD without a body", async () => {
+  it("answers 304 for a matching ETag, and HEAD without a body", async () => {
     const { headers } = await get("/widget/v1/widget.js");
     expect((await get("/widget/v1/widget.js", { "if-none-match": String(headers.etag) })).status).toBe(304);
     const head = await get("/widget/v1/widget.js", {}, "HEAD");
     expect([head.status, head.bytes.length, head.headers["content-length"]]).toEqual([200, 0, String(script.length)]);
   });
 
-  it("is the same at an address with a query, by which a browser asks anew for what it lost", async () => {
+  it("serves the same at an address with a query, by which a browser reloads a file that it lost", async () => {
     expect((await get("/widget/v1/api-ABCD1234.mjs?2")).bytes.equals(script)).toBe(true);
   });
 

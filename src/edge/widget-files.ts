@@ -3,14 +3,14 @@
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 
-// The moving path may change at any release; five minutes keep a busy shop off our port and a fix near.
+// The moving path may change at any release; five minutes reduce a busy shop's load and keep fixes fast.
 const movingSeconds = 300;
-// A chunk's name holds a hash of its content.
+// A chunk's name contains a hash of its content.
 const namedByContent = /-[0-9A-Z]{8}\.mjs$/;
 const lifetimes = {
   forever: "public, max-age=31536000, immutable",
   moving: `public, max-age=${movingSeconds}`,
-  // The files of a version that is not released: its address must not hold on to them.
+  // The files of an unreleased version must not be cached.
   never: "no-store",
 } as const;
 

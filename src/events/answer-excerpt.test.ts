@@ -4,7 +4,7 @@ import { excerptAnswer } from "./answer-excerpt.ts";
 const excerpt = (text: string) => excerptAnswer(Buffer.from(text));
 
 describe("excerptAnswer()", () => {
-  it("keeps what helps to find the mistake", () => {
+  it("keeps text that helps to find the mistake", () => {
     expect(excerpt('{"error":"order 1042 unknown"}\n')).toBe('{"error":"order 1042 unknown"}\n');
   });
 
@@ -17,7 +17,7 @@ describe("excerptAnswer()", () => {
     expect(excerpt("switchyard_live_sk_0123456789abcdefghij")).toBe("[redacted]");
   });
 
-  it("drops what no text column takes, and survives bytes that are no text", () => {
+  it("drops characters that no text column accepts, and tolerates bytes that are not text", () => {
     expect(excerpt("a\u0000b\u001b[31mc")).toBe("ab[31mc");
     expect(excerpt("a\u009b31mb\u202ec\u2069d")).toBe("a31mbcd");
     expect(excerptAnswer(Uint8Array.of(0x61, 0xff, 0xe2, 0x82))).toBe("a\ufffd\ufffd");

@@ -1,7 +1,8 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import type { Secret } from "../platform/secrets.ts";
-import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { removeEndpoint, updateEndpoint } from "./change-endpoint.ts";
 import { claimDeliveries } from "./claim-deliveries.ts";
 import { deliver, deliverOnce } from "./deliver.ts";
@@ -9,70 +10,72 @@ import { type EndpointKey, listEndpoints, loadEndpoint, registerEndpoint, verify
 import { fanOut } from "./fan-out.ts";
 import type { EventType } from "./outbox.ts";
 import { rotateSecret } from "./rotate-secret.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 let key: EndpointKey;
 let firstSecret: Secret;
 beforeAll(async () => {
-  bed = await openEventsBed();
+  harness = await openEventsHarness();
 });
-afterAll(() => bed.close());
+afterAll(() => harness.close());
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
+  await harness.setClockAhead("0 seconds");
   receiver = await Receiver.start();
-  merchantId = bed.context.entropy.uuid();
-  const { signingSecret, ...added } = await bed.addEndpoint({ merchantId, url: receiver.url });
+  merchantId = harness.context.runtime.uuid();
+  const { signingSecret, ...added } = await harness.addEndpoint({ merchantId, url: receiver.url });
   [key, firstSecret] = [added, signingSecret];
   receiver.requests.length = 0;
   return () => receiver.close();
 });
 
-async function tell(type: EventType = "payment_session.succeeded"): Promise<void> {
-  const { sessionId } = await bed.tell({ merchantId, type });
-  await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
+async function emitEvent(type: EventType = "payment_session.succeeded"): Promise<void> {
+  const { sessionId } = await harness.emit({ merchantId, type });
+  await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
 }
 const typesReceived = () => receiver.requests.map(({ body }) => JSON.parse(String(body)).type);
-const load = () => loadEndpoint(bed.context.database, key);
+const load = () => loadEndpoint(harness.context.database, key);
 const update = (wanted: Parameters<typeof updateEndpoint>[3]) =>
-  bed.change((tx) => updateEndpoint(tx, bed.context, key, wanted));
+  harness.change((tx) => updateEndpoint(tx, harness.context, key, wanted));
 
 describe("updateEndpoint()", () => {
-  it("posts to another URL only once it is verified, and then what waited", async () => {
+  it("posts to a new URL only once it is verified, beginning with the waiting deliveries", async () => {
     const { before, after } = await update({ url: `${receiver.url}/new` });
     expect(after).toMatchObject({ status: "PENDING", verifiedAt: null, version: before.version + 1 });
-    await tell();
-    expect(await deliverOnce(bed.context)).toEqual([]);
-    await verifyEndpoint(bed.context, key);
-    await deliverOnce(bed.context);
+    await emitEvent();
+    expect(await deliverOnce(harness.context)).toEqual([]);
+    await verifyEndpoint(harness.context, key);
+    await deliverOnce(harness.context);
     expect(receiver.requests.map(({ path }) => path)).toEqual(["/new", "/new"]);
   });
 
-  it("is not disabled by what the old URL answers late", async () => {
-    await tell();
-    const [claimed] = await claimDeliveries(bed.context.database, { leaseToken: bed.context.entropy.uuid(), limit: 1 });
+  it("does not disable the endpoint on a late answer of the old URL", async () => {
+    await emitEvent();
+    const [claimed] = await claimDeliveries(harness.context.database, {
+      leaseToken: harness.context.runtime.uuid(),
+      limit: 1,
+    });
     await update({ url: `${receiver.url}/new` });
     receiver.answerWith({ status: 410 });
-    expect(await deliver(bed.context, claimed!)).toMatchObject({ kind: "failed", gone: true });
+    expect(await deliver(harness.context, claimed!)).toMatchObject({ kind: "failed", gone: true });
     expect(await load()).toMatchObject({ status: "PENDING", disabledAt: null });
   });
 
-  it("brings other types from then on; none means every one", async () => {
+  it("applies new types from then on; no types means every type", async () => {
     await update({ eventTypes: ["payment_session.declined"] });
-    await tell();
-    await tell("payment_session.declined");
-    await deliverOnce(bed.context);
+    await emitEvent();
+    await emitEvent("payment_session.declined");
+    await deliverOnce(harness.context);
     expect(typesReceived()).toEqual(["payment_session.declined"]);
     await update({ eventTypes: [] });
-    await tell();
-    await deliverOnce(bed.context);
+    await emitEvent();
+    await deliverOnce(harness.context);
     expect(typesReceived()).toEqual(["payment_session.declined", "payment_session.succeeded"]);
     expect(await load()).toMatchObject({ status: "ENABLED", eventTypes: null });
   });
 
-  it("counts no version for what is the same", async () => {
+  it("keeps the version when nothing changes", async () => {
     await update({ eventTypes: ["payment_session.expired", "payment_session.declined"] });
     const same = { url: receiver.url, eventTypes: ["payment_session.declined", "payment_session.expired"] };
     const { before, after } = await update(same);
@@ -80,7 +83,7 @@ describe("updateEndpoint()", () => {
     expect(after.verifiedAt).not.toBeNull();
   });
 
-  it("refuses a stale version, a URL that leads inside, and a type that does not exist with those that do", async () => {
+  it("refuses a stale version, a private URL, and an unknown type with a list of known types", async () => {
     const { version } = await load();
     await update({ eventTypes: ["payment_session.expired"], version });
     await expect(update({ eventTypes: [], version })).rejects.toMatchObject({ code: "state_conflict" });
@@ -93,39 +96,42 @@ describe("updateEndpoint()", () => {
 });
 
 describe("removeEndpoint()", () => {
-  it("takes the endpoint away and keeps its log", async () => {
-    await tell();
-    await bed.change((tx) => removeEndpoint(tx, key));
-    expect(await listEndpoints(bed.context.database, merchantId)).toEqual([]);
+  it("removes the endpoint and keeps its log", async () => {
+    await emitEvent();
+    await harness.change((tx) => removeEndpoint(tx, key));
+    expect(await listEndpoints(harness.context.database, merchantId)).toEqual([]);
     await expect(load()).rejects.toMatchObject({ code: "not_found" });
-    await expect(bed.change((tx) => removeEndpoint(tx, key))).rejects.toMatchObject({ code: "not_found" });
-    await tell();
-    expect(await deliverOnce(bed.context)).toEqual([]);
-    expect(await bed.rows("SELECT FROM delivery WHERE endpoint_id = $1", [key.endpointId])).toHaveLength(1);
+    await expect(harness.change((tx) => removeEndpoint(tx, key))).rejects.toMatchObject({ code: "not_found" });
+    await emitEvent();
+    expect(await deliverOnce(harness.context)).toEqual([]);
+    expect(await harness.rows("SELECT FROM delivery WHERE endpoint_id = $1", [key.endpointId])).toHaveLength(1);
   });
 
   it("makes room for another one", async () => {
     for (let count = 1; count < 16; count++) {
-      await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+      await registerEndpoint(harness.context, { merchantId, url: receiver.url });
     }
-    const another = () => registerEndpoint(bed.context, { merchantId, url: receiver.url });
+    const another = () => registerEndpoint(harness.context, { merchantId, url: receiver.url });
     await expect(another()).rejects.toMatchObject({ code: "endpoint_not_allowed" });
-    await bed.change((tx) => removeEndpoint(tx, key));
+    await harness.change((tx) => removeEndpoint(tx, key));
     expect((await another()).endpoint.status).toBe("PENDING");
   });
 
-  it("is not undone by an answer that comes late", async () => {
-    await tell();
-    const [claimed] = await claimDeliveries(bed.context.database, { leaseToken: bed.context.entropy.uuid(), limit: 1 });
-    await bed.change((tx) => removeEndpoint(tx, key));
+  it("is not undone by a late answer", async () => {
+    await emitEvent();
+    const [claimed] = await claimDeliveries(harness.context.database, {
+      leaseToken: harness.context.runtime.uuid(),
+      limit: 1,
+    });
+    await harness.change((tx) => removeEndpoint(tx, key));
     receiver.answerWith({ status: 410 });
-    await deliver(bed.context, claimed!);
-    const rows = await bed.rows("SELECT status FROM endpoint WHERE id = $1", [key.endpointId]);
+    await deliver(harness.context, claimed!);
+    const rows = await harness.rows("SELECT status FROM endpoint WHERE id = $1", [key.endpointId]);
     expect(rows).toEqual([{ status: "REMOVED" }]);
   });
 });
 
-/** What a receiver that holds this secret does with the request: the published verifier decides. */
+/** Reports whether a receiver with this secret accepts the request, by the published verifier. */
 function accepts(secret: Secret, request: ReceivedRequest | undefined): boolean {
   const text = secret.expose();
   try {
@@ -138,34 +144,35 @@ function accepts(secret: Secret, request: ReceivedRequest | undefined): boolean 
 }
 
 describe("rotateSecret()", () => {
-  const rotate = (overlapHours?: number) => bed.change((tx) => rotateSecret(tx, bed.context, key, { overlapHours }));
-  const tellAndLookAt = async (secrets: Secret[]) => {
-    await tell();
-    await deliverOnce(bed.context);
+  const rotate = (overlapHours?: number) =>
+    harness.change((tx) => rotateSecret(tx, harness.context, key, { overlapHours }));
+  const emitAndVerify = async (secrets: Secret[]) => {
+    await emitEvent();
+    await deliverOnce(harness.context);
     return secrets.map((secret) => accepts(secret, receiver.requests.at(-1)));
   };
 
   it("stops the old secret at once", async () => {
     const { signingSecret, after } = await rotate();
     expect(after.overlapUntil).toBeNull();
-    expect(await tellAndLookAt([signingSecret, firstSecret])).toEqual([true, false]);
+    expect(await emitAndVerify([signingSecret, firstSecret])).toEqual([true, false]);
   });
 
   it("signs with both during an overlap and with the new one after it", async () => {
     const { signingSecret, after } = await rotate(2);
     expect(after.overlapUntil?.getTime()).toBeGreaterThan(Date.now() + 119 * 60_000);
-    expect(await tellAndLookAt([signingSecret, firstSecret])).toEqual([true, true]);
-    await bed.setClockAhead("121 minutes");
+    expect(await emitAndVerify([signingSecret, firstSecret])).toEqual([true, true]);
+    await harness.setClockAhead("121 minutes");
     expect((await load()).overlapUntil).toBeNull();
-    expect(await tellAndLookAt([signingSecret, firstSecret])).toEqual([true, false]);
+    expect(await emitAndVerify([signingSecret, firstSecret])).toEqual([true, false]);
   });
 
-  it("takes no second overlap into the first, and ends it without one", async () => {
+  it("refuses a second overlap inside the first, and ends the first without one", async () => {
     const { signingSecret: second } = await rotate(24);
     await expect(rotate(1)).rejects.toMatchObject({ code: "state_conflict" });
-    expect(await tellAndLookAt([second, firstSecret])).toEqual([true, true]);
+    expect(await emitAndVerify([second, firstSecret])).toEqual([true, true]);
     const { signingSecret: third } = await rotate(0);
-    expect(await tellAndLookAt([third, second, firstSecret])).toEqual([true, false, false]);
+    expect(await emitAndVerify([third, second, firstSecret])).toEqual([true, false, false]);
   });
 
   it.each([25, -1, 1.5])("refuses an overlap of %s hours", async (hours) => {

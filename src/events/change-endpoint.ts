@@ -1,4 +1,6 @@
-/** Changes of an endpoint by its owner: its URL, its event types, its removal. Its status is endpoint-status.ts's business. */
+/**
+ * Changes of an endpoint by its owner: its URL, its event types, its removal. endpoint-status.ts changes its status.
+ */
 import type { Statement, Tx } from "../platform/database.ts";
 import { parseEndpointUrl } from "./egress.ts";
 import {
@@ -10,13 +12,16 @@ import {
   parseEventTypes,
 } from "./endpoints.ts";
 
-/** How an endpoint was and is; the same where there was nothing to change. */
+/** An endpoint before and after a change; both are the same where there was nothing to change. */
 export type EndpointChange = { readonly before: Endpoint; readonly after: Endpoint };
 
-/** What it did is forgotten, or the breaker would hold it at once: a column list for an UPDATE. */
+/** A column list for an UPDATE that resets an endpoint's health; otherwise the breaker would hold it back at once. */
 export const forgetTrouble = "in_flight_max = DEFAULT, failures_in_row = 0, failing_since = NULL, probe_at = NULL";
 
-/** A statement that sets these columns of one endpoint ($1, from $2 on by `values`) and counts as a change by its owner. */
+/**
+ * Creates a statement that sets these columns of one endpoint ($1; `values` from $2 on) and counts as a change by its
+ * owner.
+ */
 export function writeEndpoint(name: string, columns: string) {
   const statement: Statement = {
     name,
@@ -30,7 +35,7 @@ export function writeEndpoint(name: string, columns: string) {
 }
 
 const replaceTypes = writeEndpoint("replace_event_types", "event_types = $2");
-// What a disabled endpoint did is kept until it is enabled: that tells its owner since when it has missed events.
+// A disabled endpoint keeps its health until it is enabled: it shows the owner since when events were missed.
 const replaceUrl = writeEndpoint(
   "replace_endpoint_url",
   `url = $2, verified_at = NULL, status = CASE status WHEN 'ENABLED' THEN 'PENDING' ELSE status END,
@@ -39,9 +44,9 @@ const replaceUrl = writeEndpoint(
 );
 
 /**
- * Replaces what is given. Another URL has to be verified before anything is posted to it; what waits then goes there.
- * Other types hold for events from now on: no types means every one.
- * Throws DomainError: `endpoint_not_allowed` for the URL, `invalid_field` for a type, `state_conflict` for the version.
+ * Replaces the given settings. A new URL has to be verified before anything is posted to it; waiting deliveries then go
+ * there. New types apply to events from now on; no types means every type. Throws DomainError: `endpoint_not_allowed`
+ * for the URL, `invalid_field` for a type, `state_conflict` for the version.
  */
 export async function updateEndpoint(
   tx: Tx,
@@ -65,10 +70,10 @@ export async function updateEndpoint(
 
 const remove = writeEndpoint(
   "remove_endpoint",
-  `status = 'REMOVED', disabled_at = NULL, disabled_because = NULL, previous_sealed = NULL, previous_until = NULL`,
+  `status = 'REMOVED', disabled_at = NULL, disabled_reason = NULL, previous_sealed = NULL, previous_until = NULL`,
 );
 
-/** Takes an endpoint away for good. Nothing more goes to it; its row and its log are kept. */
+/** Removes an endpoint permanently. Nothing more is sent to it; its row and its log are kept. */
 export async function removeEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
   const before = await lockEndpoint(tx, key, version);
   return { before, after: await remove(tx, before.id) };

@@ -1,13 +1,13 @@
-/** Takes due deliveries for this worker: what each endpoint's window, breaker and order of events let through. */
+/** Claims due deliveries for this worker, as far as each endpoint's window, breaker and order of events allow. */
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 
-/** A delivery that this worker alone may try until its lease ends. */
+/** A delivery that only this worker may attempt until its lease ends. */
 export type ClaimedDelivery = {
   readonly session_id: string;
   readonly event_id: string;
   readonly endpoint_id: string;
-  /** Tries recorded before this one. */
+  /** Delivery attempts recorded before this one. */
   readonly tries: number;
   readonly url: string;
   readonly secret_sealed: string;
@@ -15,18 +15,18 @@ export type ClaimedDelivery = {
   readonly body: Buffer;
   readonly lease_token: string;
   readonly merchant_id: string;
-  /** Its endpoint's last try failed. */
+  /** True when the endpoint's last delivery attempt failed. */
   readonly is_failing: boolean;
-  /** Its endpoint's breaker is open: this is the probe. */
+  /** True when the endpoint's breaker is open: this is the probe. */
   readonly is_probe: boolean;
-  /** When the event was written. */
-  readonly told_at: Date;
+  /** Time at which the event was written. */
+  readonly reported_at: Date;
 };
 
 /**
- * One claimer an endpoint at a time, so that the count of what is under way holds until the claim commits. An endpoint
- * that somebody else claims from or records at is left to them; whoever records looks for more there afterwards.
- * The clock is asked in a sub-select, because an index cannot be searched by a volatile function.
+ * One claimer per endpoint at a time, so the count of deliveries in progress holds until the claim commits. An endpoint
+ * at which another worker claims or records is left to it; a recording worker looks for more there afterwards. The
+ * clock is read in a subselect, because an index cannot be searched by a volatile function.
  */
 const lockReadyEndpoints: Statement = {
   name: "lock_ready_endpoints",
@@ -40,11 +40,11 @@ const lockReadyEndpoints: Statement = {
 };
 
 /**
- * `free`: the window less what is under way; with an open breaker one probe in all. No more rows are read of an endpoint
- * than it could get among so many, so that the cost follows the limit and not what waits.
- * A first try waits for the first tries of the session's earlier events, and for nothing after those.
- * Endpoints of a merchant take turns, and so do merchants, beginning with who has the least under way here: neither a
- * backlog nor many endpoints put one before another.
+ * `free`: the window minus the deliveries in progress; with an open breaker, one probe in all. No more rows of an
+ * endpoint are read than it could get among so many, so the cost follows the limit and not the backlog. A first attempt
+ * waits only for the first attempts of the session's earlier events. Endpoints of a merchant take turns, and so do
+ * merchants, beginning with the one that has the fewest deliveries in progress here: neither a backlog nor many
+ * endpoints give one an advantage.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
@@ -83,26 +83,29 @@ const claimDue: Statement = {
            AND o.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND o.session_id = d.session_id AND o.id = d.event_id
          RETURNING d.session_id, d.event_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
            CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body,
-           e.probe_at IS NOT NULL AS is_probe, o.created_at AS told_at`,
+           e.probe_at IS NOT NULL AS is_probe, o.created_at AS reported_at`,
 };
 
-/** What is asked for, and what the claimer has under way already. */
+/** A request for deliveries, with those that the claimer already has in progress. */
 export type Claim = {
   readonly leaseToken: string;
   readonly limit: number;
-  /** Only endpoints that are named or belong to merchants that are; undefined for all. */
+  /** Restricts the claim to these endpoints and to the endpoints of these merchants; undefined for all. */
   readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
-  /** Bounds within the limit: of one merchant with what it has under way, and of endpoints that hang or failed last. */
+  /**
+   * Bounds within the limit: of one merchant with its deliveries in progress, and of endpoints that hang or whose last
+   * attempt failed.
+   */
   readonly shares?: {
     readonly underWay: ReadonlyMap<string, number>;
     readonly ofMerchant: number;
     readonly ofFailing: number;
-    /** Endpoints where something has waited for long. */
+    /** Endpoints at which a post has waited for long. */
     readonly hanging?: ReadonlySet<string>;
   };
 };
 
-/** Claims up to `limit` due deliveries under a lease of their own, merchants and their endpoints in turns. */
+/** Claims up to `limit` due deliveries under a lease of their own. Merchants and their endpoints take turns. */
 export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
   const { limit, where } = claim;
   const {

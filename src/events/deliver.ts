@@ -1,43 +1,43 @@
-/** One webhook try: sign, post, decide, record. What is due and who may try it is claim-deliveries.ts's business. */
+/** Makes one delivery attempt: signs, posts, decides and records. claim-deliveries.ts selects the deliveries. */
 import type { Database } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
+import { AttemptRecorder } from "./attempt-recorder.ts";
 import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
-import type { RecordedTry, Try, TryVerdict } from "./record-delivery.ts";
-import { parseRetryAfterMs, planNextTry } from "./retry-schedule.ts";
-import { outcomeOf, type SeenTry } from "./seen-try.ts";
+import type { Attempt, AttemptVerdict, RecordedAttempt } from "./record-delivery.ts";
+import { parseRetryAfterMs, planNextAttempt } from "./retry-schedule.ts";
+import { outcomeOf, type SeenAttempt } from "./seen-attempt.ts";
 import { signWebhook } from "./signature.ts";
 import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
-import { TryRecorder } from "./try-recorder.ts";
 
-/** What one webhook try needs. */
+/** The dependencies of a delivery attempt. */
 export type DeliverContext = SealingContext & {
   readonly database: Database;
-  readonly entropy: Entropy;
+  readonly runtime: Runtime;
   readonly egress: Egress;
   readonly log: Pick<Logger, "warn" | "error">;
-  /** Is told of each recorded try, for figures. Must not throw. */
-  readonly onTry?: (seen: SeenTry) => void;
+  /** Observes each recorded delivery attempt, for metrics. Must not throw. */
+  readonly onAttempt?: (seen: SeenAttempt) => void;
   readonly tracing?: Tracing | undefined;
 };
 
-/** What became of a claimed delivery. */
-export type DeliveryResult = TryVerdict | { readonly kind: "lease_lost" };
+/** The result of a claimed delivery. */
+export type DeliveryResult = AttemptVerdict | { readonly kind: "lease_lost" };
 
-/** An endpoint this slow is one to send less at once. */
-export const slowMs = 5_000;
+/** An endpoint that takes this long gets fewer deliveries at once. */
+const slowMs = 5_000;
 
-/** Signs and posts the bytes once. A failure to get an answer is an answer, too; nothing here throws for the network. */
+/** Signs and posts the bytes once. Returns a network failure as a result and does not throw it. */
 export async function sendWebhook(
-  context: Pick<DeliverContext, "egress" | "entropy">,
+  context: Pick<DeliverContext, "egress" | "runtime">,
   webhook: { url: string; eventId: string; body: Uint8Array; secrets: readonly Secret[] },
-): Promise<Try> {
-  const startedAt = context.entropy.now();
+): Promise<Attempt> {
+  const startedAt = context.runtime.now();
   const started = performance.now();
   const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - started) });
   const headers = {
@@ -47,7 +47,7 @@ export async function sendWebhook(
   };
   try {
     const { statusCode, retryAfter, bodyStart } = await context.egress.post(webhook.url, headers, webhook.body);
-    const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.entropy.now() });
+    const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.runtime.now() });
     return {
       ...timing(),
       kind: "answered",
@@ -56,43 +56,43 @@ export async function sendWebhook(
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   } catch (error) {
-    return { ...timing(), kind: "no_answer", because: classifyNoAnswer(error) };
+    return { ...timing(), kind: "no_answer", reason: classifyNoAnswer(error) };
   }
 }
 
-/** Whether the endpoint took the webhook: any 2xx, and nothing else. */
-export function isTaken(tried: Try): boolean {
-  return tried.kind === "answered" && tried.statusCode >= 200 && tried.statusCode < 300;
+/** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */
+export function isAccepted(attempt: Attempt): boolean {
+  return attempt.kind === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
 }
 
 /**
- * Tries a claimed delivery and records the result under its lease. A process that dies between the two has sent
- * something that it does not remember: the same event is then sent again under the same id. Deliveries that share a
- * recorder are recorded together.
+ * Attempts a claimed delivery and records the result under its lease. A process that dies between the two has sent a
+ * webhook without a record of it: the same event is then sent again under the same id. Deliveries that share a recorder
+ * are recorded together.
  */
 export async function deliver(
   context: DeliverContext,
   claimed: ClaimedDelivery,
-  recorder: Pick<TryRecorder, "record"> = new TryRecorder(context.database),
+  recorder: Pick<AttemptRecorder, "record"> = new AttemptRecorder(context.database),
 ): Promise<DeliveryResult> {
-  const tried = await (context.tracing ?? untraced).span("webhook.deliver", spanOf(claimed), async (span) => {
+  const attempt = await (context.tracing ?? untraced).span("webhook.deliver", spanOf(claimed), async (span) => {
     const sent = await sendWebhook(context, {
       url: claimed.url,
       eventId: encodeId("evt", claimed.event_id),
       body: claimed.body,
       secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
     });
-    span.tell({ outcome: outcomeOf(sent), httpStatus: sent.kind === "answered" ? sent.statusCode : undefined });
+    span.set({ outcome: outcomeOf(sent), httpStatus: sent.kind === "answered" ? sent.statusCode : undefined });
     return sent;
   });
-  const verdict = judgeTry(context.entropy, tried, claimed.tries + 1);
-  const written = await recorder.record(claimed, { ...tried, id: context.entropy.uuid() }, verdict);
+  const verdict = judgeAttempt(context.runtime, attempt, claimed.tries + 1);
+  const written = await recorder.record(claimed, { ...attempt, id: context.runtime.uuid() }, verdict);
   const endpoint = encodeId("we", claimed.endpoint_id);
-  if (written.disabledBecause !== null) {
-    context.log.warn({ endpoint, because: written.disabledBecause }, "a webhook endpoint was disabled");
+  if (written.disabledReason !== null) {
+    context.log.warn({ endpoint, reason: written.disabledReason }, "a webhook endpoint was disabled");
   }
   if (!written.recorded) return { kind: "lease_lost" };
-  context.onTry?.(seenTry(claimed, { tried, verdict, written }));
+  context.onAttempt?.(seenAttempt(claimed, { attempt, verdict, written }));
   return verdict;
 }
 
@@ -106,41 +106,45 @@ function spanOf(claimed: ClaimedDelivery): SpanOptions {
   return { of: { session: claimed.session_id, event: claimed.event_id }, facts, kind: "client" };
 }
 
-function seenTry(
+function seenAttempt(
   claimed: ClaimedDelivery,
-  { tried, verdict, written }: { tried: Try; verdict: TryVerdict; written: RecordedTry },
-): SeenTry {
+  { attempt, verdict, written }: { attempt: Attempt; verdict: AttemptVerdict; written: RecordedAttempt },
+): SeenAttempt {
   return {
-    outcome: outcomeOf(tried),
+    outcome: outcomeOf(attempt),
     endpointClass: claimed.is_probe ? "failing" : "healthy",
-    durationMs: tried.durationMs,
-    takenAfterMs: written.takenAt === null ? undefined : written.takenAt.getTime() - claimed.told_at.getTime(),
+    durationMs: attempt.durationMs,
+    acceptedAfterMs:
+      written.acceptedAt === null ? undefined : written.acceptedAt.getTime() - claimed.reported_at.getTime(),
     exhausted: verdict.kind === "failed" && verdict.next.kind === "exhausted",
-    disabledBecause: written.disabledBecause,
+    disabledReason: written.disabledReason,
   };
 }
 
-function judgeTry(entropy: Entropy, tried: Try, tries: number): TryVerdict {
-  if (isTaken(tried)) return { kind: "succeeded", slow: tried.durationMs > slowMs };
-  const answered = tried.kind === "answered" ? tried : undefined;
+function judgeAttempt(runtime: Runtime, attempt: Attempt, tries: number): AttemptVerdict {
+  if (isAccepted(attempt)) return { kind: "succeeded", slow: attempt.durationMs > slowMs };
+  const answered = attempt.kind === "answered" ? attempt : undefined;
   return {
     kind: "failed",
     gone: answered?.statusCode === 410,
-    next: planNextTry({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(entropy) }),
+    next: planNextAttempt({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(runtime) }),
   };
 }
 
-function randomFraction(entropy: Entropy): number {
-  return Buffer.from(entropy.randomBytes(4)).readUInt32BE() / 2 ** 32;
+function randomFraction(runtime: Runtime): number {
+  return Buffer.from(runtime.randomBytes(4)).readUInt32BE() / 2 ** 32;
 }
 
-// What one worker has under way without the lane's bookkeeping.
+// Deliveries of one call without the delivery pool's bookkeeping.
 const batchDeliveries = 100;
 
-/** Claims what is due and tries it once, all at the same time. The worker's lane does the same without a slowest one. */
+/**
+ * Claims due deliveries and attempts each once, all at the same time. The worker's delivery pool does the same without
+ * waiting for the slowest.
+ */
 export async function deliverOnce(context: DeliverContext): Promise<DeliveryResult[]> {
-  const leaseToken = context.entropy.uuid();
+  const leaseToken = context.runtime.uuid();
   const claimed = await claimDeliveries(context.database, { leaseToken, limit: batchDeliveries });
-  const recorder = new TryRecorder(context.database);
+  const recorder = new AttemptRecorder(context.database);
   return Promise.all(claimed.map((delivery) => deliver(context, delivery, recorder)));
 }

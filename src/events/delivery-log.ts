@@ -1,17 +1,17 @@
-/** What became of deliveries: lists of them, and one with each of its tries. Reads only. */
+/** The delivery log: lists of deliveries, and one delivery with its attempts. Reads only. */
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EndpointKey } from "./endpoints.ts";
 
-/** Every state, in the words of the column. */
+/** Every status, as the column spells it. */
 export const deliveryStatuses = ["PENDING", "SUCCEEDED", "EXHAUSTED"] as const;
-/** It waits or is under way, the endpoint took it, or nobody tries any more. */
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
+/** PENDING: waits or is in progress. SUCCEEDED: the endpoint accepted it. EXHAUSTED: no more attempts are made. */
+type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** What a pending delivery waits for: the words of the query below. */
-export type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" | "EARLIER_EVENT" | "TURN";
+/** The reason why a pending delivery waits, as the query below spells it. */
+type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" | "EARLIER_EVENT" | "TURN";
 
-/** One event's way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export type Delivery = {
   readonly eventId: string;
   readonly endpointId: string;
@@ -19,28 +19,28 @@ export type Delivery = {
   readonly sequence: number;
   readonly type: string;
   readonly status: DeliveryStatus;
-  /** Tries of the schedule that were recorded since it was last made due; a replay is none. */
+  /** Scheduled attempts recorded since the delivery was last made due; a replay does not count. */
   readonly tries: number;
-  /** When it is tried next; null when it is not, or is under way now. */
+  /** Time of the next attempt; null when there is none or one is in progress. */
   readonly nextAt: Date | null;
   readonly createdAt: Date;
   readonly endedAt: Date | null;
-  /** Null when it has ended. */
+  /** Null when the delivery has ended. */
   readonly waitingFor: WaitingFor | null;
 };
 
-/** One try as it is kept. Either a status code or why there was no answer. */
-export type DeliveryTry = {
+/** One recorded delivery attempt, with either a status code or the reason why there was no answer. */
+export type DeliveryAttempt = {
   readonly id: string;
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly statusCode: number | null;
   readonly noAnswer: string | null;
-  /** The first KiB of the answer's body, redacted. */
+  /** The first KiB of the response body, redacted. */
   readonly answer: string | null;
 };
 
-/** Which deliveries: of one endpoint, one session or one event, in one state; each undefined for any. */
+/** A filter by endpoint, session, event and status; undefined for any. */
 export type DeliveryFilter = {
   readonly endpointId?: string | undefined;
   readonly sessionId?: string | undefined;
@@ -48,10 +48,10 @@ export type DeliveryFilter = {
   readonly status?: DeliveryStatus | undefined;
 };
 
-/** A place in a list of deliveries. */
-export type DeliveryPlace = { readonly eventId: string; readonly endpointId: string };
+/** A position in a list of deliveries. */
+export type DeliveryPosition = { readonly eventId: string; readonly endpointId: string };
 
-// In the order in which claim-deliveries.ts passes a delivery over.
+// In the order in which claim-deliveries.ts skips a delivery.
 const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
     WHEN d.lease_token IS NOT NULL AND d.next_at > app.clock() THEN 'ANSWER'
     WHEN e.status = 'PENDING' THEN 'VERIFICATION'
@@ -69,7 +69,7 @@ const deliveryColumns = `d.event_id AS "eventId", d.endpoint_id AS "endpointId",
 const deliveryEvent = "JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id";
 const newestFirst = "ORDER BY d.event_id DESC, d.endpoint_id DESC LIMIT $6";
 
-// $1 merchant, $2 endpoint, $3 statuses, $4 and $5 the place after which it begins, $6 how many, $7 session or event.
+// $1 merchant, $2 endpoint, $3 statuses, $4 and $5 the position after which it begins, $6 limit, $7 session or event.
 const ofSessionOrEvent = (column: "session_id" | "event_id"): Statement => ({
   name: unnamed,
   text: `SELECT ${deliveryColumns} FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
@@ -80,7 +80,7 @@ const ofSessionOrEvent = (column: "session_id" | "event_id"): Statement => ({
 const selectBySession = ofSessionOrEvent("session_id");
 const selectByEvent = ofSessionOrEvent("event_id");
 
-// A few rows of each endpoint and status by index, whatever share of the deliveries has that status.
+// Reads a few rows of each endpoint and status by index, whatever share of the deliveries has that status.
 const selectByEndpoint: Statement = {
   name: unnamed,
   text: `SELECT ${deliveryColumns}
@@ -92,16 +92,16 @@ const selectByEndpoint: Statement = {
          WHERE e.merchant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) ${newestFirst}`,
 };
 
-/** A page of a merchant's deliveries, newest event first; also those to endpoints that were removed. */
+/** Returns a page of a merchant's deliveries, newest event first, including those to removed endpoints. */
 export async function listDeliveries(
   queryable: Queryable,
   merchantId: string,
-  page: { filter: DeliveryFilter; after: DeliveryPlace | undefined; count: number },
+  page: { filter: DeliveryFilter; after: DeliveryPosition | undefined; count: number },
 ): Promise<Delivery[]> {
   const { endpointId, sessionId, eventId, status } = page.filter;
   const statuses = status === undefined ? deliveryStatuses : [status];
-  const place = [page.after?.eventId ?? null, page.after?.endpointId ?? null];
-  const values = [merchantId, endpointId ?? null, statuses, ...place, page.count];
+  const position = [page.after?.eventId ?? null, page.after?.endpointId ?? null];
+  const values = [merchantId, endpointId ?? null, statuses, ...position, page.count];
   if (eventId !== undefined) {
     const found = await queryable.query<Delivery>(selectByEvent, [...values, eventId]);
     return sessionId === undefined ? found : found.filter((delivery) => delivery.sessionId === sessionId);
@@ -115,24 +115,26 @@ const selectDelivery: Statement = {
   text: `SELECT ${deliveryColumns}, o.body FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id ${deliveryEvent}
          WHERE e.merchant_id = $1 AND d.endpoint_id = $2 AND d.event_id = $3`,
 };
-// A schedule has ten tries; the rest are replays.
-const triesShown = 100;
-const selectTries: Statement = {
-  name: "select_delivery_tries",
+// A schedule has ten attempts; the rest are replays.
+const attemptsShown = 100;
+const selectAttempts: Statement = {
+  name: "select_delivery_attempts",
   text: `SELECT id, started_at AS "startedAt", duration_ms AS "durationMs", status_code AS "statusCode",
            no_answer AS "noAnswer", answer
          FROM delivery_attempt WHERE event_id = $1 AND endpoint_id = $2
-         ORDER BY started_at DESC, id DESC LIMIT ${triesShown}`,
+         ORDER BY started_at DESC, id DESC LIMIT ${attemptsShown}`,
 };
 
-/** A delivery with the exact bytes of its body and its newest hundred tries, oldest first. Throws `not_found`. */
+/**
+ * Loads a delivery with the exact bytes of its body and its newest hundred attempts, oldest first. Throws `not_found`.
+ */
 export async function loadDelivery(
   queryable: Queryable,
   key: EndpointKey & { readonly eventId: string },
-): Promise<Delivery & { readonly body: Buffer; readonly log: readonly DeliveryTry[] }> {
+): Promise<Delivery & { readonly body: Buffer; readonly log: readonly DeliveryAttempt[] }> {
   const values = [key.merchantId, key.endpointId, key.eventId];
   const [delivery] = await queryable.query<Delivery & { body: Buffer }>(selectDelivery, values);
-  if (delivery === undefined) throw new DomainError("not_found", "There is no such delivery.");
-  const tries = await queryable.query<DeliveryTry>(selectTries, [key.eventId, key.endpointId]);
-  return { ...delivery, log: tries.toReversed() };
+  if (delivery === undefined) throw new DomainError("not_found", "The merchant has no such delivery.");
+  const attempts = await queryable.query<DeliveryAttempt>(selectAttempts, [key.eventId, key.endpointId]);
+  return { ...delivery, log: attempts.toReversed() };
 }

@@ -31,13 +31,13 @@ describe("isAddressAllowed()", () => {
   );
 
   it.each(["8.8.8.8", "100.63.255.255", "172.32.0.1", "2606:4700:4700::1111", "2a00:1450:4001::1"])(
-    "allows %s, which anybody can reach",
+    "allows the public address %s",
     (address) => {
       expect(isAddressAllowed(address, [])).toBe(true);
     },
   );
 
-  it("allows what the operator opened, and nothing beside it", () => {
+  it("allows only the operator's openings", () => {
     expect(isAddressAllowed("127.0.0.1", ["127.0.0.1/32", "::1/128"])).toBe(true);
     expect(isAddressAllowed("::1", ["127.0.0.1/32", "::1/128"])).toBe(true);
     expect(isAddressAllowed("127.0.0.2", ["127.0.0.1/32", "::1/128"])).toBe(false);

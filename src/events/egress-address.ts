@@ -1,16 +1,19 @@
-/** Which addresses a merchant's URL may lead to: public ones, so that nobody reaches our own network through us. Pure. */
+/**
+ * Checks the addresses of merchants' URLs: only public ones are allowed, so our own network cannot be reached through
+ * us. Pure.
+ */
 import ipaddr from "ipaddr.js";
 
-// Everything given out for use in the public Internet so far (RFC 4291, 2.4). What lies outside, such as IPv4-mapped
-// addresses, the NAT64 prefix or unique local addresses, can mean a neighbour of ours.
+// All addresses assigned for the public Internet so far (RFC 4291, 2.4). Others, such as IPv4-mapped addresses, the
+// NAT64 prefix or unique local addresses, can lead to a neighbour of ours.
 const globalUnicast = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 
-// Public by number, yet answered by the host of an Azure machine: its metadata and DHCP service.
+// A public address that the host of an Azure machine answers: its metadata and DHCP service.
 const hostServices = ["168.63.129.16"];
 
 /**
- * Whether connections to a literal address are allowed. `openings` are CIDR blocks that the operator opened on purpose,
- * such as `127.0.0.1/32` for tests and the demo.
+ * Reports whether connections to a literal address are allowed. `openings` are CIDR blocks that the operator allows on
+ * purpose, such as `127.0.0.1/32` for tests and the demo.
  */
 export function isAddressAllowed(address: string, openings: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -18,13 +21,13 @@ export function isAddressAllowed(address: string, openings: readonly string[]): 
   return openings.some((opening) => contains(opening, parsed)) || isGlobal(parsed);
 }
 
-// Names that private networks give out and the Internet never does: RFC 6761, 6762 and 8375, ICANN's resolution
+// Names that private networks assign and the Internet never does: RFC 6761, 6762 and 8375, ICANN's resolution
 // 2024.07.29.06 for `internal`, and what Linux systems call themselves.
 const privateDomains = ["localhost", "local", "internal", "home.arpa", "localdomain"];
 
 /**
- * Whether a host's name can lead to a public address at all; where it does lead is for the look-up to say. Where the
- * operator opened something, every name is allowed.
+ * Reports whether a host name can lead to a public address at all; the look-up decides where it leads. Every name is
+ * allowed where the operator has openings.
  */
 export function isNameAllowed(hostname: string, openings: readonly string[]): boolean {
   if (openings.length > 0) return true;

@@ -1,20 +1,20 @@
-/** Opens connections to public addresses only; knows nothing of HTTP and of merchants. */
+/** Opens connections to public addresses only; it knows nothing of HTTP or merchants. */
 import { isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 import { isAddressAllowed } from "./egress-address.ts";
 import { type FindAddresses, NameNotFound } from "./find-addresses.ts";
 
-/** The host is, or has, an address that nobody may be led to. */
+/** Thrown when the host is, or has, an address that is not allowed. */
 export class AddressNotAllowed extends Error {
   override readonly name = "AddressNotAllowed";
 }
 
-/** CIDR blocks that are allowed although they are not public, and who knows the addresses of names. */
+/** CIDR blocks that are allowed although they are not public, and the look-up of names. */
 export type Guard = { readonly openings: readonly string[]; readonly findAddresses: FindAddresses };
 
 /**
- * Checks the address at every place where one is decided: a literal in the URL (no look-up happens for it), each result
- * of a look-up, and the peer of the socket.
+ * Creates a connector that checks every address: a literal in the URL (which has no look-up), each result of a look-up,
+ * and the peer of the socket.
  */
 export function guardedConnector(guard: Guard & { readonly timeoutMs: number }): buildConnector.connector {
   const { openings, timeoutMs } = guard;
@@ -51,16 +51,19 @@ function guardedLookup(guard: Guard): LookupFunction {
   };
 }
 
-/** The addresses of a name. Rejects with `AddressNotAllowed` when one is not public, with `NameNotFound` when there is none. */
+/**
+ * Finds the addresses of a name. Rejects with `AddressNotAllowed` when one is not public, with `NameNotFound` when
+ * there is none.
+ */
 export async function findAllowed(hostname: string, { openings, findAddresses }: Guard) {
   const addresses = await findAddresses(hostname);
   if (addresses.length === 0) throw new NameNotFound();
-  // One address of our own among public ones is an attack, not a choice.
+  // One private address among public ones is an attack, not a choice.
   if (!addresses.every(({ address }) => isAddressAllowed(address, openings))) throw new AddressNotAllowed();
   return addresses;
 }
 
-/** The address in a URL's host, as sockets take it. */
+/** Returns the address in a URL's host in the form that sockets expect. */
 export function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }

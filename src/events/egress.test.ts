@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Receiver } from "../testing/receiver.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import { classifyNoAnswer, Egress, type EgressRule, parseEndpointUrl } from "./egress.ts";
 
 const live: EgressRule = { httpsOnly: true, ports: [443, 8443], openings: [] };
@@ -44,7 +44,7 @@ describe("parseEndpointUrl()", () => {
 });
 
 describe("Egress.post()", () => {
-  it("posts to what is opened, with what was answered", async () => {
+  it("posts to an opened address and returns the answer", async () => {
     receiver.answerWith({ status: 503, headers: { "retry-after": "7" }, body: "busy" });
     const answer = await post(open, receiver.url);
     expect({ ...answer, bodyStart: answer.bodyStart.toString() }).toEqual({
@@ -60,7 +60,7 @@ describe("Egress.post()", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it("names what it died of", async () => {
+  it("classifies its failure", async () => {
     const { url } = receiver;
     receiver.answerWith("reset");
     expect(await noAnswer(open, url)).toBe("connection_lost");

@@ -1,4 +1,4 @@
-/** The only way to a merchant's URL: POST with every bound, to public addresses only. Signs nothing and retries nothing. */
+/** The only path to a merchant's URL: a bounded POST to public addresses only. Signs nothing and retries nothing. */
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import { Agent, request } from "undici";
@@ -8,23 +8,23 @@ import { isAddressAllowed, isNameAllowed } from "./egress-address.ts";
 import { AddressNotAllowed, findAllowed, type Guard, guardedConnector, withoutBrackets } from "./egress-connect.ts";
 import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
 
-/** What the operator allows; live is strict, tests and the demo open loopback. */
+/** The operator's rule. Live is strict; tests and the demo allow loopback. */
 export type EgressRule = {
   readonly httpsOnly: boolean;
-  /** Ports a URL may name; undefined for any. */
+  /** Ports that a URL may name; undefined for any. */
   readonly ports: readonly number[] | undefined;
   /** CIDR blocks that are allowed although they are not public. */
   readonly openings: readonly string[];
 };
 
-/** What came back. `bodyStart` is cut; a body that broke off after its status counts as answered. */
+/** An answer. `bodyStart` is truncated; a body that broke off after its status counts as answered. */
 export type EgressAnswer = {
   readonly statusCode: number;
   readonly retryAfter: string | undefined;
   readonly bodyStart: Buffer;
 };
 
-/** Why nothing came back, as the delivery log shows it. */
+/** The reason why there was no answer, as the delivery log shows it. */
 export type NoAnswer =
   | "timeout"
   | "dns_failed"
@@ -34,26 +34,26 @@ export type NoAnswer =
   | "answer_unreadable"
   | "connection_lost";
 
-/** The longest that browsers and proxies agree on. */
+/** Longest URL that browsers and proxies agree on. */
 export const urlCharactersMax = 2_048;
-/** A server that has not taken a connection by then is down or behind a firewall. */
+/** A server that has not accepted a connection by then is down or behind a firewall. */
 export const connectTimeoutMs = 5_000;
-/** Reading an answer to its end lets the connection be used again; beyond this it is cheaper to open another. */
+/** Reading an answer to its end lets the connection be reused; beyond this size it is cheaper to open another. */
 export const answerBytesMax = 64 * 1024;
-/** What the delivery log keeps of an answer: enough to recognize an error page. */
+/** Bytes of an answer that the delivery log keeps: enough to recognize an error page. */
 export const bodyStartBytes = 1024;
-// Honest servers send one or two before an answer; a flood of them would keep a worker busy with reading.
+// Honest servers send one or two interim answers; a flood of them would keep a worker busy reading.
 const interimAnswersMax = 16;
-// A server may ask to be kept connected for longer than undici's 4 s, not for as long as it likes: sockets are ours, too.
+// A server may request a keep-alive longer than undici's 4 s, but within a bound: sockets are our resource too.
 const idleLongestMs = 30_000;
-// A busy connection is replaced after this, so that a name that has moved to another address is followed.
+// A busy connection is replaced after this time, so a name that moves to another address is followed.
 const connectionLifetimeMs = 60_000;
 
 class TooManyInterimAnswers extends Error {
   override readonly name = "TooManyInterimAnswers";
 }
 
-/** Reads a merchant's URL, or throws `endpoint_not_allowed` with what to change. Asks nobody where a name leads. */
+/** Parses a merchant's URL. Throws `endpoint_not_allowed` with the necessary change. Looks no name up. */
 export function parseEndpointUrl(text: string, rule: EgressRule): URL {
   const url = text.length <= urlCharactersMax ? URL.parse(text) : null;
   if (url === null) throw refusal("is not a URL of at most 2048 characters");
@@ -71,8 +71,8 @@ export function parseEndpointUrl(text: string, rule: EgressRule): URL {
 
 const notPublic = "must lead to a public address";
 
-function refusal(because: string): DomainError {
-  return new DomainError("endpoint_not_allowed", `The endpoint's URL ${because}.`, { field: "url" });
+function refusal(reason: string): DomainError {
+  return new DomainError("endpoint_not_allowed", `The endpoint's URL ${reason}.`, { field: "url" });
 }
 
 /** A pool of connections under one rule. */
@@ -82,12 +82,12 @@ export class Egress {
   readonly #postTimeoutMs: number;
   readonly #agent: Agent;
 
-  /** DNS and the usual time, unless a test or a developer's machine has others. */
+  /** Uses DNS and the default timeout unless a test or a developer's machine provides others. */
   constructor(rule: EgressRule, parts: { findAddresses?: FindAddresses; postTimeoutMs?: number } = {}) {
     this.rule = rule;
     this.#guard = { openings: rule.openings, findAddresses: parts.findAddresses ?? createFindAddresses() };
     this.#postTimeoutMs = parts.postTimeoutMs ?? postTimeoutMs;
-    // As many connections to a host as there are posts: who shares a host with one that hangs must not wait for it.
+    // As many connections to a host as there are posts: an endpoint must not wait for one that hangs on the same host.
     this.#agent = new Agent({
       connect: guardedConnector({ ...this.#guard, timeoutMs: connectTimeoutMs }),
       pipelining: 1,
@@ -98,7 +98,7 @@ export class Egress {
   }
 
   /**
-   * Throws `endpoint_not_allowed` when the URL's name leads to an address of our own now. A name without any address
+   * Throws `endpoint_not_allowed` when the URL's name currently leads to a private address. A name without any address
    * passes: DNS can be set up later, and each connection is checked again.
    */
   async requirePublic(text: string): Promise<void> {
@@ -112,7 +112,10 @@ export class Egress {
     }
   }
 
-  /** Posts once; redirects are an answer like any other. Rejects when no status arrived: `classifyNoAnswer` says why. */
+  /**
+   * Posts once; a redirect is an answer like any other. Rejects when no status arrived; `classifyNoAnswer` returns the
+   * reason.
+   */
   async post(url: string, headers: Record<string, string>, body: Uint8Array): Promise<EgressAnswer> {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new DOMException("", "TimeoutError")), this.#postTimeoutMs);
@@ -140,7 +143,7 @@ export class Egress {
     }
   }
 
-  /** Ends the pool; posts under way are cut. */
+  /** Closes the pool and aborts posts in progress. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
@@ -155,13 +158,13 @@ function readStart(body: Readable): Promise<Buffer> {
       if (start.length < bodyStartBytes) start = Buffer.concat([start, chunk]).subarray(0, bodyStartBytes);
       if (bytes > answerBytesMax) body.destroy();
     });
-    // The status is what counts, and it is here already.
+    // Only the status counts, and it has already arrived.
     body.on("error", () => {});
     body.on("close", () => resolve(start));
   });
 }
 
-/** Names what a rejected `post` died of. A URL that the rule has come to refuse counts as its address. */
+/** Classifies the failure of a rejected `post`. A URL that the rule no longer allows counts as a refused address. */
 export function classifyNoAnswer(error: unknown): NoAnswer {
   if (error instanceof AddressNotAllowed || error instanceof DomainError) return "address_not_allowed";
   const { name, code = "" } = error as { name?: string; code?: unknown };
@@ -169,7 +172,7 @@ export function classifyNoAnswer(error: unknown): NoAnswer {
   if (error instanceof NameNotFound) return "dns_failed";
   if (error instanceof TooManyInterimAnswers) return "answer_unreadable";
   if (name === "TimeoutError" || text.endsWith("TIMEOUT") || text === "ETIMEDOUT") return "timeout";
-  // Only `dns.lookup` says so, which a developer's machine uses.
+  // Only `dns.lookup`, which a developer's machine uses, returns this.
   if (text === "ENOTFOUND" || text.startsWith("EAI_")) return "dns_failed";
   if (text === "ECONNREFUSED") return "connection_refused";
   if (/^(EPROTO|ERR_SSL|ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(text)) return "tls_failed";

@@ -1,13 +1,13 @@
-/** Stopping an endpoint and letting it go on, by its owner. The breaker and the worker's own disabling are elsewhere. */
-import type { Database, Statement, Tx } from "../platform/database.ts";
+/** Stops and resumes endpoints on request of their owner. The breaker and automatic disabling are elsewhere. */
+import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type EndpointChange, forgetTrouble, writeEndpoint } from "./change-endpoint.ts";
 import { type Endpoint, type EndpointKey, lockEndpoint } from "./endpoints.ts";
-import { oldestUntaken } from "./recover-deliveries.ts";
+import { oldestUnaccepted } from "./recover-deliveries.ts";
 
 const pause = writeEndpoint("pause_endpoint", "status = 'PAUSED'");
 
-/** Posts nothing more to an endpoint; its events are kept and wait. A repeat changes nothing. */
+/** Pauses an endpoint: nothing more is posted to it, and its events wait. A repeat changes nothing. */
 export async function pauseEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "PAUSED") return { before, after: before };
@@ -18,12 +18,12 @@ export async function pauseEndpoint(tx: Tx, key: EndpointKey, version?: number):
 const goOn = writeEndpoint(
   "go_on_with_endpoint",
   `status = CASE WHEN verified_at IS NULL THEN 'PENDING' ELSE 'ENABLED' END, disabled_at = NULL,
-   disabled_because = NULL, ${forgetTrouble}`,
+   disabled_reason = NULL, ${forgetTrouble}`,
 );
 
 /**
- * Goes on with a paused endpoint: everything that waited is due, in its order. A repeat changes nothing.
- * One whose URL was changed meanwhile is to be verified first.
+ * Resumes a paused endpoint: everything that waited is due, in its order. A repeat changes nothing. An endpoint whose
+ * URL was changed meanwhile has to be verified first.
  */
 export async function resumeEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
   const before = await lockEndpoint(tx, key, version);
@@ -34,17 +34,20 @@ export async function resumeEndpoint(tx: Tx, key: EndpointKey, version?: number)
 
 const disable = writeEndpoint(
   "disable_endpoint",
-  "status = 'DISABLED', disabled_at = app.clock(), disabled_because = 'OWNER'",
+  "status = 'DISABLED', disabled_at = app.clock(), disabled_reason = 'OWNER'",
 );
 
-/** Stops an endpoint: unlike a pause, what happens meanwhile is sent later only on request. A repeat changes nothing. */
+/**
+ * Disables an endpoint: unlike after a pause, events in the meantime are sent later only on request. A repeat changes
+ * nothing.
+ */
 export async function disableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "DISABLED") return { before, after: before };
   return { before, after: await disable(tx, before.id) };
 }
 
-// A batch takes some 20 ms. What is being posted or recorded at this moment is left to its result.
+// A batch takes some 20 ms. Deliveries that are being posted or recorded are left to their result.
 const giveUpRows = 1_000;
 const giveUpWaiting: Statement = {
   name: "give_up_waiting_deliveries",
@@ -60,35 +63,40 @@ const giveUpWaiting: Statement = {
 };
 
 /**
- * Gives up, in batches, what waits at a disabled endpoint, however much that is: the way is clear for `enableEndpoint`.
- * Nothing happens to an endpoint in any other state.
+ * Gives up, in batches, all deliveries that wait at a disabled endpoint, however many, in preparation of
+ * `enableEndpoint`. It does nothing to an endpoint in any other status.
  */
-export async function clearDisabledEndpoint(database: Database, key: EndpointKey): Promise<void> {
+export async function clearDisabledEndpoint(
+  database: Pick<Transacting, "transaction">,
+  key: EndpointKey,
+): Promise<void> {
   let rows: object[];
-  do rows = await database.query(giveUpWaiting, [key.endpointId, key.merchantId]);
+  do rows = await database.transaction((tx) => tx.query(giveUpWaiting, [key.endpointId, key.merchantId]));
   while (rows.length === giveUpRows);
 }
 
 const troubleSince = "least(e.failing_since, e.disabled_at)";
 const findMissedSince: Statement = {
   name: "find_missed_since",
-  text: `SELECT least(${troubleSince}, ${oldestUntaken("e.id", troubleSince)}) AS "missedSince" FROM endpoint e WHERE e.id = $1`,
+  text: `SELECT least(${troubleSince}, ${oldestUnaccepted("e.id", troubleSince)}) AS "missedSince" FROM endpoint e WHERE e.id = $1`,
 };
 
-/** `missedSince`: since when events were told that a disabled endpoint may have missed; undefined for any other one. */
+/**
+ * `missedSince`: time of the earliest event that a disabled endpoint may have missed; undefined for any other endpoint.
+ */
 export type EnabledEndpoint = EndpointChange & { readonly missedSince?: Date | undefined };
 
 /**
- * Goes on with an endpoint: a paused one as `resumeEndpoint`; a disabled one with what happens from now on, while what
- * waited is given up and can be recovered (recover-deliveries.ts). Call `clearDisabledEndpoint` before, outside the
- * transaction. A repeat changes nothing.
+ * Enables an endpoint. A paused one goes on as with `resumeEndpoint`. A disabled one gets events from now on; its
+ * waiting deliveries are given up and can be recovered (recover-deliveries.ts). Call `clearDisabledEndpoint` before,
+ * outside the transaction. A repeat changes nothing.
  */
 export async function enableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EnabledEndpoint> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "ENABLED") return { before, after: before };
   if (before.status === "PENDING") throw refusal(before, "Verify the endpoint: that enables it.");
   if (before.status !== "DISABLED") return { before, after: await goOn(tx, before.id) };
-  // What came since it was cleared; most of the time nothing.
+  // Deliveries that have arrived since it was cleared; usually none.
   while ((await tx.query(giveUpWaiting, [key.endpointId, key.merchantId])).length === giveUpRows);
   const [missed] = await tx.query<{ missedSince: Date }>(findMissedSince, [before.id]);
   return { before, after: await goOn(tx, before.id), missedSince: missed?.missedSince };

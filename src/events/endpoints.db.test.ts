@@ -1,40 +1,40 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
-import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
 import { deliverOnce } from "./deliver.ts";
 import { type EndpointKey, listEndpoints, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 beforeAll(async () => {
-  bed = await openEventsBed();
+  harness = await openEventsHarness();
 });
-afterAll(() => bed.close());
+afterAll(() => harness.close());
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
+  await harness.setClockAhead("0 seconds");
   receiver = await Receiver.start();
-  merchantId = bed.context.entropy.uuid();
+  merchantId = harness.context.runtime.uuid();
   return () => receiver.close();
 });
 
-const statusOf = async () => (await listEndpoints(bed.context.database, merchantId))[0]?.status;
+const statusOf = async () => (await listEndpoints(harness.context.database, merchantId))[0]?.status;
 const typesReceived = () => receiver.requests.map(({ body }) => JSON.parse(String(body)).type);
 
 async function register(): Promise<EndpointKey> {
-  const { endpoint } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+  const { endpoint } = await registerEndpoint(harness.context, { merchantId, url: receiver.url });
   return { merchantId, endpointId: endpoint.id };
 }
 
-async function tellAndDeliver(event: { type?: "payment_session.declined" } = {}): Promise<string> {
-  const { eventId, sessionId } = await bed.tell({ merchantId, ...event });
-  await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
-  await deliverOnce(bed.context);
+async function emitAndDeliver(event: { type?: "payment_session.declined" } = {}): Promise<string> {
+  const { eventId, sessionId } = await harness.emit({ merchantId, ...event });
+  await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
+  await deliverOnce(harness.context);
   return encodeId("evt", eventId);
 }
 
@@ -49,28 +49,28 @@ function accepts(secret: Secret, request: ReceivedRequest): boolean {
 }
 
 describe("registerEndpoint()", () => {
-  it("lets no more than 16 through, however many come at once", async () => {
+  it("registers at most 16, however many requests arrive at once", async () => {
     const registering = Array.from({ length: 24 }, () =>
-      bed.change((tx) => registerEndpoint({ ...bed.context, database: tx }, { merchantId, url: receiver.url })),
+      harness.change((tx) => registerEndpoint({ ...harness.context, database: tx }, { merchantId, url: receiver.url })),
     );
     const statuses = (await Promise.allSettled(registering)).map(({ status }) => status);
     expect(statuses.filter((status) => status === "fulfilled")).toHaveLength(16);
-    expect(await listEndpoints(bed.context.database, merchantId)).toHaveLength(16);
+    expect(await listEndpoints(harness.context.database, merchantId)).toHaveLength(16);
   });
 
-  it("shows the signing secret once and keeps it sealed", async () => {
-    const { endpoint, signingSecret } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
+  it("shows the signing secret once and stores it sealed", async () => {
+    const { endpoint, signingSecret } = await registerEndpoint(harness.context, { merchantId, url: receiver.url });
     expect(signingSecret.expose()).toMatch(/^switchyard_test_whsec_/);
-    const [row] = await bed.rows("SELECT * FROM endpoint WHERE id = $1", [endpoint.id]);
+    const [row] = await harness.rows("SELECT * FROM endpoint WHERE id = $1", [endpoint.id]);
     expect(JSON.stringify(row)).not.toContain(signingSecret.expose().slice(-40));
     expect(endpoint).toMatchObject({ url: `${receiver.url}/`, status: "PENDING", eventTypes: null, verifiedAt: null });
-    expect(await listEndpoints(bed.context.database, merchantId)).toEqual([endpoint]);
+    expect(await listEndpoints(harness.context.database, merchantId)).toEqual([endpoint]);
   });
 
-  it("refuses a URL that leads inside, a type that does not exist, and one endpoint too many", async () => {
-    const inside = registerEndpoint(bed.context, { merchantId, url: "http://10.0.0.1/" });
+  it("refuses a private URL, an unknown type, and one endpoint too many", async () => {
+    const inside = registerEndpoint(harness.context, { merchantId, url: "http://10.0.0.1/" });
     await expect(inside).rejects.toMatchObject({ code: "endpoint_not_allowed", field: "url" });
-    const unknown = registerEndpoint(bed.context, { merchantId, url: receiver.url, eventTypes: ["payment.made"] });
+    const unknown = registerEndpoint(harness.context, { merchantId, url: receiver.url, eventTypes: ["payment.made"] });
     await expect(unknown).rejects.toMatchObject({ code: "invalid_field", field: "eventTypes" });
     for (let count = 0; count < 16; count++) await register();
     await expect(register()).rejects.toMatchObject({ code: "endpoint_not_allowed" });
@@ -79,25 +79,25 @@ describe("registerEndpoint()", () => {
 
 describe("verifyEndpoint()", () => {
   it("sends a signed test event and, after a 2xx answer, everything since the registration", async () => {
-    const { endpoint, signingSecret } = await registerEndpoint(bed.context, { merchantId, url: receiver.url });
-    await tellAndDeliver();
+    const { endpoint, signingSecret } = await registerEndpoint(harness.context, { merchantId, url: receiver.url });
+    await emitAndDeliver();
     expect(receiver.requests).toEqual([]);
-    const { verified } = await verifyEndpoint(bed.context, { merchantId, endpointId: endpoint.id });
+    const { verified } = await verifyEndpoint(harness.context, { merchantId, endpointId: endpoint.id });
     expect(verified).toBe(true);
     expect(await statusOf()).toBe("ENABLED");
-    await deliverOnce(bed.context);
+    await deliverOnce(harness.context);
     expect(typesReceived()).toEqual(["webhook_endpoint.test", "payment_session.succeeded"]);
     expect(receiver.requests.every((request) => accepts(signingSecret, request))).toBe(true);
   });
 
-  it("verifies nothing without a 2xx answer, and logs the try", async () => {
+  it("verifies nothing without a 2xx answer, and logs the attempt", async () => {
     receiver.answerWith({ status: 401, body: "no signature check yet" });
     const key = await register();
-    const { verified, tried } = await verifyEndpoint(bed.context, key);
+    const { verified, attempt } = await verifyEndpoint(harness.context, key);
     expect(verified).toBe(false);
-    expect(tried).toMatchObject({ kind: "answered", statusCode: 401, answer: "no signature check yet" });
+    expect(attempt).toMatchObject({ kind: "answered", statusCode: 401, answer: "no signature check yet" });
     expect(await statusOf()).toBe("PENDING");
-    const log = await bed.rows("SELECT status_code, answer FROM delivery_attempt WHERE endpoint_id = $1", [
+    const log = await harness.rows("SELECT status_code, answer FROM delivery_attempt WHERE endpoint_id = $1", [
       key.endpointId,
     ]);
     expect(log).toEqual([{ status_code: 401, answer: "no signature check yet" }]);
@@ -107,27 +107,27 @@ describe("verifyEndpoint()", () => {
     const key = await register();
     const moved = `${receiver.url}/elsewhere`;
     receiver.answerWith(async () => {
-      await bed.change((tx) => updateEndpoint(tx, bed.context, key, { url: moved }));
+      await harness.change((tx) => updateEndpoint(tx, harness.context, key, { url: moved }));
       return { status: 200 };
     });
-    expect(await verifyEndpoint(bed.context, key)).toMatchObject({ verified: false, tried: { statusCode: 200 } });
-    expect(await listEndpoints(bed.context.database, merchantId)).toMatchObject([
+    expect(await verifyEndpoint(harness.context, key)).toMatchObject({ verified: false, attempt: { statusCode: 200 } });
+    expect(await listEndpoints(harness.context.database, merchantId)).toMatchObject([
       { url: moved, status: "PENDING", verifiedAt: null },
     ]);
   });
 
   it("finds no endpoint of another merchant", async () => {
     const key = await register();
-    const crossing = verifyEndpoint(bed.context, { ...key, merchantId: bed.context.entropy.uuid() });
+    const crossing = verifyEndpoint(harness.context, { ...key, merchantId: harness.context.runtime.uuid() });
     await expect(crossing).rejects.toMatchObject({ code: "not_found" });
   });
 });
 
 describe("an endpoint's event types", () => {
-  it("keep other events away from it", async () => {
-    await bed.addEndpoint({ merchantId, url: receiver.url, eventTypes: ["payment_session.declined"] });
-    await tellAndDeliver();
-    await tellAndDeliver({ type: "payment_session.declined" });
+  it("keep other events from it", async () => {
+    await harness.addEndpoint({ merchantId, url: receiver.url, eventTypes: ["payment_session.declined"] });
+    await emitAndDeliver();
+    await emitAndDeliver({ type: "payment_session.declined" });
     expect(typesReceived()).toEqual(["webhook_endpoint.test", "payment_session.declined"]);
   });
 });

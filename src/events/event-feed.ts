@@ -1,9 +1,9 @@
-/** A merchant's events in an order that can be followed: going on after the last one misses none and repeats none. */
+/** A merchant's events in a stable order: reading on after the last one misses none and repeats none. */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EventType } from "./outbox.ts";
 
-/** An event as it was told. */
+/** An event as it was emitted. */
 export type FedEvent = {
   readonly id: string;
   readonly sessionId: string;
@@ -14,22 +14,22 @@ export type FedEvent = {
   readonly body: Buffer;
 };
 
-// Transactions that still run have at least this number, so everything below it is there to be seen, now and for good.
-// It counts for all databases of the server: a long change in one of them delays the feed, and loses nothing.
+// Running transactions have at least this number, so everything below it is permanently visible. It is shared by all
+// databases of the server: a long transaction in one of them delays the feed but loses nothing.
 const settled = "feed_position < pg_snapshot_xmin(pg_current_snapshot())";
 const inOrder = "ORDER BY feed_position, sequence, id";
 const newestFirst = "ORDER BY feed_position DESC, sequence DESC, id DESC";
 
-// A position that no transaction can have had yet comes from another server, whose dump was restored here.
+// A position that no transaction can have reached yet comes from another server, whose dump was restored here.
 const rankRestored: Statement = {
   name: "rank_restored_events",
   text: `UPDATE outbox_event SET feed_position = '0'
          WHERE merchant_id = $1 AND feed_position >= pg_snapshot_xmax(pg_current_snapshot())`,
 };
 
-// Read from the newest, where whoever follows is.
-const selectPlace: Statement = {
-  name: "select_place_in_feed",
+// Read from the newest, where a following reader is.
+const selectPosition: Statement = {
+  name: "select_position_in_feed",
   text: `SELECT feed_position AS position, sequence, id FROM outbox_event
          WHERE merchant_id = $1 AND id = $2 ${newestFirst} LIMIT 1`,
 };
@@ -48,11 +48,11 @@ const selectNext = selectFrom(
   "AND (feed_position, sequence, id) > ($3::xid8, $4::int, $5::uuid)",
 );
 
-type Place = { readonly position: string; readonly sequence: number; readonly id: string };
+type Position = { readonly position: string; readonly sequence: number; readonly id: string };
 
 /**
- * The merchant's next events after the one with this id, or its first. A session's events come in sequence. An event is
- * shown once every transaction that began before it has ended, so that nothing can come to stand before it.
+ * Reads the merchant's next events after the one with this id, or its first events. A session's events are in sequence.
+ * An event is shown once every transaction that began before it has ended, so no event can be inserted before it.
  * Throws `not_found` for an event that is not the merchant's.
  */
 export async function readFeed(
@@ -62,13 +62,16 @@ export async function readFeed(
 ): Promise<FedEvent[]> {
   await queryable.query(rankRestored, [merchantId]);
   if (page.after === undefined) return queryable.query<FedEvent>(selectFirst, [merchantId, page.count]);
-  const [place] = await queryable.query<Place>(selectPlace, [merchantId, page.after]);
-  if (place === undefined) throw new DomainError("not_found", "The merchant has no event with this id.");
-  const { position, sequence, id } = place;
+  const [found] = await queryable.query<Position>(selectPosition, [merchantId, page.after]);
+  if (found === undefined) throw new DomainError("not_found", "The merchant has no event with this id.");
+  const { position, sequence, id } = found;
   return queryable.query<FedEvent>(selectNext, [merchantId, page.count, position, sequence, id]);
 }
 
-/** The id of the merchant's newest event in that order, from which on only new ones follow; undefined when there is none. */
+/**
+ * Finds the id of the merchant's newest event in that order, after which only new ones follow; undefined when there is
+ * none.
+ */
 export async function findFeedEnd(queryable: Queryable, merchantId: string): Promise<string | undefined> {
   const [newest] = await queryable.query<{ id: string }>(selectNewest, [merchantId]);
   return newest?.id;

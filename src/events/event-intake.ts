@@ -1,4 +1,6 @@
-/** Takes events from JetStream into PostgreSQL as deliveries. What it misses, the sweep brings (fan-out.ts). */
+/**
+ * Reads events from JetStream and stores them as deliveries in PostgreSQL. The sweep finds missed ones (fan-out.ts).
+ */
 import { setImmediate as otherArrivals } from "node:timers/promises";
 import type { Consumer, ConsumerMessages, JsMsg } from "nats";
 import type { Database } from "../platform/database.ts";
@@ -7,15 +9,15 @@ import { fanOut } from "./fan-out.ts";
 import { parseEvent } from "./outbox.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
-/** What taking events in works with. */
+/** The dependencies of reading events. */
 export type IntakeContext = { readonly database: Database; readonly nats: NatsLink; readonly stream: EventStream };
 
 // One statement's worth; ten such batches may be unacknowledged (streams.ts).
 const batchMessages = 100;
-// A quiet fetch ends after this long, so that a consumer that is gone is noticed.
+// A quiet fetch ends after this time, so a deleted consumer is noticed.
 const fetchMs = 5_000;
 
-/** The consumer that all workers share; stream and consumer are made or repaired first. */
+/** Opens the consumer that all workers share. Creates or repairs the stream and the consumer first. */
 export async function openWorkerConsumer(context: IntakeContext): Promise<Consumer> {
   const connection = context.nats.connection();
   await ensureEventStream(connection, context.stream);
@@ -23,8 +25,8 @@ export async function openWorkerConsumer(context: IntakeContext): Promise<Consum
 }
 
 /**
- * Fetches once: fans out events as they come, and acknowledges what is in PostgreSQL. Ends when the batch is full, when
- * it was quiet for a while, or by the signal. Rejects on any trouble with NATS; all of it is worth a new consumer.
+ * Fetches once: fans out events as they arrive, and acknowledges those that are in PostgreSQL. Ends when the batch is
+ * full, after a quiet time, or by the signal. Rejects on any failure of NATS; each is a reason to open a new consumer.
  */
 export async function receiveOnce(
   context: IntakeContext,
@@ -37,9 +39,9 @@ export async function receiveOnce(
   try {
     if (options.closing.aborted) stop();
     await takeInBatches(messages, async (batch) => {
-      const places = batch.map((message) => parseEvent(message.data)).filter((place) => place !== undefined);
-      if (places.length > 0) options.onDeliveries(await fanOut(context.database, places));
-      // What is no event of ours is acknowledged as well: another look would not make it one.
+      const events = batch.map((message) => parseEvent(message.data)).filter((event) => event !== undefined);
+      if (events.length > 0) options.onDeliveries(await fanOut(context.database, events));
+      // Messages that are not events of ours are acknowledged too: a redelivery would not change them.
       for (const message of batch) message.ack();
     });
   } finally {
@@ -47,7 +49,9 @@ export async function receiveOnce(
   }
 }
 
-/** Hands over each message at once when nothing is being taken, and what arrives meanwhile together afterwards. */
+/**
+ * Passes each message on at once while no batch is in progress; messages that arrive during a batch follow together.
+ */
 async function takeInBatches(messages: ConsumerMessages, take: (batch: JsMsg[]) => Promise<void>): Promise<void> {
   let waiting: JsMsg[] = [];
   let taking: Promise<void> | undefined;
@@ -66,7 +70,7 @@ async function takeInBatches(messages: ConsumerMessages, take: (batch: JsMsg[]) 
     waiting.push(message);
     if (taking === undefined) {
       taking = takeWaiting();
-      // Ends the loop, which then throws the failure.
+      // Closing ends the loop, which then throws the failure.
       taking.catch(() => messages.close());
     }
   }

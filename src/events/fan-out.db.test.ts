@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import type { Database, Statement } from "../platform/database.ts";
-import { Receiver } from "../testing/receiver.ts";
 import { deliverOnce } from "./deliver.ts";
 import { fanOut, sweepOnce } from "./fan-out.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 let endpointId: string;
 beforeAll(async () => {
-  [bed, receiver] = await Promise.all([openEventsBed(), Receiver.start()]);
+  [harness, receiver] = await Promise.all([openEventsHarness(), Receiver.start()]);
 });
-afterAll(() => Promise.all([bed.close(), receiver.close()]));
+afterAll(() => Promise.all([harness.close(), receiver.close()]));
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
-  merchantId = bed.context.entropy.uuid();
-  ({ endpointId } = await bed.addEndpoint({ merchantId, url: receiver.url }));
+  await harness.setClockAhead("0 seconds");
+  merchantId = harness.context.runtime.uuid();
+  ({ endpointId } = await harness.addEndpoint({ merchantId, url: receiver.url }));
   receiver.requests.length = 0;
 });
 
@@ -32,51 +32,53 @@ const insertWaiting: Statement = {
 
 const sequencesOf = async (sessionId: string) =>
   (
-    await bed.rows<{ sequence: number }>("SELECT sequence FROM delivery WHERE session_id = $1 ORDER BY 1", [sessionId])
+    await harness.rows<{ sequence: number }>("SELECT sequence FROM delivery WHERE session_id = $1 ORDER BY 1", [
+      sessionId,
+    ])
   ).map((row) => row.sequence);
 
-async function tellThree(): Promise<string> {
-  const sessionId = await bed.openSession(merchantId);
-  for (let count = 0; count < 3; count++) await bed.tell({ merchantId, sessionId });
+async function emitThree(): Promise<string> {
+  const sessionId = await harness.openSession(merchantId);
+  for (let count = 0; count < 3; count++) await harness.emit({ merchantId, sessionId });
   return sessionId;
 }
 
 describe("fanOut()", () => {
-  it("takes a session's earlier events along, so that a message out of order changes no order", async () => {
-    const sessionId = await tellThree();
-    await fanOut(bed.context.database, [{ sessionId, sequence: 2 }]);
+  it("includes a session's earlier events, so a message out of order changes no sequence", async () => {
+    const sessionId = await emitThree();
+    await fanOut(harness.context.database, [{ sessionId, sequence: 2 }]);
     expect(await sequencesOf(sessionId)).toEqual([1, 2]);
-    await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
-    await fanOut(bed.context.database, [{ sessionId, sequence: 3 }]);
-    while ((await deliverOnce(bed.context)).length > 0);
+    await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
+    await fanOut(harness.context.database, [{ sessionId, sequence: 3 }]);
+    while ((await deliverOnce(harness.context)).length > 0);
     const sent = receiver.requests.map(({ body }) => JSON.parse(String(body)).data.sequence);
     expect(sent).toEqual([1, 2, 3]);
   });
 
-  it("makes each delivery once, however often and by however many it is called", async () => {
-    const sessionId = await tellThree();
+  it("creates each delivery once, however often and concurrently it is called", async () => {
+    const sessionId = await emitThree();
     const calls = Array.from({ length: 6 }, (_, index) =>
-      fanOut(bed.context.database, [{ sessionId, sequence: 1 + (index % 3) }]),
+      fanOut(harness.context.database, [{ sessionId, sequence: 1 + (index % 3) }]),
     );
-    const told = (await Promise.all(calls)).flat();
-    expect(new Set(told)).toEqual(new Set([endpointId]));
+    const endpointIds = (await Promise.all(calls)).flat();
+    expect(new Set(endpointIds)).toEqual(new Set([endpointId]));
     expect(await sequencesOf(sessionId)).toEqual([1, 2, 3]);
-    expect(await fanOut(bed.context.database, [{ sessionId, sequence: 3 }])).toEqual([]);
+    expect(await fanOut(harness.context.database, [{ sessionId, sequence: 3 }])).toEqual([]);
   });
 
   it("reaches every endpoint of the event's merchant and no other's", async () => {
-    const other = await bed.addEndpoint({ merchantId: bed.context.entropy.uuid(), url: receiver.url });
-    const second = await bed.addEndpoint({ merchantId, url: receiver.url });
-    const { sessionId } = await bed.tell({ merchantId });
-    const told = await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
-    expect(told.toSorted()).toEqual([endpointId, second.endpointId].toSorted());
-    expect(told).not.toContain(other.endpointId);
+    const other = await harness.addEndpoint({ merchantId: harness.context.runtime.uuid(), url: receiver.url });
+    const second = await harness.addEndpoint({ merchantId, url: receiver.url });
+    const { sessionId } = await harness.emit({ merchantId });
+    const endpointIds = await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
+    expect(endpointIds.toSorted()).toEqual([endpointId, second.endpointId].toSorted());
+    expect(endpointIds).not.toContain(other.endpointId);
   });
 
-  it("looks at no more rows when more wait, also before the tables were ever analyzed", async () => {
+  it("reads no more rows when more wait, even before the first ANALYZE", async () => {
     const plan: string[] = [];
-    const looked = bed.change(async (tx) => {
-      const rows = await tx.query<{ session_id: string }>(insertWaiting, [bed.context.entropy.uuid()]);
+    const looked = harness.change(async (tx) => {
+      const rows = await tx.query<{ session_id: string }>(insertWaiting, [harness.context.runtime.uuid()]);
       const places = rows.slice(0, 10).map((row) => ({ sessionId: row.session_id, sequence: 1 }));
       const query = async ({ text }: Statement, values: readonly unknown[]) => {
         const lines = await tx.query<Record<string, string>>({ name: "explain", text: `EXPLAIN ${text}` }, values);
@@ -92,26 +94,32 @@ describe("fanOut()", () => {
     expect(reads.filter((line) => /Seq Scan|to_fan_out/.test(line))).toEqual([]);
   });
 
-  it("does nothing for an event that this database does not hold", async () => {
-    expect(await fanOut(bed.context.database, [{ sessionId: bed.context.entropy.uuid(), sequence: 1 }])).toEqual([]);
+  it("does nothing for an event that is not in this database", async () => {
+    expect(
+      await fanOut(harness.context.database, [{ sessionId: harness.context.runtime.uuid(), sequence: 1 }]),
+    ).toEqual([]);
   });
 });
 
 describe("sweepOnce()", () => {
   it("leaves an event to its message for 10 seconds, then fans it out", async () => {
-    const { sessionId, eventId } = await bed.tell({ merchantId });
-    await bed.stopClockAfter(eventId, "9 seconds");
-    await sweepOnce(bed.context.database);
+    const { sessionId, eventId } = await harness.emit({ merchantId });
+    await harness.stopClockAfter(eventId, "9 seconds");
+    await sweepOnce(harness.context.database);
     expect(await sequencesOf(sessionId)).toEqual([]);
-    await bed.stopClockAfter(eventId, "11 seconds");
-    expect(await sweepOnce(bed.context.database)).toEqual({ endpointIds: [endpointId], lostMessages: 0, full: false });
+    await harness.stopClockAfter(eventId, "11 seconds");
+    expect(await sweepOnce(harness.context.database)).toEqual({
+      endpointIds: [endpointId],
+      lostMessages: 0,
+      full: false,
+    });
     expect(await sequencesOf(sessionId)).toEqual([1]);
   });
 
-  it("says how many events JetStream had taken and never brought", async () => {
-    const { eventId } = await bed.tell({ merchantId });
-    await bed.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL WHERE id = $1", [eventId]);
-    await bed.setClockAhead("11 seconds");
-    expect(await sweepOnce(bed.context.database)).toMatchObject({ lostMessages: 1 });
+  it("counts the events that JetStream accepted and never delivered", async () => {
+    const { eventId } = await harness.emit({ merchantId });
+    await harness.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL WHERE id = $1", [eventId]);
+    await harness.setClockAhead("11 seconds");
+    expect(await sweepOnce(harness.context.database)).toMatchObject({ lostMessages: 1 });
   });
 });

@@ -1,30 +1,33 @@
-/** From an event to one delivery row for each endpoint that wants it. Only PostgreSQL: neither NATS nor HTTP. */
+/**
+ * Fans out an event: creates one delivery row for each subscribed endpoint. Uses PostgreSQL only, neither NATS nor
+ * HTTP.
+ */
 import type { Database, Statement } from "../platform/database.ts";
 
-/** An event by its place in its session. */
-export type EventPlace = { readonly sessionId: string; readonly sequence: number };
+/** An event by its position in its session. */
+export type EventPosition = { readonly sessionId: string; readonly sequence: number };
 
 /**
- * Takes the session's earlier events along, so that deliveries come to be in sequence whatever order messages arrive in.
- * Endpoints of every status get a row: one that is being verified, paused or disabled may want it later.
- * Each session's events are looked up by themselves: the planner, which does not know before the first ANALYZE how few
- * these are, would read the whole table for them, or without `coalesce` all events that wait, once for each.
+ * Includes the session's earlier events, so deliveries are created in sequence whatever the order of messages.
+ * Endpoints of every status get a row: one that is unverified, paused or disabled may need it later. Each session's
+ * events are looked up separately. Before the first ANALYZE, the planner does not know how few they are and would read
+ * the whole table for them, or, without `coalesce`, all waiting events once for each.
  */
 const insertDeliveries: Statement = {
   name: "insert_deliveries",
-  text: `WITH asked AS (
+  text: `WITH requested AS (
            SELECT session_id, max(sequence) AS sequence
            FROM unnest($1::uuid[], $2::int[]) AS a (session_id, sequence) GROUP BY session_id ORDER BY session_id
-         ), taken AS (
-           SELECT waiting.* FROM asked CROSS JOIN LATERAL (
+         ), due AS (
+           SELECT waiting.* FROM requested CROSS JOIN LATERAL (
              SELECT o.session_id, o.id FROM outbox_event o
-             WHERE o.session_id = asked.session_id AND o.sequence <= asked.sequence
+             WHERE o.session_id = requested.session_id AND o.sequence <= requested.sequence
                AND coalesce(o.fanned_out_at, 'infinity') = 'infinity'
              ORDER BY o.sequence OFFSET 0 FOR UPDATE
            ) waiting
          ), marked AS (
            UPDATE outbox_event o SET fanned_out_at = app.clock()
-           WHERE o.session_id = ANY (ARRAY(SELECT session_id FROM taken)) AND o.id = ANY (ARRAY(SELECT id FROM taken))
+           WHERE o.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND o.id = ANY (ARRAY(SELECT id FROM due))
            RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id
          )
          INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
@@ -36,17 +39,17 @@ const insertDeliveries: Statement = {
 };
 
 /**
- * Makes the deliveries of these events and marks their outbox rows, in one statement; an event that was fanned out
- * before changes nothing. Returns the endpoints that have something new.
+ * Creates the deliveries of these events and marks their outbox rows in one statement. An event that was fanned out
+ * before changes nothing. Returns the endpoints that have new deliveries.
  */
-export async function fanOut(database: Database, events: readonly EventPlace[]): Promise<string[]> {
+export async function fanOut(database: Database, events: readonly EventPosition[]): Promise<string[]> {
   const sessionIds = events.map((event) => event.sessionId);
   const sequences = events.map((event) => event.sequence);
   const rows = await database.query<{ endpoint_id: string }>(insertDeliveries, [sessionIds, sequences]);
   return [...new Set(rows.map((row) => row.endpoint_id))];
 }
 
-// A message needs milliseconds when all is well; 10 s later it is lost, or NATS is down.
+// A message normally takes milliseconds; after 10 s it is lost, or NATS is down.
 const selectOverdue: Statement = {
   name: "select_overdue_events",
   text: `SELECT session_id, sequence, published_at IS NOT NULL AS published FROM outbox_event
@@ -55,16 +58,16 @@ const selectOverdue: Statement = {
 };
 const sweepRows = 500;
 
-/** What one turn of the sweep came to: the endpoints that have deliveries now, and what had gone wrong. */
+/** The result of one turn of the sweep: the endpoints with new deliveries, and the losses it found. */
 export type Swept = {
   readonly endpointIds: readonly string[];
-  /** Events that JetStream had taken and never brought: the consumer may be broken. */
+  /** Number of events that JetStream accepted and never delivered: the consumer may be broken. */
   readonly lostMessages: number;
-  /** There may be more. */
+  /** True when there may be more. */
   readonly full: boolean;
 };
 
-/** Fans out the events that no message brought in time. */
+/** Fans out the events whose message did not arrive in time. */
 export async function sweepOnce(database: Database): Promise<Swept> {
   const rows = await database.query<{ session_id: string; sequence: number; published: boolean }>(selectOverdue, [
     sweepRows,

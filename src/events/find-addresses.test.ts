@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NameServer } from "../dev/testing/events/name-server.ts";
 import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
-import { NameServer } from "./testing/name-server.ts";
 
 let server: NameServer;
 let find: FindAddresses;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("createFindAddresses()", () => {
-  it("finds every address of both kinds, and those behind an alias", async () => {
+  it("finds every address of both families, and those behind an alias", async () => {
     expect(await find("full.example")).toEqual([
       { address: "192.0.2.1", family: 4 },
       { address: "192.0.2.2", family: 4 },
@@ -27,19 +27,19 @@ describe("createFindAddresses()", () => {
     expect(await find("chain.example")).toEqual([{ address: "192.0.2.7", family: 4 }]);
   });
 
-  it("asks for the name as it stands, without the system's search list", async () => {
+  it("queries the exact name, without the system's search list", async () => {
     await expect(find("one-label")).rejects.toThrow(NameNotFound);
     await expect(find("full.example.")).resolves.toHaveLength(3);
     expect(new Set(server.questions.map(({ name }) => name))).toContain("one-label");
     expect(server.questions.filter(({ name }) => name.startsWith("one-label."))).toEqual([]);
   });
 
-  it("takes localhost for this machine, whatever DNS says", async () => {
-    const asked = server.questions.length;
+  it("resolves localhost to this machine, whatever DNS says", async () => {
+    const questions = server.questions.length;
     for (const name of ["localhost", "localhost.", "shop.localhost"]) {
       expect((await find(name)).map(({ address }) => address)).toEqual(["127.0.0.1", "::1"]);
     }
-    expect(server.questions).toHaveLength(asked);
+    expect(server.questions).toHaveLength(questions);
   });
 
   it.concurrent("gives up on a silent name server before the connect timeout", async ({ expect }) => {
@@ -48,7 +48,7 @@ describe("createFindAddresses()", () => {
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 
-  it.concurrent("uses what it has when the other kind is never answered", async ({ expect }) => {
+  it.concurrent("uses one family when the other is never answered", async ({ expect }) => {
     expect(await find("half.example")).toHaveLength(2);
   });
 

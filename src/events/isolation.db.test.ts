@@ -1,38 +1,40 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { TestAuthority } from "../dev/testing/certificates.ts";
+import { badEndpoints, RunningBadEndpoint } from "../dev/testing/events/bad-endpoints.ts";
+import { writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
+import { type EventsHarness, loopback, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
-import { TestAuthority } from "../testing/certificates.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { DeliveryLane } from "./delivery-lane.ts";
+import { DeliveryPool } from "./delivery-pool.ts";
 import { Egress } from "./egress.ts";
 import { fanOut } from "./fan-out.ts";
-import { badEndpoints, RunningBadEndpoint } from "./testing/bad-endpoints.ts";
-import { writeDueDeliveries } from "./testing/due-deliveries.ts";
-import { type EventsBed, loopback, openEventsBed } from "./testing/events-bed.ts";
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let authority: TestAuthority;
 beforeAll(async () => {
-  bed = await openEventsBed();
+  harness = await openEventsHarness();
   authority = new TestAuthority("Test Authority");
 });
 afterAll(async () => {
   authority.close();
-  await bed.close();
+  await harness.close();
 });
 
-// Twice the product's deadline, and less than a lease: a busy machine is not to decide what comes before it.
+// Twice the product's deadline, and less than a lease: a busy machine must not affect the order of results.
 const postTimeoutMs = 30_000;
 const waitMs = 28_000;
 
-function startLane(): DeliveryLane {
+function startDeliveryPool(): DeliveryPool {
   const egress = new Egress(loopback, { postTimeoutMs });
-  const lane = new DeliveryLane({ ...bed.context, egress });
+  const deliveryPool = new DeliveryPool({ ...harness.context, egress });
   onTestFinished(async () => {
     await egress.close();
-    await lane.close();
-    await bed.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
+    await deliveryPool.close();
+    await harness.rows(
+      "UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()",
+    );
   });
-  return lane;
+  return deliveryPool;
 }
 
 async function startReceiver(): Promise<Receiver> {
@@ -41,34 +43,34 @@ async function startReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** Tells events to a healthy endpoint through the lane, and waits until each has come. */
-async function deliverHealthy(lane: DeliveryLane, count: number): Promise<void> {
+/** Emits events for a healthy endpoint through the pool, and waits until each has arrived. */
+async function deliverHealthy(deliveryPool: DeliveryPool, count: number): Promise<void> {
   const receiver = await startReceiver();
-  const { merchantId, endpointId } = await bed.addEndpoint({
-    merchantId: bed.context.entropy.uuid(),
+  const { merchantId, endpointId } = await harness.addEndpoint({
+    merchantId: harness.context.runtime.uuid(),
     url: receiver.url,
   });
-  const events = await Promise.all(Array.from({ length: count }, () => bed.tell({ merchantId })));
+  const events = await Promise.all(Array.from({ length: count }, () => harness.emit({ merchantId })));
   await fanOut(
-    bed.context.database,
+    harness.context.database,
     events.map(({ sessionId }) => ({ sessionId, sequence: 1 })),
   );
-  lane.hint([endpointId]);
-  const told = events.map(({ eventId }) => encodeId("evt", eventId));
+  deliveryPool.hint([endpointId]);
+  const eventIds = events.map(({ eventId }) => encodeId("evt", eventId));
   const came = (id: string) => receiver.requests.some(({ headers }) => headers["webhook-id"] === id);
-  await receiver.waitFor(() => told.every(came), waitMs);
+  await receiver.waitFor(() => eventIds.every(came), waitMs);
 }
 
 const triesAt = (endpointIds: readonly string[]) =>
-  bed.rows("SELECT FROM delivery_attempt WHERE endpoint_id = ANY ($1)", [endpointIds]);
+  harness.rows("SELECT FROM delivery_attempt WHERE endpoint_id = ANY ($1)", [endpointIds]);
 
-describe("DeliveryLane", { timeout: 60_000 }, () => {
-  it("brings what is due to a healthy endpoint beside two of every bad kind, before one that hangs has ended", async () => {
+describe("DeliveryPool", { timeout: 60_000 }, () => {
+  it("delivers to a healthy endpoint besides two of every bad kind, before a hanging one has ended", async () => {
     const hanging: string[] = [];
     for (const kind of Object.values(badEndpoints)) {
       const running = await RunningBadEndpoint.start(kind, authority);
       onTestFinished(() => running.close());
-      const rows = await writeDueDeliveries(bed, {
+      const rows = await writeDueDeliveries(harness, {
         merchants: 2,
         endpointsEach: 1,
         dueEach: 20,
@@ -79,7 +81,7 @@ describe("DeliveryLane", { timeout: 60_000 }, () => {
       if (kind.takesAllTime && kind.scheme === undefined)
         hanging.push(...rows.flatMap(({ endpointIds }) => endpointIds));
     }
-    await deliverHealthy(startLane(), 20);
+    await deliverHealthy(startDeliveryPool(), 20);
     expect(await triesAt(hanging)).toEqual([]);
   });
 
@@ -88,10 +90,10 @@ describe("DeliveryLane", { timeout: 60_000 }, () => {
     const arrived = dead.waitForCount(128, undefined, waitMs);
     dead.answerWith("hang");
     const big = { merchants: 1, endpointsEach: 16, dueEach: 64, sinceSeconds: 60, url: dead.url };
-    const [merchant] = await writeDueDeliveries(bed, big);
-    const lane = startLane();
+    const [merchant] = await writeDueDeliveries(harness, big);
+    const deliveryPool = startDeliveryPool();
     await arrived;
-    await deliverHealthy(lane, 20);
+    await deliverHealthy(deliveryPool, 20);
     expect(await triesAt(merchant!.endpointIds)).toEqual([]);
     expect(dead.requests).toHaveLength(128);
   });
@@ -101,10 +103,10 @@ describe("DeliveryLane", { timeout: 60_000 }, () => {
     const arrived = dead.waitForCount(256, undefined, waitMs);
     dead.answerWith("hang");
     const many = { merchants: 300, endpointsEach: 1, dueEach: 2, sinceSeconds: 60, window: 2, failuresInRow: 1 };
-    const rows = await writeDueDeliveries(bed, { ...many, url: dead.url });
-    const lane = startLane();
+    const rows = await writeDueDeliveries(harness, { ...many, url: dead.url });
+    const deliveryPool = startDeliveryPool();
     await arrived;
-    await deliverHealthy(lane, 20);
+    await deliverHealthy(deliveryPool, 20);
     expect(await triesAt(rows.flatMap(({ endpointIds }) => endpointIds))).toEqual([]);
     expect(dead.requests).toHaveLength(256);
   });
@@ -114,10 +116,10 @@ describe("DeliveryLane", { timeout: 60_000 }, () => {
     const arrived = dead.waitForCount(512, undefined, waitMs);
     dead.answerWith("hang");
     const host = { merchants: 16, endpointsEach: 1, dueEach: 64, sinceSeconds: 60, url: dead.url };
-    const rows = await writeDueDeliveries(bed, host);
-    const lane = startLane();
+    const rows = await writeDueDeliveries(harness, host);
+    const deliveryPool = startDeliveryPool();
     await arrived;
-    await deliverHealthy(lane, 20);
+    await deliverHealthy(deliveryPool, 20);
     expect(await triesAt(rows.flatMap(({ endpointIds }) => endpointIds))).toEqual([]);
   });
 });

@@ -3,23 +3,23 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { type PrivateNats, startPrivateNats } from "../demo/private-nats.ts";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { testStateFolder } from "../dev/testing/test-run.ts";
 import { encodeId } from "../platform/ids.ts";
 import { runLoop } from "../platform/loop.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { testStateFolder } from "../testing/test-run.ts";
 import { relayOnce } from "./relay.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 import { startWebhookWorker } from "./webhook-worker.ts";
 
 const stream = eventStreamOf("test", 1);
 const log = { warn: vi.fn(), error: vi.fn() };
-// Below the 10 s after which the sweep would bring an event without NATS: what comes within it came by JetStream.
+// Below the 10 s after which the sweep sends an event without NATS: a webhook within this time came by JetStream.
 const byJetStreamMs = 8_000;
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let nats: PrivateNats;
 let link: NatsLink;
 let receiver: Receiver;
@@ -29,10 +29,10 @@ const dataName = `${inject("testRunName")}-nats-${randomBytes(4).toString("hex")
 const startNats = () => startPrivateNats({ stateFolder: testStateFolder, dataName });
 
 beforeAll(async () => {
-  [bed, nats] = await Promise.all([openEventsBed(), startNats()]);
+  [harness, nats] = await Promise.all([openEventsHarness(), startNats()]);
 });
 afterAll(async () => {
-  await Promise.all([bed.close(), nats.stop({ removeData: true })]);
+  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
 });
 beforeEach(async () => {
   link = openNats({ login: nats.urls.test, name: "test", log });
@@ -40,9 +40,9 @@ beforeEach(async () => {
   await link.connected;
   receiver = await Receiver.start();
   onTestFinished(() => receiver.close());
-  merchantId = bed.context.entropy.uuid();
-  await bed.addEndpoint({ merchantId, url: receiver.url });
-  const context = { ...bed.context, nats: link, stream };
+  merchantId = harness.context.runtime.uuid();
+  await harness.addEndpoint({ merchantId, url: receiver.url });
+  const context = { ...harness.context, nats: link, stream };
   relay = runLoop({ name: "relay", intervalMs: 500, log, turn: () => relayOnce(context) });
   onTestFinished(() => relay.close());
   await ensureEventStream(link.connection(), stream);
@@ -51,9 +51,9 @@ beforeEach(async () => {
   await post();
 });
 
-/** Tells an event and waits for its webhook; rejects when JetStream did not carry it. */
+/** Emits an event and waits for its webhook; rejects when JetStream did not carry it. */
 async function post(waitMs = byJetStreamMs): Promise<void> {
-  const { eventId } = await bed.tell({ merchantId }, relay.wake);
+  const { eventId } = await harness.emit({ merchantId }, relay.wake);
   await receiver.waitFor(({ headers }) => headers["webhook-id"] === encodeId("evt", eventId), waitMs);
 }
 
@@ -65,13 +65,13 @@ async function postUntilCarried(): Promise<void> {
 const manager = () => link.connection().jetstreamManager();
 
 describe("a running worker, without a restart", () => {
-  it("takes events again from a consumer that was deleted", async () => {
+  it("receives events again after its consumer was deleted", async () => {
     await (await manager()).consumers.delete(stream.name, stream.workerConsumer);
     await post();
     await post();
   });
 
-  it("takes events again from a consumer that somebody made otherwise, once it is looked after", async () => {
+  it("receives events again from a consumer whose settings were changed, once it is repaired", async () => {
     const { consumers } = await manager();
     const { config } = await consumers.info(stream.name, stream.workerConsumer);
     await consumers.update(stream.name, stream.workerConsumer, { ...config, filter_subject: "payments.test.v1.none" });
@@ -79,13 +79,13 @@ describe("a running worker, without a restart", () => {
     await post();
   });
 
-  it("takes events again from a stream that was deleted", async () => {
+  it("receives events again after the stream was deleted", async () => {
     await (await manager()).streams.delete(stream.name);
     await postUntilCarried();
     await post();
   });
 
-  it("takes events again from a nats-server that lost its store", async () => {
+  it("receives events again from a nats-server that lost its store", async () => {
     await nats.stop();
     rmSync(join(testStateFolder, dataName, "jetstream"), { recursive: true });
     nats = await startNats();

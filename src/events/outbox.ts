@@ -1,13 +1,16 @@
-/** The outbox: events written with the change they tell of, and the message that carries one. Delivers nothing itself. */
+/**
+ * The outbox: writes events in the transaction of the change they describe, and encodes the message that carries one.
+ * Delivers nothing itself.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import type { Entropy } from "../platform/entropy.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import type { Runtime } from "../platform/runtime.ts";
 import type { SpanFacts, Tracing } from "../platform/telemetry.ts";
 
-/** Everything a session can tell a merchant. */
+/** Every event type of a session. */
 export const eventTypes = [
   "payment_session.succeeded",
   "payment_session.declined",
@@ -20,29 +23,34 @@ export const eventTypes = [
 /** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];
 
-/** The members that every webhook body begins with. */
+/** The members at the beginning of every webhook body. */
 export type EventEnvelope = {
   /** `evt_…`, also the `webhook-id` header. */
   readonly id: string;
   readonly type: EventType | "webhook_endpoint.test";
   /** RFC 3339 in UTC with three fraction digits. */
   readonly timestamp: string;
-  /** `test` or `live`: wire format only, nothing decides by it. */
+  /** `test` or `live`: for the wire format only; no decision depends on it. */
   readonly environment: string;
 };
 
-/** What recording an event needs beside its transaction. */
+/** The dependencies of recording an event, besides its transaction. */
 export type OutboxContext = {
-  readonly entropy: Pick<Entropy, "uuid">;
+  readonly runtime: Pick<Runtime, "uuid">;
   /** `test` or `live`, as bodies and subjects spell it. */
   readonly environmentName: string;
-  /** Tells the relay that a row waits: its loop's `wake` in this process, or a notice to the others. Must not throw. */
+  /**
+   * Signals to the relay that a row waits: its loop's `wake` in this process, or an outbox signal to the others. Must
+   * not throw.
+   */
   readonly hintRelay: () => void;
-  /** Where the span of an event goes, once it is durable. */
+  /** Receives the span of an event once it is durable. */
   readonly tracing?: Tracing | undefined;
 };
 
-/** An event to be told. `body` makes the bytes that every delivery posts; `sequence` counts the session's events from 1. */
+/**
+ * An event to emit. `body` creates the bytes that every delivery posts; `sequence` counts the session's events from 1.
+ */
 export type NewEvent = {
   readonly sessionId: string;
   readonly merchantId: string;
@@ -50,7 +58,7 @@ export type NewEvent = {
   readonly body: (envelope: EventEnvelope, sequence: number) => string | Promise<string>;
 };
 
-/** A body in the public shape: the envelope, then the sequence number and the session under `data`. */
+/** Writes a body in the public shape: the envelope, then the sequence number and the session under `data`. */
 export function writeEventBody(envelope: EventEnvelope, data: object): string {
   return JSON.stringify({ ...envelope, data });
 }
@@ -62,7 +70,8 @@ const selectNextSequence: Statement = {
              AS "positionBefore"
          FROM outbox_event WHERE session_id = $1`,
 };
-// A transaction gets its number with its first change, maybe before it waits for the session: hence not always its own.
+// A transaction gets its number with its first change, maybe before it waits for the session: the number may then be
+// lower than that of an earlier event.
 const insertOutboxEvent: Statement = {
   name: "insert_outbox_event",
   text: `INSERT INTO outbox_event
@@ -71,11 +80,11 @@ const insertOutboxEvent: Statement = {
 };
 
 /**
- * Writes an event into the transaction of the change it tells of, and hints the relay once that is durable.
+ * Writes an event in the transaction of the change that it describes, and signals to the relay once that is durable.
  * The caller holds the session's row lock, so the session's events are numbered in the order of their commits.
  */
 export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
-  const eventId = context.entropy.uuid();
+  const eventId = context.runtime.uuid();
   const recordSpan = context.tracing?.begin();
   type Next = { sequence: number; now: Date; positionBefore: string };
   const [next] = await tx.query<Next>(selectNextSequence, [event.sessionId]);
@@ -91,7 +100,7 @@ export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEven
   tx.send(insertOutboxEvent, [sessionId, eventId, sequence, type, merchantId, body, now, positionBefore]);
   tx.afterCommit(() => {
     context.hintRelay();
-    // Its id is the event's, so that whoever carries the event hangs the next span below it.
+    // Its id is the event's, so the next process that carries the event can attach its span as a child.
     recordSpan?.("event.record", { id: eventId, of: { session: sessionId }, facts: () => factsOf(eventId, event) });
   });
   return { eventId };
@@ -101,7 +110,7 @@ function factsOf(eventId: string, { sessionId, type }: Pick<NewEvent, "sessionId
   return { sessionId: encodeId("ps", sessionId), eventId: encodeId("evt", eventId), eventType: type };
 }
 
-/** An outbox row on its way out. */
+/** An outbox row to be published. */
 export type OutboxEvent = {
   readonly sessionId: string;
   readonly eventId: string;
@@ -112,7 +121,9 @@ export type OutboxEvent = {
   readonly createdAt: Date;
 };
 
-/** The protobuf message that JetStream carries, with public ids, for the webhook worker and for internal services. */
+/**
+ * Encodes the protobuf message that JetStream carries, with public ids, for the webhook worker and internal services.
+ */
 export function encodeEvent(event: OutboxEvent, environmentName: string): Uint8Array {
   return toBinary(
     PaymentEventSchema,
@@ -129,14 +140,17 @@ export function encodeEvent(event: OutboxEvent, environmentName: string): Uint8A
   );
 }
 
-/** Where a message stands in its session's events, or undefined when it is none of ours. Nothing else in it is believed. */
+/**
+ * Reads the position of a message in its session's events; undefined when it is not ours. Nothing else in it is
+ * trusted.
+ */
 export function parseEvent(message: Uint8Array): { sessionId: string; sequence: number } | undefined {
   try {
     const event = fromBinary(PaymentEventSchema, message);
     const sessionId = decodeId("ps", event.sessionId);
     return sessionId === undefined ? undefined : { sessionId, sequence: event.sequence };
   } catch {
-    // Whoever may publish to the subject may publish rubbish; it must not stop the lane.
+    // Any publisher to the subject may publish invalid messages; they must not stop the worker.
     return undefined;
   }
 }

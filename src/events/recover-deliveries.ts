@@ -1,21 +1,23 @@
-/** Makes due again what an endpoint has not taken since a time, a bounded batch at a call. Posts nothing. */
+/**
+ * Makes events due again that an endpoint has not accepted since a given time, a bounded batch per call. Posts nothing.
+ */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type EndpointKey, lockEndpoint } from "./endpoints.ts";
 
-/** What one batch came to. */
+/** The result of one batch. */
 export type RecoveredBatch = {
   /** Deliveries that are due now and were not before. */
   readonly due: number;
-  /** Where the next batch begins: the last event of this one. Undefined when nothing is left. */
+  /** Start of the next batch: the last event of this one. Undefined when nothing is left. */
   readonly nextAfter: string | undefined;
 };
 
-// Some 50 ms of one connection; the deliveries under way at an endpoint stay bounded by its window.
+// Some 50 ms of one connection; the deliveries in progress at an endpoint stay bounded by its window.
 const batchEvents = 2_000;
 
-// An event that is not fanned out yet comes by itself. One that is being posted now is left to its result, and so is one
-// that somebody is writing to: whoever records holds the delivery and waits for the endpoint, which the caller holds.
+// An event that is not fanned out yet arrives by itself. One that is being posted is left to its result. So is one that
+// is being recorded: the recorder holds the delivery and waits for the endpoint, which the caller holds.
 const recoverBatch: Statement = {
   name: "recover_deliveries",
   text: `WITH page AS MATERIALIZED (
@@ -51,10 +53,10 @@ const recoverBatch: Statement = {
 };
 
 /**
- * Takes the merchant's events since a time, oldest first and after the one given, and makes due what the endpoint wants
- * and has not taken with a 2xx answer: given up, waiting for a later try, or never sent to it. Each has its whole
- * schedule before it again, and a session's events keep their sequence. A repeat finds less, or nothing.
- * Throws `state_conflict` for a disabled endpoint: enabling it would give all of that up again.
+ * Recovers the merchant's events since a given time, oldest first and after the given one. It makes due those that the
+ * endpoint subscribes to and has not accepted with a 2xx answer: given up, waiting for a later attempt, or never sent.
+ * Each begins its whole schedule again, and a session's events keep their sequence. A repeat finds fewer, or none.
+ * Throws `state_conflict` for a disabled endpoint: enabling it would give all of them up again.
  */
 export async function recoverDeliveries(
   tx: Tx,
@@ -71,17 +73,18 @@ export async function recoverDeliveries(
 }
 
 /**
- * SQL for when the oldest event was told that an endpoint has not taken in a time of trouble: it waits still, or was given
- * up since. That is before the trouble itself, because an event is told before it fails. The second is for the delivery
- * whose last try began the trouble: the two are written by one statement, at two readings of the clock.
+ * Builds the SQL for the time of the oldest event that an endpoint has not accepted since its failures began: the event
+ * still waits, or was given up since. That time is before the first failure, because an event is emitted before its
+ * delivery fails. The tolerance of a second is for the delivery whose last attempt began the failures: one statement
+ * writes both times at two readings of the clock.
  */
-export function oldestUntaken(endpointId: string, troubleSince: string): string {
+export function oldestUnaccepted(endpointId: string, troubleSince: string): string {
   return `(SELECT min(o.created_at) FROM delivery d JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id
            WHERE d.endpoint_id = ${endpointId} AND (d.status = 'PENDING'
              OR d.status = 'EXHAUSTED' AND d.ended_at >= ${troubleSince} - interval '1 second'))`;
 }
 
-// Enough to know that it is a lot; counting on would cost more than it says.
+// Enough to know that it is a lot; a higher count would cost more than it tells.
 const missedCountMax = 10_000;
 const countMissed: Statement = {
   name: "count_missed_events",
@@ -94,7 +97,10 @@ const countMissed: Statement = {
            LIMIT ${missedCountMax}) missed`,
 };
 
-/** How many events since a time an endpoint has not taken and is not about to be sent; 10 000 stands for more. */
+/**
+ * Counts the events since a given time that an endpoint has not accepted and that are not about to be sent; 10 000
+ * stands for more.
+ */
 export async function countMissedEvents(queryable: Queryable, key: EndpointKey, since: Date): Promise<number> {
   const [row] = await queryable.query<{ missed: number }>(countMissed, [key.merchantId, key.endpointId, since]);
   return row?.missed ?? 0;

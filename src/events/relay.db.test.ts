@@ -2,41 +2,43 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
 import type { PrivateNats } from "../demo/private-nats.ts";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { startTestNats } from "../dev/testing/nats.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { startTestNats } from "../testing/nats.ts";
 import { relayOnce } from "./relay.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";
 const stream = eventStreamOf("test", 1);
-let bed: EventsBed;
+let harness: EventsHarness;
 let nats: PrivateNats;
 let link: NatsLink;
 beforeAll(async () => {
-  [bed, nats] = await Promise.all([openEventsBed(), startTestNats()]);
+  [harness, nats] = await Promise.all([openEventsHarness(), startTestNats()]);
   link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
   await link.connected;
 });
 afterAll(async () => {
   await link.close();
-  await Promise.all([bed.close(), nats.stop({ removeData: true })]);
+  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
 });
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
-  await bed.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL");
+  await harness.setClockAhead("0 seconds");
+  await harness.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL");
   await ensureEventStream(link.connection(), stream);
   await (await link.connection().jetstreamManager()).streams.purge(stream.name);
 });
 
-const relay = () => relayOnce({ ...bed.context, nats: link, stream });
+const relay = () => relayOnce({ ...harness.context, nats: link, stream });
 const outboxRow = async (eventId: string) =>
   (
-    await bed.rows<{ publish_count: number; published_at: Date }>("SELECT * FROM outbox_event WHERE id = $1", [eventId])
+    await harness.rows<{ publish_count: number; published_at: Date }>("SELECT * FROM outbox_event WHERE id = $1", [
+      eventId,
+    ])
   )[0];
 
-/** What the stream holds, oldest first. */
+/** Returns the messages of the stream, oldest first. */
 async function published() {
   const { streams } = await link.connection().jetstreamManager();
   const { state } = await streams.info(stream.name);
@@ -51,7 +53,7 @@ async function published() {
 
 describe("relayOnce()", () => {
   it("publishes an event under its type, with its public ids and exact body, and marks the row", async () => {
-    const { eventId, sessionId } = await bed.tell({ merchantId });
+    const { eventId, sessionId } = await harness.emit({ merchantId });
     await relay();
     const [message] = await published();
     expect(message).toMatchObject({
@@ -73,22 +75,22 @@ describe("relayOnce()", () => {
   });
 
   it("publishes a session's events in sequence", async () => {
-    const sessionId = await bed.openSession(merchantId);
-    for (let count = 0; count < 5; count++) await bed.tell({ merchantId, sessionId });
+    const sessionId = await harness.openSession(merchantId);
+    for (let count = 0; count < 5; count++) await harness.emit({ merchantId, sessionId });
     await relay();
     expect((await published()).map(({ event }) => event.sequence)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it("publishes again, past the duplicate window and with the same event id, what a relay had not marked", async () => {
-    const { eventId } = await bed.tell({ merchantId });
+  it("publishes an unmarked event again, past the duplicate window and with the same event id", async () => {
+    const { eventId } = await harness.emit({ merchantId });
     await relay();
-    // As a relay leaves it that dies after the publish: taken once, not marked.
+    // The state after a relay died following its publish: claimed once, not marked.
     const unmark =
       "UPDATE outbox_event SET published_at = NULL, publish_at = now() + interval '10 seconds' WHERE id = $1";
-    await bed.rows(unmark, [eventId]);
+    await harness.rows(unmark, [eventId]);
     await relay();
     expect(await published()).toHaveLength(1);
-    await bed.setClockAhead("11 seconds");
+    await harness.setClockAhead("11 seconds");
     await relay();
     const id = encodeId("evt", eventId);
     expect((await published()).map((message) => [message.messageId, message.event.eventId])).toEqual([
@@ -97,19 +99,19 @@ describe("relayOnce()", () => {
     ]);
   });
 
-  it("makes a missing stream again and publishes after its pause", async () => {
-    const { eventId } = await bed.tell({ merchantId });
+  it("creates a missing stream again and publishes after its pause", async () => {
+    const { eventId } = await harness.emit({ merchantId });
     await (await link.connection().jetstreamManager()).streams.delete(stream.name);
     await expect(relay()).rejects.toThrow("503");
     await relay();
     expect(await outboxRow(eventId)).toMatchObject({ publish_count: 1, published_at: null });
-    await bed.setClockAhead("11 seconds");
+    await harness.setClockAhead("11 seconds");
     await relay();
     expect((await published()).map((message) => message.messageId)).toEqual([`${encodeId("evt", eventId)}:2`]);
   });
 
   it("shares the rows with other relays", async () => {
-    for (let count = 0; count < 20; count++) await bed.tell({ merchantId });
+    for (let count = 0; count < 20; count++) await harness.emit({ merchantId });
     await Promise.all([relay(), relay(), relay()]);
     await relay();
     expect(await published()).toHaveLength(20);

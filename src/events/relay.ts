@@ -1,4 +1,7 @@
-/** Carries outbox rows to JetStream, for the webhook worker and for internal services. Webhooks do not depend on it. */
+/**
+ * Publishes outbox rows to JetStream, for the webhook worker and for internal services. The webhook worker normally
+ * receives events this way; the sweep finds those that do not arrive within 10 s in the outbox (fan-out.ts).
+ */
 
 import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -8,7 +11,7 @@ import { encodeEvent } from "./outbox.ts";
 import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
-/** What the relay works with. */
+/** The dependencies of the relay. */
 export type RelayContext = {
   readonly database: Database;
   readonly nats: NatsLink;
@@ -30,10 +33,11 @@ type ClaimedEvent = {
 
 // A body is a few KiB, so a batch stays below a MiB, and a crash repeats no more than this.
 const batchRows = 100;
-// Shorter than the pause after which another relay takes the rows (10 s, below), so that two rarely publish the same.
+// Shorter than the pause after which another relay takes the rows (10 s, below), so two relays rarely publish the same
+// row.
 const publishTimeoutMs = 5_000;
 
-// The pause is both lease and retry time: a relay that died, and one whose publish failed, are followed after it.
+// The pause is both lease and retry time: after it, another relay takes over from one that died or failed to publish.
 const claimUnpublished: Statement = {
   name: "claim_unpublished",
   text: `WITH waiting AS (
@@ -47,7 +51,7 @@ const claimUnpublished: Statement = {
          RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id, o.body, o.created_at, o.publish_count`,
 };
 
-// Locks in the same order as the fan-out, which writes the same rows, and looks each event up by itself as it does.
+// Locks in the same order as the fan-out, which writes the same rows, and also looks each event up separately.
 const markPublished: Statement = {
   name: "mark_published",
   text: `WITH mine AS (
@@ -65,10 +69,10 @@ const markPublished: Statement = {
 };
 
 /**
- * Publishes the rows that wait and marks those that JetStream has taken; true when there may be more.
- * Whatever dies in between leaves a row that is published again, under another message id and with the same event id.
- * Throws the first refusal after marking the rest; a missing stream is made again first, and one
- * that refuses is brought back to its settings.
+ * Publishes the waiting rows and marks those that JetStream has accepted. Returns true when there may be more. A crash
+ * in between leaves a row that is published again, under another message id and with the same event id. Throws the
+ * first refusal after marking the rest. Before that, a missing stream is created again, and the settings of a stream
+ * that refuses are restored.
  */
 export async function relayOnce(context: RelayContext): Promise<boolean> {
   const connection = context.nats.connection();
@@ -81,7 +85,7 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
     claimed.map((row) =>
       (context.tracing ?? untraced).span("event.publish", spanOf(row), () =>
         jetstream.publish(context.stream.subjectOf(row.type), messageOf(row, context.environmentName), {
-          // The count lets a repeat pass JetStream's duplicate window: the first one may be lost with the store.
+          // The count lets a repeat pass JetStream's duplicate window: the first message may be lost with the store.
           msgID: `${encodeId("evt", row.id)}:${row.publish_count}`,
           timeout: publishTimeoutMs,
         }),

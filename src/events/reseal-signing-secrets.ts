@@ -1,9 +1,9 @@
-/** Seals endpoints' signing secrets anew, so that the key before the current one can go. */
+/** Reseals endpoints' signing secrets, so that the previous key can be removed. */
 import type { Database, Statement } from "../platform/database.ts";
 import { seal, unseal } from "../platform/secrets.ts";
-import { placeOf, type SealingContext } from "./signing-secrets.ts";
+import { associatedDataOf, type SealingContext } from "./signing-secrets.ts";
 
-// Few enough that nobody waits long for a locked row.
+// Few enough that locked rows are released soon.
 const rowsAtOnce = 100;
 
 const lockOld: Statement = {
@@ -19,15 +19,19 @@ const replace: Statement = {
 
 type Row = { readonly id: string; readonly secret_sealed: string; readonly previous_sealed: string | null };
 
-/** How many endpoints' secrets were sealed anew with the ring's current key; afterwards no other key seals any. */
+/**
+ * Reseals all endpoints' secrets with the ring's current key; afterwards no other key seals any. Returns the number of
+ * endpoints.
+ */
 export async function resealSigningSecrets(database: Database, context: SealingContext): Promise<number> {
   const { sealing } = context;
   for (let resealed = 0; ; ) {
     const count = await database.transaction(async (tx) => {
       const rows = await tx.query<Row>(lockOld, [sealing.current]);
       for (const { id, secret_sealed, previous_sealed } of rows) {
-        const place = placeOf(context, id);
-        const anew = (sealed: string) => seal(sealing, place, unseal(sealing, place, sealed).expose());
+        const associatedData = associatedDataOf(context, id);
+        const anew = (sealed: string) =>
+          seal(sealing, associatedData, unseal(sealing, associatedData, sealed).expose());
         await tx.query(replace, [id, anew(secret_sealed), previous_sealed === null ? null : anew(previous_sealed)]);
       }
       return rows.length;

@@ -1,30 +1,35 @@
 import { describe, expect, it } from "vitest";
-import { parseRetryAfterMs, planNextTry, triesMax } from "./retry-schedule.ts";
+import { parseRetryAfterMs, planNextAttempt, triesMax } from "./retry-schedule.ts";
 
 const middle = 0.5;
 
-describe("planNextTry()", () => {
+describe("planNextAttempt()", () => {
   it("pauses 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, then is exhausted", () => {
-    const pauses = Array.from({ length: triesMax }, (_, index) => planNextTry({ tries: index + 1, random: middle }));
+    const pauses = Array.from({ length: triesMax }, (_, index) =>
+      planNextAttempt({ tries: index + 1, random: middle }),
+    );
     const seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
     expect(pauses).toEqual([...seconds.map((s) => ({ kind: "retry", pauseMs: s * 1_000 })), { kind: "exhausted" }]);
   });
 
   it("spreads each pause by ten percent either way", () => {
-    expect(planNextTry({ tries: 1, random: 0 })).toEqual({ kind: "retry", pauseMs: 4_500 });
-    expect(planNextTry({ tries: 1, random: 1 })).toEqual({ kind: "retry", pauseMs: 5_500 });
+    expect(planNextAttempt({ tries: 1, random: 0 })).toEqual({ kind: "retry", pauseMs: 4_500 });
+    expect(planNextAttempt({ tries: 1, random: 1 })).toEqual({ kind: "retry", pauseMs: 5_500 });
   });
 
   it.each([
-    { asked: 1_000, given: 5_000, why: "never sooner than scheduled" },
-    { asked: 7_000, given: 7_000, why: "as asked in between" },
-    { asked: 3_600_000, given: 10_000, why: "never later than twice the pause" },
-  ])("honours Retry-After $why", ({ asked, given }) => {
-    expect(planNextTry({ tries: 1, retryAfterMs: asked, random: 0 })).toEqual({ kind: "retry", pauseMs: given });
+    { requested: 1_000, given: 5_000, why: "never sooner than scheduled" },
+    { requested: 7_000, given: 7_000, why: "as requested in between" },
+    { requested: 3_600_000, given: 10_000, why: "never later than twice the pause" },
+  ])("honours Retry-After $why", ({ requested, given }) => {
+    expect(planNextAttempt({ tries: 1, retryAfterMs: requested, random: 0 })).toEqual({
+      kind: "retry",
+      pauseMs: given,
+    });
   });
 
   it("is exhausted whatever Retry-After asks for", () => {
-    expect(planNextTry({ tries: triesMax, retryAfterMs: 1_000, random: 0 })).toEqual({ kind: "exhausted" });
+    expect(planNextAttempt({ tries: triesMax, retryAfterMs: 1_000, random: 0 })).toEqual({ kind: "exhausted" });
   });
 });
 
@@ -36,7 +41,7 @@ describe("parseRetryAfterMs()", () => {
     expect(parseRetryAfterMs({ statusCode: 503, retryAfter: "Fri, 02 Jan 2026 03:04:15 GMT", now })).toBe(10_000);
   });
 
-  it("reads nothing from other answers, from rubbish and from the past", () => {
+  it("returns nothing for other answers, invalid values and past dates", () => {
     expect(parseRetryAfterMs({ statusCode: 500, retryAfter: "7", now })).toBeUndefined();
     expect(parseRetryAfterMs({ statusCode: 429, retryAfter: undefined, now })).toBeUndefined();
     expect(parseRetryAfterMs({ statusCode: 429, retryAfter: "soon", now })).toBeUndefined();

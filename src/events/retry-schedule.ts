@@ -1,12 +1,12 @@
-/** When a webhook is tried again. Pure: the try's number, the answer and a random fraction decide. */
+/** The retry schedule of webhooks. Pure: it depends on the attempt's number, the answer and a random fraction. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
 /**
- * The pause before each try; the first goes out at once. Short ones ride out a restart, the long ones a weekend:
- * the last try comes 75 hours after the first.
+ * The pause before each attempt; the first is made at once. Short pauses bridge a restart, long ones a weekend: the
+ * last attempt is made 75 hours after the first.
  */
 const pausesMs = [
   0,
@@ -24,18 +24,21 @@ const pausesMs = [
 /** Deliveries that failed together must not come back together. */
 const jitter = 0.1;
 
-/** How many tries a delivery gets before a person has to ask for more. */
+/** Number of attempts of a delivery before a person has to request more. */
 export const triesMax = pausesMs.length;
 
-/** What follows a failed try: another one after a pause, or none. */
-export type NextTry = { readonly kind: "retry"; readonly pauseMs: number } | { readonly kind: "exhausted" };
+/** The step after a failed attempt: another one after a pause, or none. */
+export type NextAttempt = { readonly kind: "retry"; readonly pauseMs: number } | { readonly kind: "exhausted" };
 
 /**
- * Plans what follows the failed try number `tries` (1 for the first).
- * `retryAfterMs` is what a 429 or 503 answer asked for: honoured from the scheduled pause up to twice as long.
- * `random` is a fraction in [0, 1).
+ * Plans the step after the failed attempt number `tries` (1 for the first). `retryAfterMs` is the pause that a 429 or
+ * 503 answer requested: honoured from the scheduled pause up to twice as long. `random` is a fraction in [0, 1).
  */
-export function planNextTry(failed: { tries: number; retryAfterMs?: number | undefined; random: number }): NextTry {
+export function planNextAttempt(failed: {
+  tries: number;
+  retryAfterMs?: number | undefined;
+  random: number;
+}): NextAttempt {
   const pauseMs = pausesMs[failed.tries];
   if (pauseMs === undefined) return { kind: "exhausted" };
   if (failed.retryAfterMs !== undefined) {
@@ -45,8 +48,8 @@ export function planNextTry(failed: { tries: number; retryAfterMs?: number | und
 }
 
 /**
- * What the `Retry-After` header of an answer asks for, or undefined when it asks for nothing that can be read.
- * Seconds or an HTTP date (RFC 9110, 10.2.3); only 429 and 503 mean it for us.
+ * Parses the `Retry-After` header of an answer; undefined when it has no readable value. The value is seconds or an
+ * HTTP date (RFC 9110, 10.2.3). It is honoured only with 429 and 503.
  */
 export function parseRetryAfterMs(answer: {
   statusCode: number;

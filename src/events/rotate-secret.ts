@@ -6,7 +6,7 @@ import { type EndpointChange, writeEndpoint } from "./change-endpoint.ts";
 import { type EndpointContext, type EndpointKey, lockEndpoint } from "./endpoints.ts";
 import { generateSigningSecret, sealSigningSecret } from "./signing-secrets.ts";
 
-// A day is enough to bring a new secret to every machine; what lasts longer is a second secret, not a rotation.
+// A day is enough to deploy a new secret to every machine; a longer overlap would be a second secret, not a rotation.
 const overlapHoursMax = 24;
 const replaceSecret = writeEndpoint(
   "replace_signing_secret",
@@ -15,8 +15,8 @@ const replaceSecret = writeEndpoint(
 );
 
 /**
- * Gives an endpoint a new secret. The old one stops at once, or signs beside it for 1–24 hours of overlap.
- * Throws `state_conflict` for an overlap inside another one, which would stop the secret that machines may still have.
+ * Gives an endpoint a new secret. The old one stops at once, or signs besides it during an overlap of 1–24 hours.
+ * Throws `state_conflict` for an overlap inside another one, which would stop a secret that machines may still use.
  */
 export async function rotateSecret(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function rotateSecret(
       `An overlap runs until ${before.overlapUntil.toISOString()}: rotate after it or, if a secret leaked, without one.`,
     );
   }
-  const signingSecret = generateSigningSecret(context.entropy, context.signingSecretPrefix);
+  const signingSecret = generateSigningSecret(context.runtime, context.signingSecretPrefix);
   const sealed = sealSigningSecret(context, before.id, signingSecret);
   return { before, after: await replaceSecret(tx, before.id, [sealed, overlapHours]), signingSecret };
 }

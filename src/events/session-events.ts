@@ -1,4 +1,4 @@
-/** What a session's merchant was told, and what became of it. Reads only. */
+/** A session's events and their deliveries. Reads only. */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { type Delivery, listDeliveries } from "./delivery-log.ts";
 
@@ -10,7 +10,7 @@ export type SessionEvent = {
   readonly createdAt: Date;
 };
 
-/** A delivery, with where it goes. */
+/** A delivery with its endpoint's URL. */
 export type SessionDelivery = Delivery & { readonly endpointUrl: string };
 
 const selectEvents: Statement = {
@@ -24,7 +24,7 @@ const selectUrls: Statement = {
 // A session has two or three events, and a merchant a few endpoints.
 const deliveriesShown = 100;
 
-/** A session's events, in sequence, and their newest hundred deliveries, newest first. */
+/** Loads a session's events, in sequence, and their newest hundred deliveries, newest first. */
 export async function loadSessionEvents(
   queryable: Queryable,
   { merchantId, sessionId }: { merchantId: string; sessionId: string },

@@ -1,15 +1,17 @@
-/** Signing webhooks by the Standard Webhooks scheme (https://www.standardwebhooks.com). */
+/** Signs webhooks by the Standard Webhooks scheme (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
 import type { Secret } from "../platform/secrets.ts";
 
-/** The three headers that let a receiver check who sent these bytes, and when. */
+/** The three headers by which a receiver verifies the sender and the time of a body. */
 export type SignatureHeaders = {
   readonly "webhook-id": string;
   readonly "webhook-timestamp": string;
   readonly "webhook-signature": string;
 };
 
-/** Signs the exact bytes of a body once with each secret, so that either verifies while a rotation overlaps. */
+/**
+ * Signs the exact bytes of a body with each secret, so that either secret verifies during the overlap of a rotation.
+ */
 export function signWebhook(webhook: {
   id: string;
   sentAt: Date;
@@ -24,7 +26,7 @@ export function signWebhook(webhook: {
   return { "webhook-id": webhook.id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
 
-// Brand and environment before it are for people; the scheme's keys begin after it.
+// The brand and environment before it are for people; the scheme's key begins after it.
 const marker = "whsec_";
 
 function keyOf(secret: Secret): Buffer {

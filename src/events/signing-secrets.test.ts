@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { systemEntropy } from "../platform/entropy.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { generateSigningSecret, openSigningSecrets, sealSigningSecret } from "./signing-secrets.ts";
 
 const prefix = "switchyard_test_whsec_";
 const sealing = { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } };
 const endpointId = "019a0000-0000-7000-8000-000000000001";
-const context = { entropy: systemEntropy, sealing, environmentName: "test" };
+const context = { runtime: systemRuntime, sealing, environmentName: "test" };
 
 describe("generateSigningSecret()", () => {
-  it("is the prefix and 32 bytes in standard base64", () => {
-    expect(generateSigningSecret(systemEntropy, prefix).expose()).toMatch(/^switchyard_test_whsec_[A-Za-z0-9+/]{43}=$/);
+  it("returns the prefix and 32 bytes in standard base64", () => {
+    expect(generateSigningSecret(systemRuntime, prefix).expose()).toMatch(/^switchyard_test_whsec_[A-Za-z0-9+/]{43}=$/);
   });
 });
 
 describe("openSigningSecrets()", () => {
-  it("opens the secret and, during an overlap, the one before", () => {
-    const [fresh, previous] = ["fresh", "previous"].map(() => generateSigningSecret(systemEntropy, prefix));
+  it("opens the secret and, during an overlap, the previous one", () => {
+    const [fresh, previous] = ["fresh", "previous"].map(() => generateSigningSecret(systemRuntime, prefix));
     const row = {
       secret_sealed: sealSigningSecret(context, endpointId, fresh!),
       previous_sealed: sealSigningSecret(context, endpointId, previous!),
@@ -25,8 +25,8 @@ describe("openSigningSecrets()", () => {
     expect(openSigningSecrets(context, endpointId, { ...row, previous_sealed: null })).toHaveLength(1);
   });
 
-  it("opens nothing that was moved to another endpoint or environment", () => {
-    const secret = generateSigningSecret(systemEntropy, prefix);
+  it("opens no secret that was moved to another endpoint or environment", () => {
+    const secret = generateSigningSecret(systemRuntime, prefix);
     const row = { secret_sealed: sealSigningSecret(context, endpointId, secret), previous_sealed: null };
     expect(() => openSigningSecrets(context, endpointId.replace("1", "2"), row)).toThrow();
     expect(() => openSigningSecrets({ ...context, environmentName: "live" }, endpointId, row)).toThrow();

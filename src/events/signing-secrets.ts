@@ -1,24 +1,29 @@
-/** Signing secrets of endpoints: how they look in clear and how they lie in their rows. */
-import type { Entropy } from "../platform/entropy.ts";
+/** Signing secrets of endpoints: their plain form and their sealed form in rows. */
+import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 
-/** What sealing a signing secret needs: the keys, and the environment it is bound to. */
+/** The dependencies of sealing a signing secret: the keys, and the environment to which it is bound. */
 export type SealingContext = { readonly sealing: KeyRing; readonly environmentName: string };
 
-// As long as the HMAC's output: more would not make it stronger.
+// As long as the HMAC's output: more bytes would not make it stronger.
 const secretBytes = 32;
 
-/** A new signing secret. `prefix` names brand and environment and ends in `whsec_`, such as `switchyard_test_whsec_`. */
-export function generateSigningSecret(entropy: Pick<Entropy, "randomBytes">, prefix: string): Secret {
-  return new Secret(prefix + Buffer.from(entropy.randomBytes(secretBytes)).toString("base64"));
+/**
+ * Generates a signing secret. `prefix` names brand and environment and ends in `whsec_`, such as
+ * `switchyard_test_whsec_`.
+ */
+export function generateSigningSecret(runtime: Pick<Runtime, "randomBytes">, prefix: string): Secret {
+  return new Secret(prefix + Buffer.from(runtime.randomBytes(secretBytes)).toString("base64"));
 }
 
-/** Seals a secret for its endpoint's row, in whichever of the two columns. */
+/** Seals a secret for either column of its endpoint's row. */
 export function sealSigningSecret(context: SealingContext, endpointId: string, secret: Secret): string {
-  return seal(context.sealing, placeOf(context, endpointId), secret.expose());
+  return seal(context.sealing, associatedDataOf(context, endpointId), secret.expose());
 }
 
-/** The secrets that sign for an endpoint now, newest first. `previous_sealed` is null outside an overlap. */
+/**
+ * Opens the secrets that currently sign for an endpoint, newest first. `previous_sealed` is null outside an overlap.
+ */
 export function openSigningSecrets(
   context: SealingContext,
   endpointId: string,
@@ -26,10 +31,10 @@ export function openSigningSecrets(
 ): Secret[] {
   return [row.secret_sealed, row.previous_sealed]
     .filter((sealed) => sealed !== null)
-    .map((sealed) => unseal(context.sealing, placeOf(context, endpointId), sealed));
+    .map((sealed) => unseal(context.sealing, associatedDataOf(context, endpointId), sealed));
 }
 
-/** What a sealed signing secret is bound to. */
-export function placeOf(context: Pick<SealingContext, "environmentName">, endpointId: string): string {
+/** Returns the associated data of a sealed signing secret. */
+export function associatedDataOf(context: Pick<SealingContext, "environmentName">, endpointId: string): string {
   return `endpoint/${endpointId}/${context.environmentName}`;
 }

@@ -1,23 +1,23 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NameServer } from "../dev/testing/events/name-server.ts";
+import { privateAnswers, privateHosts, refusedUrls } from "../dev/testing/events/ssrf-cases.ts";
 import { DomainError } from "../platform/errors.ts";
 import { classifyNoAnswer, Egress, type EgressRule, parseEndpointUrl } from "./egress.ts";
 import { isAddressAllowed } from "./egress-address.ts";
 import { AddressNotAllowed, guardedConnector, withoutBrackets } from "./egress-connect.ts";
 import { createFindAddresses } from "./find-addresses.ts";
-import { NameServer } from "./testing/name-server.ts";
-import { privateAnswers, privateHosts, refusedUrls } from "./testing/ssrf-cases.ts";
 
 const live: EgressRule = { httpsOnly: true, ports: [443, 8443], openings: [] };
 const test: EgressRule = { httpsOnly: false, ports: undefined, openings: [] };
 const firstOnly: EgressRule = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32"] };
 const anything: EgressRule = { httpsOnly: false, ports: undefined, openings: ["0.0.0.0/0", "::/0"] };
 
-/** Everything that reaches loopback by one port, at any address of it. */
+/** Records every connection to one port of loopback, at any of its addresses. */
 class LoopbackTrap {
   readonly #servers: Server[] = [];
-  /** The local addresses that were connected to. */
+  /** The local addresses that received a connection. */
   readonly reached: string[] = [];
   port = 0;
 
@@ -74,7 +74,7 @@ describe("a URL with a private host", () => {
     },
   );
 
-  it("is refused when posted to, without a connection", async () => {
+  it("is refused on a post, without a connection", async () => {
     const egress = egressOf(test);
     for (const { host } of hosts) expect([host, await post(egress, host)]).toEqual([host, "address_not_allowed"]);
     expect(trap.reached).toEqual([]);
@@ -99,7 +99,7 @@ describe("a URL with a private host", () => {
     expect(trap.reached).toEqual([]);
   });
 
-  it("would reach us, if it were not refused", async () => {
+  it("would reach us if it were not refused", async () => {
     const egress = egressOf(anything);
     const loopback = Object.entries(privateHosts).filter(([kind]) => kind.startsWith("loopback"));
     for (const host of loopback.flatMap(([, list]) => list).filter((host) => !host.startsWith("127.255"))) {
@@ -110,7 +110,7 @@ describe("a URL with a private host", () => {
 });
 
 describe("a URL of another kind", () => {
-  it.each(refusedUrls)("is refused at registration and when posted to: %j", async (url, message) => {
+  it.each(refusedUrls)("is refused at registration and on a post: %j", async (url, message) => {
     expect(() => parseEndpointUrl(url, live)).toThrow(message);
     expect(await outcomeOf(egressOf(live).post(url, {}, Buffer.from("{}")))).toBe("address_not_allowed");
     expect(trap.reached).toEqual([]);
@@ -119,7 +119,7 @@ describe("a URL of another kind", () => {
 
 describe("a name", () => {
   it.each(Object.entries(privateAnswers))(
-    "is refused at registration and when posted to, when it has %s",
+    "is refused at registration and on a post when it has %s",
     async (_, said) => {
       names.answerWith(said);
       const egress = egressOf(test);
@@ -129,7 +129,7 @@ describe("a name", () => {
     },
   );
 
-  it("is refused behind aliases, too", async () => {
+  it("is also refused behind aliases", async () => {
     names.answerWith(({ type }) => ({ alias: "inner.example.net", ...(type === "A" && { A: ["127.0.0.1"] }) }));
     const egress = egressOf(test);
     await expect(egress.requirePublic("https://hook.example.com/")).rejects.toThrow(DomainError);
@@ -155,7 +155,7 @@ describe("a name", () => {
     expect(trap.reached).toEqual([]);
   });
 
-  it("that says something else at every look-up is connected to only where that very answer was checked", async () => {
+  it("that changes at every look-up is connected to only at an address that was checked", async () => {
     const egress = egressOf(firstOnly);
     let look = 0;
     names.answerWith(({ type }) => {
@@ -169,7 +169,7 @@ describe("a name", () => {
     expect(new Set(trap.reached)).toEqual(new Set(["127.0.0.1"]));
   });
 
-  it("without an address, and one whose name server fails, are told from a private one", async () => {
+  it("without an address, or with a failing name server, is distinguished from a private one", async () => {
     const egress = egressOf(test);
     for (const said of ["no such name", "server failure", {}] as const) {
       names.answerWith(said);

@@ -1,7 +1,10 @@
-/** What NATS refuses for good, in words that say what an operator has to do; and what a refused publish means. */
+/** Explains definitive refusals of NATS with the remedy for an operator, and classifies failed publishes. */
 import { NatsError } from "nats";
 
-/** NATS is there, and its configuration does not allow the stream or the consumer; trying again changes nothing. */
+/**
+ * Thrown when NATS is reachable but its configuration does not allow the stream or the consumer; a retry changes
+ * nothing.
+ */
 export class StreamRefused extends Error {
   override readonly name = "StreamRefused";
 }
@@ -19,7 +22,7 @@ const errReplicasWithoutCluster = 10074;
 const errNotEnabled = 10076;
 const errAccountResources = 10002;
 
-/** What is needed of NATS, as far as its refusals ask for it. */
+/** The requirements on NATS that its refusals may concern. */
 export type Wanted = {
   readonly name: string;
   readonly subjects: string;
@@ -55,41 +58,46 @@ function remedyOf(errCode: number, { name, subjects, bytesMax, replicas }: Wante
 const notEnabled =
   "JetStream is not enabled; add `jetstream` to the configuration of the servers and of this environment's account";
 
-/** What to do when fewer servers are there than copies are asked for. */
+/** Returns the remedy for fewer servers than requested copies. */
 export function tooFewServers(replicas: number): string {
   return `${replicas} copies need a cluster of at least ${replicas} servers with JetStream; set SWITCHYARD_STREAM_REPLICAS=1, or add servers`;
 }
 
-/** What to do with a stream that cannot be brought into order. */
+/** Returns the remedy for a stream that cannot be repaired. */
 export function removeStream(name: string): string {
   return `run \`nats stream rm ${name}\` when no service needs what is in it: it is made again, and no webhook is lost`;
 }
 
-/** The refusal for good that an error stands for, in words; every other error as it is. */
+/**
+ * Converts an error that is a definitive refusal to a StreamRefused with its remedy; returns every other error
+ * unchanged.
+ */
 export function explainRefusal(error: unknown, wanted: Wanted): unknown {
   if (!(error instanceof NatsError)) return error;
   const { api_error: refusal, code } = error;
-  // Nobody listens where JetStream would.
+  // No responder exists where JetStream would be.
   const remedy = refusal === undefined ? code === "503" && notEnabled : remedyOf(refusal.err_code ?? 0, wanted);
   if (!remedy) return error;
-  const said = refusal === undefined ? "nobody answers for JetStream" : `${refusal.description}, ${refusal.err_code}`;
+  const said = refusal === undefined ? "JetStream does not answer" : `${refusal.description}, ${refusal.err_code}`;
   return new StreamRefused(`NATS refuses the stream ${wanted.name}: ${remedy} (${said})`, { cause: error });
 }
 
 /**
- * Whether a publish failed because no stream takes its subject. A full or failing stream answers 503 as well, but with
- * an error of its own from JetStream.
+ * Reports whether a publish failed because no stream has its subject. A full or failing stream also answers 503, but
+ * with an error of its own from JetStream.
  */
 export function isStreamMissing(error: unknown): boolean {
   return error instanceof NatsError && error.code === "503" && error.api_error === undefined;
 }
 
-/** Whether the stream itself refused a message: it is full, sealed, or takes no message of this size. */
+/**
+ * Reports whether the stream itself refused a message: it is full, sealed, or does not accept a message of this size.
+ */
 export function isMessageRefused(error: unknown): boolean {
   return error instanceof NatsError && error.api_error !== undefined;
 }
 
-/** A failed publish with its cause in words; what is no answer of JetStream stays as it is. */
+/** Explains the cause of a failed publish; an error that is not an answer of JetStream is returned unchanged. */
 export function explainPublish(error: unknown, streamName: string): unknown {
   if (isStreamMissing(error)) {
     return new Error(`no stream takes the event (503): ${streamName} is gone and is made again`, { cause: error });

@@ -1,19 +1,19 @@
-/** Looks after one environment's stream while a worker runs: repairs it, and knows whether it is in order. */
+/** Monitors one environment's stream while a worker runs: repairs it, and reports its state. */
 import type { Logger } from "../platform/log.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import { StreamRefused } from "./stream-refused.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
 /**
- * `unreachable`: there is no connection to NATS, and webhooks go out by the sweep. `refused`: there is one, and a person
- * has to change the configuration of NATS; until then it is as without NATS.
+ * The state of a stream. `unreachable`: there is no connection to NATS, and the sweep sends webhooks. `refused`: there
+ * is a connection, but a person has to change the configuration of NATS; until then the sweep sends webhooks.
  */
 export type StreamState = "unchecked" | "unreachable" | "in_order" | "refused";
 
-/** The states, for whoever shows them all. */
+/** Every state of a stream. */
 export const streamStates: readonly StreamState[] = ["unchecked", "unreachable", "in_order", "refused"];
 
-/** One worker's view of its stream. */
+/** One worker's monitor of its stream. */
 export class StreamWatch {
   readonly #nats: NatsLink;
   readonly #stream: EventStream;
@@ -31,12 +31,15 @@ export class StreamWatch {
     return this.#state;
   }
 
-  /** What a person has to do, where the stream is refused. */
+  /** The remedy for a refused stream; undefined in any other state. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Verifies stream and consumer and repairs what can be repaired; logs both, and each time what cannot. Never throws. */
+  /**
+   * Verifies the stream and the consumer and repairs what it can. Logs repairs, and on each check what it cannot
+   * repair. Never throws.
+   */
   async checkOnce(): Promise<void> {
     try {
       const repairs = await ensureEventStream(this.#nats.connection(), this.#stream);

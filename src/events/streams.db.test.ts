@@ -13,12 +13,12 @@ import {
 } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PrivateNats } from "../demo/private-nats.ts";
+import { type LimitedNats, startLimitedNats } from "../dev/testing/events/limited-nats.ts";
+import { startTestNats } from "../dev/testing/nats.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { startTestNats } from "../testing/nats.ts";
 import { StreamRefused } from "./stream-refused.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { type EventStream, ensureEventStream, eventStreamOf } from "./streams.ts";
-import { type LimitedNats, startLimitedNats } from "./testing/limited-nats.ts";
 
 const stream = eventStreamOf("test", 1);
 let nats: PrivateNats;
@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 const ensure = () => ensureEventStream(link.connection(), stream);
 
-/** The worker's consumer as somebody made it by hand. */
+/** Changes the worker's consumer, as an operator might by hand. */
 async function changeConsumer(drift: Partial<ConsumerConfig>) {
   await ensure();
   const jsm = await manager();
@@ -52,11 +52,11 @@ async function changeConsumer(drift: Partial<ConsumerConfig>) {
 }
 
 const theirs = { name: stream.name, subjects: ["payments.test.v1.>"], max_bytes: 1_024 };
-// Left out of the client's types for updates, and taken by the server.
+// Missing in the client's types for updates, but accepted by the server.
 const sealed: object = { sealed: true };
 
 describe("ensureEventStream()", () => {
-  it("makes the stream and the worker's consumer as designed, and leaves them alone the next time", async () => {
+  it("creates the stream and the worker's consumer as designed, and leaves them unchanged the next time", async () => {
     expect(await ensure()).toEqual(["made the stream PAYMENTS_TEST_V1", "made the consumer webhook-worker"]);
     expect(await ensure()).toEqual([]);
     const jsm = await manager();
@@ -86,7 +86,7 @@ describe("ensureEventStream()", () => {
     max_msg_size: { max_msg_size: 8 },
     no_ack: { no_ack: true },
   };
-  it.each(Object.entries(streamDrifts))("brings the stream's %s back", async (setting, drift) => {
+  it.each(Object.entries(streamDrifts))("restores the stream's %s", async (setting, drift) => {
     await ensureEventStream(link.connection(), stream);
     const jsm = await manager();
     const { config: before } = await jsm.streams.info(stream.name);
@@ -109,7 +109,7 @@ describe("ensureEventStream()", () => {
     max_batch: { max_batch: 1 },
     inactive_threshold: { inactive_threshold: nanos(60_000) },
   };
-  it.each(Object.entries(consumerDrifts))("brings the consumer's %s back", async (setting, drift) => {
+  it.each(Object.entries(consumerDrifts))("restores the consumer's %s", async (setting, drift) => {
     const { before, jsm } = await changeConsumer(drift);
     expect(await ensure()).toEqual([`set ${setting} of the consumer webhook-worker back`]);
     expect((await jsm.consumers.info(stream.name, stream.workerConsumer)).config).toEqual(before);
@@ -121,7 +121,7 @@ describe("ensureEventStream()", () => {
     replay_policy: { replay_policy: ReplayPolicy.Original },
     max_waiting: { max_waiting: 1 },
   };
-  it.each(Object.entries(unchangeable))("makes the consumer again when its %s is another", async (setting, drift) => {
+  it.each(Object.entries(unchangeable))("creates the consumer again when its %s differs", async (setting, drift) => {
     const { before, jsm } = await changeConsumer(drift);
     await link.connection().jetstream().publish("payments.test.v1.x.y", "waits");
     expect(await ensure()).toEqual([`made the consumer webhook-worker again, for its ${setting}`]);
@@ -129,7 +129,7 @@ describe("ensureEventStream()", () => {
     expect({ config, num_pending }).toEqual({ config: before, num_pending: 1 });
   });
 
-  it("refuses a stream of another retention, says what to do, and leaves it as it is", async () => {
+  it("refuses a stream with another retention, explains the remedy, and leaves it unchanged", async () => {
     const jsm = await manager();
     await jsm.streams.add({ ...theirs, retention: RetentionPolicy.Workqueue });
     await link.connection().jetstream().publish("payments.test.v1.x.y", "not ours to remove");
@@ -152,7 +152,7 @@ describe("ensureEventStream()", () => {
   });
 });
 
-describe("ensureEventStream() by what an account allows", () => {
+describe("ensureEventStream() under an account's limits", () => {
   const jetstream = "jetstream: {store_dir: STORE, max_mem: 1048576, max_file: 34359738368}";
   const accounts = {
     without: "",
@@ -180,20 +180,20 @@ describe("ensureEventStream() by what an account allows", () => {
     return String(refusal);
   }
 
-  it("says that JetStream is not enabled", async () => {
+  it("reports that JetStream is not enabled", async () => {
     expect(await refusalIn("without")).toContain("JetStream is not enabled; add `jetstream` to the configuration");
   });
 
-  it("says how much storage is missing", async () => {
+  it("reports how much storage is missing", async () => {
     expect(await refusalIn("small")).toContain("it needs 1024 MiB of file storage on 1 server(s); raise max_file");
   });
 
-  it("says that the account has too many streams", async () => {
+  it("reports that the account has too many streams", async () => {
     const said = await refusalIn("full", (jsm) => jsm.streams.add({ name: "other", subjects: ["other"] }));
     expect(said).toContain("raise its max_streams");
   });
 
-  it("says that the account has too many consumers", async () => {
+  it("reports that the account has too many consumers", async () => {
     const said = await refusalIn("busy", async (jsm) => {
       await jsm.streams.add({ name: stream.name, subjects: ["payments.test.v1.>"] });
       await jsm.consumers.add(stream.name, { durable_name: "other", ack_policy: AckPolicy.Explicit });
@@ -206,7 +206,7 @@ describe("ensureEventStream() by what an account allows", () => {
     expect(said).toContain('has storage "memory" instead of "file", which cannot be changed; run `nats stream rm');
   });
 
-  it("refuses three copies on a server of its own, where the stream is new and where it is there", async () => {
+  it("refuses three copies on a standalone server, with a new and with an existing stream", async () => {
     const three = eventStreamOf("test", 3);
     const remove = (jsm: JetStreamManager) => jsm.streams.delete(stream.name).catch(() => {});
     const add = async (jsm: JetStreamManager) => {
@@ -220,7 +220,7 @@ describe("ensureEventStream() by what an account allows", () => {
     }
   });
 
-  it("brings the number of copies back", async () => {
+  it("restores the number of copies", async () => {
     const connection = await connect(limited.login("roomy"));
     onTestFinished(() => connection.close());
     const { streams } = await connection.jetstreamManager();
@@ -231,7 +231,7 @@ describe("ensureEventStream() by what an account allows", () => {
     expect((await streams.info(stream.name)).config.num_replicas).toBe(1);
   });
 
-  it("says that a server has no JetStream at all", async () => {
+  it("reports that a server has no JetStream at all", async () => {
     const bare = await startLimitedNats("", { without: "" });
     onTestFinished(() => bare.stop());
     const connection = await connect(bare.login("without"));
@@ -241,25 +241,25 @@ describe("ensureEventStream() by what an account allows", () => {
 });
 
 describe("StreamWatch", () => {
-  it("repairs and tells so once, is loud while NATS refuses, and sees when that is over", async () => {
+  it("logs a repair once, logs a refusal on each check, and alerts when it is over", async () => {
     const watchLog = { warn: vi.fn(), error: vi.fn() };
-    const watch = new StreamWatch({ nats: link, stream, log: watchLog });
-    expect(watch.state).toBe("unchecked");
-    await watch.checkOnce();
-    await watch.checkOnce();
-    expect([watch.state, watchLog.warn.mock.calls.length]).toEqual(["in_order", 1]);
+    const streamWatch = new StreamWatch({ nats: link, stream, log: watchLog });
+    expect(streamWatch.state).toBe("unchecked");
+    await streamWatch.checkOnce();
+    await streamWatch.checkOnce();
+    expect([streamWatch.state, watchLog.warn.mock.calls.length]).toEqual(["in_order", 1]);
     const jsm = await manager();
     await jsm.streams.update(stream.name, sealed);
-    await watch.checkOnce();
-    await watch.checkOnce();
-    expect([watch.state, watch.problem]).toEqual(["refused", expect.stringContaining("is sealed")]);
+    await streamWatch.checkOnce();
+    await streamWatch.checkOnce();
+    expect([streamWatch.state, streamWatch.problem]).toEqual(["refused", expect.stringContaining("is sealed")]);
     expect(watchLog.error).toHaveBeenCalledTimes(2);
     await jsm.streams.delete(stream.name);
-    await watch.checkOnce();
-    expect([watch.state, watch.problem]).toEqual(["in_order", undefined]);
+    await streamWatch.checkOnce();
+    expect([streamWatch.state, streamWatch.problem]).toEqual(["in_order", undefined]);
   });
 
-  it("tells a NATS that is not there from one that refuses", async () => {
+  it("distinguishes an unreachable NATS from one that refuses", async () => {
     const unreachable = openNats({
       login: { servers: "127.0.0.1:1", user: "test", pass: "" },
       name: "test",
@@ -267,8 +267,8 @@ describe("StreamWatch", () => {
     });
     onTestFinished(() => unreachable.close());
     const watchLog = { warn: vi.fn(), error: vi.fn() };
-    const watch = new StreamWatch({ nats: unreachable, stream, log: watchLog });
-    await watch.checkOnce();
-    expect([watch.state, watchLog.error.mock.calls]).toEqual(["unreachable", []]);
+    const streamWatch = new StreamWatch({ nats: unreachable, stream, log: watchLog });
+    await streamWatch.checkOnce();
+    expect([streamWatch.state, watchLog.error.mock.calls]).toEqual(["unreachable", []]);
   });
 });

@@ -1,4 +1,4 @@
-/** The JetStream stream of an environment's events and the worker's consumer on it: their names, settings and repair. */
+/** The JetStream stream of an environment's events and the worker's consumer: their names, settings and repair. */
 import {
   AckPolicy,
   DeliverPolicy,
@@ -14,18 +14,24 @@ import {
 } from "nats";
 import { explainRefusal, removeStream, StreamRefused, tooFewServers } from "./stream-refused.ts";
 
-/** What one environment's events are called in JetStream. */
+/** The names of one environment's stream, subjects and consumer in JetStream. */
 export type EventStream = {
-  /** Carries the version: a stream never gets another retention under its old name, that can crash a cluster member. */
+  /**
+   * Contains the version: a stream never gets another retention under its old name, because that can crash a cluster
+   * member.
+   */
   readonly name: string;
   readonly subjectOf: (eventType: string) => string;
-  /** The durable consumer that all webhook workers share; internal services add their own beside it. */
+  /** The durable consumer that all webhook workers share; internal services add their own. */
   readonly workerConsumer: string;
   /** 1, or 3 on a cluster. */
   readonly replicas: number;
 };
 
-/** `test` gives the stream `PAYMENTS_TEST_V1` and subjects such as `payments.test.v1.payment_session.succeeded`. */
+/**
+ * Names an environment's stream: `test` gives the stream `PAYMENTS_TEST_V1` and subjects such as
+ * `payments.test.v1.payment_session.succeeded`.
+ */
 export function eventStreamOf(environmentName: string, replicas: number): EventStream {
   return {
     name: `PAYMENTS_${environmentName.toUpperCase()}_V1`,
@@ -44,15 +50,15 @@ function streamConfig(stream: EventStream) {
     name: stream.name,
     subjects: [stream.subjectOf(">")],
     storage: StorageType.File,
-    // Limits, not interest: what a new consumer of an internal service finds does not depend on who read before.
+    // Limits, not interest: a new consumer of an internal service finds the same events whatever others have read.
     retention: RetentionPolicy.Limits,
-    // PostgreSQL keeps events; here they wait for a consumer that was down over a weekend.
+    // PostgreSQL keeps events; the stream keeps them for a consumer that was down over a weekend.
     max_age: nanos(7 * day),
     max_bytes: gibibyte,
     discard: DiscardPolicy.Old,
     num_replicas: stream.replicas,
     duplicate_window: nanos(2 * minute),
-    // Unset: each of these would lose events, or leave the relay without an answer.
+    // Unset, because each of these would lose events or leave the relay without an answer.
     max_msgs: -1,
     max_msgs_per_subject: -1,
     max_msg_size: -1,
@@ -69,10 +75,10 @@ function consumerConfig(stream: EventStream) {
     ack_wait: nanos(30_000),
     // Ten batches among all workers; retries wait in PostgreSQL, so nothing stays unacknowledged for long.
     max_ack_pending: 1_000,
-    // One fetch of each worker waits at a time.
+    // Each worker has one waiting fetch at a time.
     max_waiting: 512,
     replay_policy: ReplayPolicy.Instant,
-    // As often as it takes: an event is acknowledged when it is in PostgreSQL.
+    // Unlimited: an event is acknowledged once it is in PostgreSQL.
     max_deliver: -1,
   };
 }
@@ -92,9 +98,9 @@ const unsetInConsumer = [
 ];
 
 /**
- * Makes the stream and the worker's consumer, or brings their settings back; returns what it made or changed, in words.
- * A consumer that cannot be changed is made again: it then brings the stream's events once more, which changes nothing.
- * Throws StreamRefused when a person has to decide; nothing is ever taken out of the stream.
+ * Creates the stream and the worker's consumer, or restores their settings. Returns descriptions of the changes. A
+ * consumer that cannot be changed is created again: it then delivers the stream's events once more, which changes
+ * nothing. Throws StreamRefused when a person has to decide; nothing is ever removed from the stream.
  */
 export async function ensureEventStream(connection: NatsConnection, stream: EventStream): Promise<readonly string[]> {
   try {
@@ -107,8 +113,8 @@ export async function ensureEventStream(connection: NatsConnection, stream: Even
 }
 
 /**
- * What `ensureEventStream` would make, change or refuse, in words; it changes nothing. Throws StreamRefused or NatsError
- * where JetStream itself does not answer.
+ * Returns descriptions of what `ensureEventStream` would create, change or refuse; changes nothing. Throws
+ * StreamRefused or NatsError where JetStream itself does not answer.
  */
 export async function findStreamFaults(connection: NatsConnection, stream: EventStream): Promise<readonly string[]> {
   const { name, workerConsumer } = stream;
@@ -136,7 +142,7 @@ async function ensureStream(manager: JetStreamManager, stream: EventStream): Pro
     return [`made the stream ${stream.name}`];
   }
   requireChangeable(found.config, wanted);
-  // A server of its own takes the number and makes no copies (2.9.10).
+  // A standalone server accepts the number and makes no copies (2.9.10).
   if (stream.replicas > 1 && found.cluster === undefined) {
     throw new StreamRefused(`NATS refuses the stream ${stream.name}: ${tooFewServers(stream.replicas)}`);
   }
@@ -181,7 +187,7 @@ async function ensureConsumer(manager: JetStreamManager, stream: EventStream): P
   }
 }
 
-/** The settings that are not as wanted. The server leaves out what is not set, or writes 0, -1 or false for it. */
+/** Returns the settings that differ. The server omits unset ones, or writes 0, -1 or false for them. */
 function differences(found: object, wanted: object): string[] {
   const settings = new Map(Object.entries(found));
   const textOf = (value: unknown) => (!value || value === -1 ? "unset" : JSON.stringify(value));

@@ -1,70 +1,77 @@
-/** What a pending delivery is said to wait for is what it waits for. */
+/** Tests that a pending delivery waits for the reason that the log shows. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { Receiver } from "../testing/receiver.ts";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import { claimDeliveries } from "./claim-deliveries.ts";
 import { deliverOnce } from "./deliver.ts";
 import { loadDelivery } from "./delivery-log.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";
-import { type EventsBed, openEventsBed } from "./testing/events-bed.ts";
 
-let bed: EventsBed;
+let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 beforeAll(async () => {
-  bed = await openEventsBed();
+  harness = await openEventsHarness();
 });
-afterAll(() => bed?.close());
+afterAll(() => harness?.close());
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
-  merchantId = bed.context.entropy.uuid();
+  await harness.setClockAhead("0 seconds");
+  merchantId = harness.context.runtime.uuid();
   receiver = await Receiver.start();
 });
 afterEach(async () => {
-  await bed.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
+  await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
   await receiver.close();
 });
 
-async function tell(sessionId?: string) {
-  const told = await bed.tell({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(bed.context.database, [{ sessionId: told.sessionId, sequence: 99 }]);
-  return told;
+async function emitAndFanOut(sessionId?: string) {
+  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
+  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
+  return emitted;
 }
 const waitingFor = async (endpointId: string, { eventId }: { eventId: string }) =>
-  (await loadDelivery(bed.context.database, { merchantId, endpointId, eventId })).waitingFor;
-const claim = () => claimDeliveries(bed.context.database, { leaseToken: bed.context.entropy.uuid(), limit: 100 });
+  (await loadDelivery(harness.context.database, { merchantId, endpointId, eventId })).waitingFor;
+const claim = () =>
+  claimDeliveries(harness.context.database, { leaseToken: harness.context.runtime.uuid(), limit: 100 });
 
-it("its turn, the event before it, an answer, a schedule, its endpoint, and then nothing", async () => {
-  const key = await bed.addEndpoint({ merchantId, url: receiver.url });
-  const first = await tell();
-  const second = await tell(first.sessionId);
+it("waits for its turn, the earlier event, an answer, a schedule, its endpoint, and then nothing", async () => {
+  const key = await harness.addEndpoint({ merchantId, url: receiver.url });
+  const first = await emitAndFanOut();
+  const second = await emitAndFanOut(first.sessionId);
   const states = async () => [await waitingFor(key.endpointId, first), await waitingFor(key.endpointId, second)];
   expect(await states()).toEqual(["TURN", "EARLIER_EVENT"]);
   expect((await claim()).length).toBe(1);
   expect(await states()).toEqual(["ANSWER", "EARLIER_EVENT"]);
-  // The lease of whoever claimed it runs out.
-  await bed.setClockAhead("1 minute");
+  // The claimer's lease runs out.
+  await harness.setClockAhead("1 minute");
   receiver.answerWith({ status: 500 });
-  await deliverOnce(bed.context);
+  await deliverOnce(harness.context);
   receiver.answerWith({ status: 204 });
-  await deliverOnce(bed.context);
+  await deliverOnce(harness.context);
   expect(await states()).toEqual(["SCHEDULE", null]);
-  await bed.context.database.transaction((tx) => pauseEndpoint(tx, key));
+  await harness.context.database.transaction((tx) => pauseEndpoint(tx, key));
   expect(await states()).toEqual(["ENDPOINT", null]);
-  await bed.context.database.transaction((tx) => resumeEndpoint(tx, key));
-  await bed.setClockAhead("1 hour");
+  await harness.context.database.transaction((tx) => resumeEndpoint(tx, key));
+  await harness.setClockAhead("1 hour");
   expect(await states()).toEqual(["TURN", null]);
 });
 
-it("an endpoint that is not verified, and one that takes nothing", async () => {
-  const { endpoint } = await registerEndpoint(bed.context, { merchantId, url: receiver.url, eventTypes: [] });
-  const early = await tell();
+it("waits for an endpoint that is unverified, and for one that accepts nothing", async () => {
+  const { endpoint } = await registerEndpoint(harness.context, { merchantId, url: receiver.url, eventTypes: [] });
+  const early = await emitAndFanOut();
   expect(await waitingFor(endpoint.id, early)).toBe("VERIFICATION");
-  const failing = await bed.addEndpoint({ merchantId, url: `${receiver.url}/failing` });
-  const events = [await tell(), await tell(), await tell(), await tell(), await tell()];
+  const failing = await harness.addEndpoint({ merchantId, url: `${receiver.url}/failing` });
+  const events = [
+    await emitAndFanOut(),
+    await emitAndFanOut(),
+    await emitAndFanOut(),
+    await emitAndFanOut(),
+    await emitAndFanOut(),
+  ];
   receiver.answerWith({ status: 500 });
-  for (const _ of events) await deliverOnce(bed.context);
-  const late = await tell();
+  for (const _ of events) await deliverOnce(harness.context);
+  const late = await emitAndFanOut();
   expect(await waitingFor(failing.endpointId, late)).toBe("PROBE");
 });

@@ -1,27 +1,33 @@
-/** How webhooks stand, in numbers: three bounded statements however many events there are and however long one endpoint is dead. */
+/**
+ * The figures of webhooks for metrics: three bounded statements, however many events there are and however long an
+ * endpoint is dead.
+ */
 import type { Queryable, Statement } from "../platform/database.ts";
 
-/** What an endpoint's state means for what waits there: only at a healthy one something due should be gone in a moment. */
-export type EndpointClass = "healthy" | "failing" | "paused" | "disabled" | "unverified";
+/**
+ * The class of an endpoint, for its waiting deliveries: only at a healthy endpoint should a due delivery leave within
+ * moments.
+ */
+type EndpointClass = "healthy" | "failing" | "paused" | "disabled" | "unverified";
 
-/** Every class that there is. */
+/** Every endpoint class. */
 export const endpointClasses: readonly EndpointClass[] = ["healthy", "failing", "paused", "disabled", "unverified"];
 
-/** Something that waits: how much, and for how long the oldest has; 0 when nothing does. */
+/** A backlog: the number of waiting rows and the age of the oldest in seconds; 0 when none waits. */
 export type Backlog = { readonly waiting: number; readonly oldestSeconds: number };
 
 /** The figures of one environment. */
 export type WebhookFigures = {
-  /** Events that JetStream has not taken. 10 000 stands for more; the oldest is that of those whose turn comes first. */
+  /** Events that JetStream has not accepted; 10 000 stands for more. The age is of the oldest among those due first. */
   readonly unpublished: Backlog;
-  /** Events without their deliveries; 10 000 stands for more. */
+  /** Events without deliveries; 10 000 stands for more. */
   readonly notFannedOut: Backlog;
   readonly endpoints: Readonly<Record<EndpointClass, number>>;
-  /** Deliveries whose time has come; an endpoint counts for 1000 at most, so that a dead one does not drown the rest. */
+  /** Due deliveries; an endpoint counts for at most 1000, so a dead one does not drown the rest. */
   readonly due: Readonly<Record<EndpointClass, Backlog>>;
 };
 
-// Reading this many rows takes some milliseconds; with more the number says nothing new.
+// Reading this many rows takes some milliseconds; a higher number says nothing new.
 const eventsMax = 10_000;
 const deliveriesMax = 1_000;
 
@@ -53,7 +59,7 @@ const due: Statement = {
 type BacklogRow = { waiting: number; oldestSeconds: number | null };
 type ClassRow = BacklogRow & { class: EndpointClass; endpoints: number };
 
-/** The figures as they stand; every class has its number, also when it is 0. */
+/** Loads the current figures. Every class has its number, even when it is 0. */
 export async function loadWebhookFigures(queryable: Queryable): Promise<WebhookFigures> {
   const [published] = await queryable.query<BacklogRow>(unpublished, []);
   const [fannedOut] = await queryable.query<BacklogRow>(notFannedOut, []);

@@ -4,11 +4,11 @@ import { fromGatewayAmount, isSameAmount, toGatewayAmount } from "./amounts.ts";
 const currencies = { EUR: 2, ISK: 2, CVE: 0 };
 
 describe("toGatewayAmount()", () => {
-  it("keeps an amount whose currency both count alike", () => {
+  it("keeps an amount whose currency has the same decimals on both sides", () => {
     expect(toGatewayAmount(currencies, { amountMinor: 4900, currency: "EUR" })).toEqual({ type: "exact", value: 4900 });
   });
 
-  it("adds the decimals that only the gateway has", () => {
+  it("adds the decimals that only the gateway uses", () => {
     expect(toGatewayAmount(currencies, { amountMinor: 49, currency: "ISK" })).toEqual({ type: "exact", value: 4900 });
   });
 
@@ -17,7 +17,7 @@ describe("toGatewayAmount()", () => {
     expect(toGatewayAmount(currencies, { amountMinor: 4901, currency: "CVE" })).toMatchObject({ type: "impossible" });
   });
 
-  it("refuses a currency that the gateway does not take", () => {
+  it("refuses a currency that the gateway does not accept", () => {
     expect(toGatewayAmount(currencies, { amountMinor: 4900, currency: "USD" })).toMatchObject({ type: "impossible" });
     expect(toGatewayAmount(currencies, { amountMinor: 1, currency: "toString" })).toMatchObject({ type: "impossible" });
   });
@@ -29,18 +29,18 @@ describe("toGatewayAmount()", () => {
 });
 
 describe("isSameAmount()", () => {
-  it.each([4901, "4900", 4900.5, null, undefined])("tells %j from 4900", (value) => {
+  it.each([4901, "4900", 4900.5, null, undefined])("distinguishes %j from 4900", (value) => {
     expect(isSameAmount(currencies, { amountMinor: 4900, currency: "EUR" }, value, "EUR")).toBe(false);
   });
 
-  it("tells one currency from another, also by its case", () => {
+  it("distinguishes currencies, also by their case", () => {
     expect(isSameAmount(currencies, { amountMinor: 4900, currency: "EUR" }, 4900, "eur")).toBe(false);
     expect(isSameAmount(currencies, { amountMinor: 4900, currency: "EUR" }, 4900, "EUR")).toBe(true);
   });
 });
 
 describe("fromGatewayAmount()", () => {
-  it("makes nothing of an amount that has no whole minor unit", () => {
+  it("returns nothing for an amount that has no whole minor unit", () => {
     expect(fromGatewayAmount(currencies, 4950, "ISK")).toBeUndefined();
     expect(fromGatewayAmount(currencies, 4900, "ISK")).toEqual({ amountMinor: 49, currency: "ISK" });
   });

@@ -1,8 +1,8 @@
-/** Checks what a person entered to connect an account against what the gateway's connector asks for. Asks no gateway. */
+/** Checks the values entered to connect an account against what the gateway's connector declares. Makes no request. */
 import type { FieldProblem } from "../platform/errors.ts";
 import type { CredentialField } from "./connector.ts";
 
-/** Every value that is missing, unknown or not shaped as the gateway's are; the values themselves are not repeated. */
+/** Returns every value that is missing, unknown or of the wrong shape; the values themselves are not repeated. */
 export function findCredentialProblems(
   fields: readonly CredentialField[],
   entered: Readonly<Record<string, string>>,

@@ -1,4 +1,6 @@
-/** A merchant's accounts at gateways: their sealed, versioned credentials, and how an attempt is bound to one version. */
+/**
+ * A merchant's accounts at gateways: their sealed, versioned credentials, and the binding of an attempt to one version.
+ */
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import { hasKeyFor, type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 import type { Connector, Credentials } from "./connector.ts";
@@ -8,9 +10,9 @@ export type Connection = {
   readonly id: string;
   readonly merchantId: string;
   readonly gateway: string;
-  /** What the merchant calls the account. */
+  /** The merchant's name for the account. */
   readonly account: string;
-  /** The version that new attempts use; null until one was verified. */
+  /** The version that new attempts use; null until one is verified. */
   readonly credentialVersion: number | null;
   readonly paused: boolean;
 };
@@ -27,7 +29,7 @@ const insertCredential: Statement = {
     RETURNING version`,
 };
 
-/** Records an account; it cannot be routed to before its credentials were verified. */
+/** Records an account; it cannot be routed to before its credentials are verified. */
 export async function recordConnection(
   tx: Tx,
   connection: Pick<Connection, "id" | "merchantId" | "gateway" | "account">,
@@ -35,7 +37,7 @@ export async function recordConnection(
   await tx.query(insertConnection, [connection.id, connection.merchantId, connection.gateway, connection.account]);
 }
 
-/** Stages credentials beside those in use, sealed. Returns their version. */
+/** Stages sealed credentials beside those in use. Returns their version. */
 export async function stageCredentials(
   tx: Tx,
   ring: KeyRing,
@@ -61,8 +63,9 @@ const swapCredentials: Statement = {
 };
 
 /**
- * Puts verified credentials to use for new attempts; those under way keep the version that they began with. False where
- * newer ones are in use already, so that of two rotations at once the later one stays; the earlier is not verified then.
+ * Activates verified credentials for new attempts; attempts under way keep the version that they began with. Returns
+ * false if newer credentials are already in use, so that of two concurrent rotations the later one stays; the earlier
+ * is not verified then.
  */
 export async function recordVerified(
   tx: Tx,
@@ -79,7 +82,7 @@ const dropRefused: Statement = {
     WHERE connection_id = $1 AND version = $2 AND verified_at IS NULL`,
 };
 
-/** Forgets credentials that were never in use, what was sealed included. */
+/** Deletes credentials that were never in use, including their sealed form. */
 export async function dropCredentials(
   queryable: Queryable,
   { connectionId, credentialVersion }: Wanted,
@@ -92,7 +95,7 @@ const updatePaused: Statement = {
   text: "UPDATE connection SET paused = $2 WHERE id = $1",
 };
 
-/** Leaves a connection out of plans from now on, or no longer. */
+/** Excludes a connection from plans from now on, or includes it again. */
 export async function setConnectionPaused(tx: Tx, connectionId: string, paused: boolean): Promise<void> {
   await tx.query(updatePaused, [connectionId, paused]);
 }
@@ -102,7 +105,7 @@ const selectNewestVersion: Statement = {
   text: "SELECT max(version) AS version FROM connection_credential WHERE connection_id = $1 AND dropped_at IS NULL",
 };
 
-/** The version of the credentials that were staged last and not dropped, verified or not. */
+/** Returns the version of the credentials staged last and not dropped, verified or not. */
 export async function loadNewestVersion(queryable: Queryable, connectionId: string): Promise<number> {
   const [row] = await queryable.query<{ version: number | null }>(selectNewestVersion, [connectionId]);
   if (!row?.version) throw new Error("a connection is recorded together with its first credentials");
@@ -116,14 +119,16 @@ const selectCredential: Statement = {
 
 type Wanted = { readonly connectionId: string; readonly credentialVersion: number };
 
-/** The clear credentials of one version, which must exist. */
+/** Returns the clear credentials of one version, which must exist. */
 export async function loadCredentials(queryable: Queryable, ring: KeyRing, wanted: Wanted): Promise<Credentials> {
   const credentials = await findCredentials(queryable, ring, wanted);
-  if (credentials === undefined) throw new Error("there are no such credentials, or no key that opens them");
+  if (credentials === undefined) throw new Error("the credentials do not exist, or no key opens them");
   return credentials;
 }
 
-/** The clear credentials of one version; undefined when there are none, or when the ring has no key that opens them. */
+/**
+ * Returns the clear credentials of one version; undefined if there are none, or if the ring has no key that opens them.
+ */
 async function findCredentials(queryable: Queryable, ring: KeyRing, wanted: Wanted): Promise<Credentials | undefined> {
   const [row] = await queryable.query<{ sealed: string }>(selectCredential, [
     wanted.connectionId,
@@ -141,26 +146,29 @@ const selectConnections: Statement = {
     FROM connection WHERE ($1::uuid IS NULL OR merchant_id = $1) AND ($2::uuid IS NULL OR id = $2) ORDER BY id`,
 };
 
-/** A merchant's accounts, oldest first. */
+/** Returns a merchant's accounts, oldest first. */
 export async function listConnections(database: Queryable, merchantId: string): Promise<Connection[]> {
   return database.query<Connection>(selectConnections, [merchantId, null]);
 }
 
-/** One account by its id, whoever's it is: for the notification intake, which knows only the address it was called at. */
+/**
+ * Returns one account by its id, of any merchant: for the notification intake, which knows only the address that was
+ * called.
+ */
 export async function findConnection(database: Database, id: string): Promise<Connection | undefined> {
   const [connection] = await database.query<Connection>(selectConnections, [null, id]);
   return connection;
 }
 
-/** What a sealed credential is bound to. */
+/** Returns the associated data of a sealed credential. */
 export function placeOf(connectionId: string): string {
   return `connection_credential/${connectionId}`;
 }
 
-// A version never changes, so what was opened once stays right; the bound is far above a process's working set.
+// A version never changes, so an opened one stays valid; the bound is far above a process's working set.
 const boundMax = 1_000;
 
-/** Binds attempts to connectors with credentials, opening each sealed version once; undefined where either is missing. */
+/** Binds attempts to connectors with credentials, opening each sealed version once; undefined if either is missing. */
 export function createBinder(options: {
   database: Database;
   ring: KeyRing;

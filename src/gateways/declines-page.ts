@@ -1,4 +1,4 @@
-/** docs/declines.md, made from the gateways' decline tables. Its test says how the file is renewed. */
+/** Generates docs/declines.md from the gateways' decline tables. Its test says how to update the file. */
 
 import { declines as adyenDeclines } from "./adyen/declines.ts";
 import type { DeclineKind, DeclineStop, DeclineTable } from "./declines.ts";
@@ -7,66 +7,66 @@ import { declines as sandboxADeclines } from "./sandbox/a/declines.ts";
 import { declines as sandboxBDeclines } from "./sandbox/b/declines.ts";
 import { declines as stripeDeclines } from "./stripe/declines.ts";
 
-/** A gateway's table, and what is read beside its codes. */
+/** A gateway's table, and a description of what is read beside its codes. */
 type Section = { readonly gateway: string; readonly table: DeclineTable; readonly beside: string };
 
 const sections: readonly Section[] = [
   {
     gateway: "STRIPE",
     table: stripeDeclines,
-    beside: `The code is \`decline_code\`, or \`code\` where there is no finer one. A charge whose \`outcome.type\` is \`blocked\` was stopped by Radar and counts as fraud, whatever the code; it is shown with the code that came. When the charge cannot be read, a code that would let the plan go on stops it as unclassified. A stop is added where \`advice_code\` is \`do_not_try_again\` (scheme_rule) or \`confirm_card_data\` (same_card_fails), and where a network's own code forbids another try.
+    beside: `The code is \`decline_code\`, or \`code\` where there is no finer one. A charge whose \`outcome.type\` is \`blocked\` was stopped by Stripe itself. It counts as fraud, whatever the code, unless its \`outcome.reason\` has a row that begins with \`blocked.\`; a stricter code keeps its own row. It is shown with the code that came. When the charge cannot be read, a code that would let the plan go on stops it as unclassified. A stop is added where \`advice_code\` is \`do_not_try_again\` (scheme_rule) or \`confirm_card_data\` (same_card_fails), and where a network's own code forbids another attempt.
 
 A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`.`,
   },
   {
     gateway: "ADYEN",
     table: adyenDeclines,
-    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another try. The account has to ask Adyen for both.
+    beside: `The code is \`refusalReasonCode\`; notifications give its name, and an answer that needs the customer's action its \`resultCode\`. An answer without a reason stops as unclassified. Rows that begin with \`error.\` are \`errorCode\`s of a request (HTTP 422) that Adyen refuses because of the card. Rows that begin with \`raw.\` are network codes out of \`refusalReasonRaw\` and \`refusalCodeRaw\`: where Adyen's code has no stop, they add theirs, and \`merchantAdviceCode\` adds one where it forbids another attempt. The account has to ask Adyen for these fields.
 
 Payments are made without 3-D Secure: where it is required, they are declined as \`authentication_required\`.`,
   },
   {
     gateway: "PAYPAL",
     table: paypalDeclines,
-    beside: `The code is \`processor_response.response_code\` of a denied authorization, or the issue of an error (HTTP 422) where there is no authorization. A denied authorization without the processor's code was refused by PayPal itself, for a reason that it keeps: it stops as unclassified, with \`DENIED\` as its code. A stop is added where \`payment_advice_code\` is 03 or 21 (scheme_rule) or 01 (same_card_fails), and where \`cvv_code\` says that the security code did not match (same_card_fails). \`avs_code\` adds none: PayPal is sent no address.
+    beside: `The code is \`processor_response.response_code\` of a denied authorization, or the issue of an error (HTTP 422) where there is no authorization. A denied authorization without the processor's code was refused by PayPal itself, for a reason that it keeps: it stops as unclassified, with \`DENIED\` as its code. A stop is added where \`payment_advice_code\` forbids another attempt (scheme_rule) or is 01 (same_card_fails), and where \`cvv_code\` says that the security code did not match (same_card_fails). \`avs_code\` adds none: PayPal is sent no address.
 
 A payment that needs the customer's action, such as 3-D Secure, is declined as \`authentication_required\`. PayPal names its codes and explains few of them, so most rows are judged by the name; of two readings the stricter is taken.`,
   },
   {
     gateway: "SANDBOX_A",
     table: sandboxADeclines,
-    beside: "The first pretend gateway borrows Stripe's names.",
+    beside: "The first sandbox gateway borrows Stripe's names.",
   },
   {
     gateway: "SANDBOX_B",
     table: sandboxBDeclines,
-    beside: "The second pretend gateway borrows Adyen's numbers.",
+    beside: "The second sandbox gateway borrows Adyen's numbers.",
   },
 ];
 
 const kinds: Readonly<Record<DeclineKind, string>> = {
-  HARD_DECLINE: "The gateway said no. The next gateway is asked where the routing rule says so.",
-  SOFT_DECLINE: "The gateway said no for now. It follows the switch for hard declines.",
-  FRAUD: "Suspected fraud. No other gateway is asked, whatever the rule says.",
+  HARD_DECLINE: "The gateway declined. The next gateway is used if the routing rule says so.",
+  SOFT_DECLINE: "The gateway declined for now. The routing rule's switch for hard declines applies.",
+  FRAUD: "Suspected fraud. No other gateway is used, whatever the rule says.",
 };
 
 const stops: Readonly<Record<DeclineStop, string>> = {
-  none: "Nothing but the routing rule decides.",
+  none: "Only the routing rule decides.",
   fraud: "Fraud never fails over.",
-  scheme_rule: "The card network or the issuer forbids another try, at any gateway.",
+  scheme_rule: "The card network or the issuer forbids another attempt at any gateway.",
   same_card_fails: "Every gateway gets the same answer until the customer corrects the card.",
-  authentication_required: "The customer would have to act, for which there is no way yet.",
-  unclassified: "Nobody has judged whether asking elsewhere is allowed.",
+  authentication_required: "The customer would have to authenticate, which is not supported yet.",
+  unclassified: "It is not known whether another gateway may be used.",
 };
 
 const opening = `# Decline codes
 
-What each gateway's "no" means here: its kind, whether it stops the plan, and the public \`declineCode\`. A code that stands in no table stops the plan as \`unclassified\`. The browser is told \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`; your backend reads the true one, with the gateway's own as \`gatewayCode\`.
+Look up a gateway's decline code: its kind, whether it stops the plan, and the public \`declineCode\`. A code that is in no table stops the plan as \`unclassified\`. The browser receives \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`; your backend receives the real code, and the gateway's own as \`gatewayCode\`.
 
-Network codes only add stops, at every gateway that passes them on: Visa's response codes 04, 07, 12, 14, 15, 41, 43, 46, 57, R0, R1 and R3, and Mastercard's advice codes 03 and 21.
+Network codes only add stops, at every gateway that passes them on: Visa's response codes 04, 07, 12, 14, 15, 41, 43, 46, 57, R0, R1 and R3, and Mastercard's advice codes 03, 21, 24 to 30, 40, 41 and 43.
 `;
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function declinesPage(): string {
   return [
     opening,

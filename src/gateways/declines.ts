@@ -1,6 +1,11 @@
-/** What a gateway's "no" means to us: its kind, whether it stops the plan, and the public code. Each gateway folder has its own table of rows. */
+/**
+ * Declines: their kind, whether they stop the plan, and the public code. Each gateway folder has its own table of rows.
+ */
 
-/** The closed list of public decline codes (the last two are never a gateway's answer: nothing could be asked, nobody paid in time). */
+/**
+ * The closed list of public decline codes. The last two are never a gateway's answer: no gateway could be asked, or the
+ * customer did not pay in time.
+ */
 export const declineCodes = [
   "card_declined",
   "insufficient_funds",
@@ -18,13 +23,13 @@ export const declineCodes = [
   "session_expired",
 ] as const;
 
-/** A public decline code: one of a closed list, whichever gateway said no. */
+/** A public decline code, the same for every gateway. */
 export type DeclineCode = (typeof declineCodes)[number];
 
-/** The kinds of "no". FRAUD never fails over; the other two obey the routing rule unless a stop forbids it. */
+/** The kinds of decline. FRAUD never fails over; the other two obey the routing rule unless a stop forbids it. */
 export type DeclineKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD";
 
-/** Why no other gateway may be asked, whatever the routing rule says; `none` leaves it to the rule. */
+/** The reason why no other gateway may be asked, whatever the routing rule says; `none` leaves it to the rule. */
 export type DeclineStop =
   | "fraud"
   | "scheme_rule"
@@ -33,7 +38,7 @@ export type DeclineStop =
   | "unclassified"
   | "none";
 
-/** One gateway code and what it means. `source` says where the gateway documents it (URL, date) or why we judge so. */
+/** A gateway code and its meaning. `source` says where the gateway documents it (URL, date) or why we judge it so. */
 export type DeclineRow = {
   readonly kind: DeclineKind;
   readonly stop: DeclineStop;
@@ -41,7 +46,7 @@ export type DeclineRow = {
   readonly source: string;
 };
 
-/** A gateway's codes, exactly as it writes them, to their rows. */
+/** A gateway's codes, exactly as it writes them, with their rows. */
 export type DeclineTable = Readonly<Record<string, DeclineRow>>;
 
 /** The gateway refused the payment: nothing is held and nothing will be. */
@@ -50,11 +55,11 @@ export type Declined = {
   readonly kind: DeclineKind;
   readonly stop: DeclineStop;
   readonly declineCode: DeclineCode;
-  /** The gateway's own code, for the merchant's trail. */
+  /** The gateway's own code, for the merchant's attempt trail. */
   readonly gatewayCode: string;
 };
 
-/** Looks a code up. A code that no row names stops the plan: nobody has judged whether asking elsewhere is allowed. */
+/** Looks up a code. A code that no row names stops the plan, since it is not known if another attempt is allowed. */
 export function classifyDecline(table: DeclineTable, gatewayCode: string): Declined {
   const row = Object.hasOwn(table, gatewayCode) ? table[gatewayCode] : undefined;
   if (row === undefined) {

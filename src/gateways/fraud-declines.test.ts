@@ -1,6 +1,6 @@
 /**
- * Which codes are fraud, written down a second time: fraud never fails over, so that a code which is no longer called fraud
- * lets a card be tried at the next gateway. Whoever means to change the list changes it here too, with the gateway's own
+ * A second list of the codes that are fraud. Fraud never fails over, so a code that is no longer classified as fraud
+ * would let a card be tried at the next gateway. A change to the list must be made here too, with the gateway's own
  * words for it.
  */
 import { describe, expect, it } from "vitest";
@@ -45,14 +45,14 @@ const gateways: readonly Judged[] = [
 ];
 
 describe.each(gateways)("$gateway's decline table", ({ table, frauds }) => {
-  it("calls these codes fraud, and no others", () => {
+  it("classifies these codes as fraud, and no others", () => {
     const called = Object.keys(table).filter((code) => table[code]?.kind === "FRAUD");
     const advice =
       "a code became fraud or ceased to be: if that is meant, change the list of fraud-declines.test.ts too";
     expect(called.toSorted(), advice).toEqual(frauds);
   });
 
-  it("stops the plan at each of them, and calls nothing else suspected fraud", () => {
+  it("stops the plan at each of them, and reports nothing else as suspected fraud", () => {
     for (const code of Object.keys(table)) {
       const { stop, declineCode } = classifyDecline(table, code);
       const isFraud = frauds.includes(code);

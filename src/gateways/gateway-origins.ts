@@ -1,31 +1,31 @@
-/** Where each real gateway is spoken to, and the stand-ins that may take its place in test. */
+/** The origin of each real gateway, and the emulators that may replace it in test. */
 import { optional, text } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 
-/** The gateways of the real world. */
-export type RealGateway = "STRIPE" | "ADYEN" | "PAYPAL";
+/** The gateways outside the sandbox. */
+type RealGateway = "STRIPE" | "ADYEN" | "PAYPAL";
 
-/** Origins that stand for gateways, in test and nowhere else. */
-export type StandInOrigins = Readonly<Partial<Record<RealGateway, string>>>;
+/** Origins of emulators that replace gateways, only in test. */
+export type EmulatorOrigins = Readonly<Partial<Record<RealGateway, string>>>;
 
 const pair = String.raw`(STRIPE|ADYEN|PAYPAL)=https?:\/\/[\w.:[\]-]+`;
 const pairs = new RegExp(`^${pair}(,${pair})*$`);
 
-/** The stand-ins that an operator names; none usually. */
-export const standInSetting = optional("SWITCHYARD_TEST_GATEWAY_ORIGINS", {
+/** The emulators that an operator configures; none by default. */
+export const emulatorSetting = optional("SWITCHYARD_TEST_GATEWAY_ORIGINS", {
   roles: ["edge", "worker", "dashboard", "vault"],
   kind: text(pairs, "gateways and origins such as STRIPE=http://127.0.0.1:4404, with commas between"),
-  about: "stand-ins of real gateways, in test alone, such as `STRIPE=http://127.0.0.1:4404`",
+  about: "emulators of real gateways, in test alone, such as `STRIPE=http://127.0.0.1:4404`",
   example: "STRIPE=http://127.0.0.1:4404,ADYEN=http://127.0.0.1:4404",
 });
 
-/** The stand-ins that an operator has named; none usually. */
-export function readStandInOrigins(reader: SettingReader): StandInOrigins {
-  const named = reader.read(standInSetting)?.split(",") ?? [];
+/** Reads the emulators that an operator has configured; none by default. */
+export function readEmulatorOrigins(reader: SettingReader): EmulatorOrigins {
+  const named = reader.read(emulatorSetting)?.split(",") ?? [];
   return Object.fromEntries(named.map((one) => one.split("=", 2)));
 }
 
-/** Hosts, with port, to which the vault sends cards in test as if they were the gateways. */
-export function standInHosts(origins: StandInOrigins): string[] {
+/** Returns the hosts, with port, to which the vault sends cards in test as if they were the gateways. */
+export function emulatorHosts(origins: EmulatorOrigins): string[] {
   return Object.values(origins).flatMap((origin) => (URL.canParse(origin) ? [new URL(origin).host] : []));
 }

@@ -20,17 +20,22 @@ describe("withNetworkAdvice()", () => {
     },
   );
 
-  it.each(["03", "21"])("stops at Mastercard's advice %s", (adviceCode) => {
-    expect(withNetworkAdvice(plain, { network: "mastercard", adviceCode })).toMatchObject({ stop: "scheme_rule" });
-    expect(withNetworkAdvice(plain, { network: "visa", adviceCode })).toEqual(plain);
-  });
+  it.each(["03", "21", "24", "25", "26", "27", "28", "29", "30", "40", "41", "43"])(
+    "stops at Mastercard's advice %s",
+    (adviceCode) => {
+      expect(withNetworkAdvice(plain, { network: "mastercard", adviceCode })).toMatchObject({ stop: "scheme_rule" });
+      expect(withNetworkAdvice(plain, { network: "visa", adviceCode })).toEqual(plain);
+    },
+  );
 
-  it("leaves every other code, and a stop that is there already, as they are", () => {
+  it("leaves every other code and an existing stop unchanged", () => {
     for (const advice of [
       {},
       { responseCode: "05" },
       { responseCode: null },
       { adviceCode: "02" },
+      { adviceCode: "04" },
+      { adviceCode: "22" },
       { responseCode: 4 },
     ]) {
       expect(withNetworkAdvice(plain, advice)).toEqual(plain);

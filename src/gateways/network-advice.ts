@@ -1,9 +1,12 @@
-/** What the card networks say about asking again, whichever gateway passes it on. Network codes only add stops. Pure. */
+/**
+ * The card networks' advice about repeated attempts, whichever gateway passes it on. Network codes only add stops.
+ * Pure.
+ */
 import type { Declined, DeclineStop } from "./declines.ts";
 
-/** The network's own words on a decline, as far as a gateway repeats them. */
+/** The network's advice on a decline, as far as a gateway repeats it. */
 export type NetworkAdvice = {
-  /** In lower case, as `visa`; a code of an unknown network counts for each. */
+  /** In lower case, as `visa`; a code of an unknown network counts for every network. */
   readonly network?: string | undefined;
   /** The issuer's response code (ISO 8583 field 39). */
   readonly responseCode?: unknown;
@@ -11,14 +14,18 @@ export type NetworkAdvice = {
   readonly adviceCode?: unknown;
 };
 
-// Visa category 1, "issuer will never approve": each further try at any acquirer is charged.
+// Visa category 1, "issuer will never approve": each further attempt at any acquirer is charged.
 // https://developers.tabapay.com/docs/excessive-retry-rules (2026), an acquirer's copy of Visa's rule.
 const visaNever = new Set(["04", "07", "12", "14", "15", "41", "43", "46", "57", "R0", "R1", "R3"]);
 
-// 03 "do not try again", 21 "payment cancelled": https://support.peachpayments.com/support/solutions/articles/47001248617 (2026).
-const mastercardNever = new Set(["03", "21"]);
+// 03 "do not try again", 21 "payment cancelled":
+// https://support.peachpayments.com/support/solutions/articles/47001248617 (2026). 24 to 30 "retry after" one hour, 24
+// hours, 2, 4, 6, 8 and 10 days: no next gateway can wait for that. 40, 41 and 43: a prepaid card that cannot be loaded
+// again, virtual numbers for one use and for several; none is approved later.
+// https://developer.paypal.com/braintree/docs/reference/general/merchant-responses/merchant-advice-codes (2026).
+const mastercardNever = new Set(["03", "21", "24", "25", "26", "27", "28", "29", "30", "40", "41", "43"]);
 
-/** The decline, with a stop where the network forbids another try. A stop that is there already stays. */
+/** Returns the decline, with a stop if the network forbids another attempt. An existing stop stays. */
 export function withNetworkAdvice(declined: Declined, advice: NetworkAdvice): Declined {
   const stop = stopOf(advice);
   return declined.stop === "none" && stop !== undefined ? { ...declined, stop } : declined;

@@ -1,9 +1,9 @@
-/** Seals gateways' credentials anew, so that the key before the current one can go. */
+/** Reseals gateways' credentials, so that the key before the current one can be removed. */
 import type { Database, Statement } from "../platform/database.ts";
 import { type KeyRing, seal, unseal } from "../platform/secrets.ts";
 import { placeOf } from "./connections.ts";
 
-// Few enough that nobody waits long for a locked row.
+// Small enough that no transaction waits long for a locked row.
 const rowsAtOnce = 100;
 
 const lockOld: Statement = {
@@ -19,14 +19,18 @@ const replace: Statement = {
 
 type Row = { readonly connectionId: string; readonly version: number; readonly sealed: string };
 
-/** How many were sealed anew with the ring's current key; afterwards no other key seals any. */
+/** Reseals all credentials with the ring's current key and returns their number; afterwards no other key seals any. */
 export async function resealCredentials(database: Database, ring: KeyRing): Promise<number> {
   for (let resealed = 0; ; ) {
     const count = await database.transaction(async (tx) => {
       const rows = await tx.query<Row>(lockOld, [ring.current]);
       for (const { connectionId, version, sealed } of rows) {
-        const place = placeOf(connectionId);
-        await tx.query(replace, [connectionId, version, seal(ring, place, unseal(ring, place, sealed).expose())]);
+        const associatedData = placeOf(connectionId);
+        await tx.query(replace, [
+          connectionId,
+          version,
+          seal(ring, associatedData, unseal(ring, associatedData, sealed).expose()),
+        ]);
       }
       return rows.length;
     });

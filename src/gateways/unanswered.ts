@@ -1,18 +1,21 @@
-/** What a call means to us when the gateway gave no answer we can use. The same for every connector. */
-import type { NotProcessed, Unknown } from "./connector.ts";
-import type { GatewayReply } from "./gateway-http.ts";
+/** Interprets calls without a usable answer. The same for every connector. */
 
-/** A call that brought no answer, and how far it had got. */
+import type { GatewayReply } from "../platform/outbound-http.ts";
+import type { NotProcessed, Unknown } from "./connector.ts";
+
+/** A call without an answer, and how far it had got. */
 export type Unanswered = Exclude<GatewayReply, { type: "answer" }>;
 
-/** An authorize without an answer: nothing happened when nothing was sent; otherwise anything may have. */
+/** Interprets an authorize without an answer: nothing happened if nothing was sent; otherwise the result is unknown. */
 export function unansweredAuthorize(reply: Unanswered): NotProcessed | Unknown {
   return reply.type === "neverSent"
     ? { type: "notProcessed", cause: reply.cause, reason: reply.reason }
     : unansweredChange(reply);
 }
 
-/** A capture or void without an answer: asked again either way, so how far it got makes no difference. */
+/**
+ * Interprets a capture or void without an answer: it is repeated in either case, so how far it got makes no difference.
+ */
 export function unansweredChange(reply: Unanswered): Unknown {
   const { reason } = reply;
   if (reply.type === "neverSent") return { type: "unknown", kind: "GATEWAY_ERROR", reason };
@@ -20,7 +23,16 @@ export function unansweredChange(reply: Unanswered): Unknown {
   return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason, ...(lostAtVault && { lostAtVault }) };
 }
 
-/** An answer that is broken, undocumented or about something else proves nothing. `status` is all of it that is repeated. */
+/** Interprets an answer of the gateway's own that leaves open what it did. Only its `status` is repeated. */
+export function undecided(status: number): Unknown {
+  const reason = `the gateway's answer leaves open what it did (HTTP ${status})`;
+  return { type: "unknown", kind: "GATEWAY_ERROR", reason, isAnswered: true };
+}
+
+/**
+ * Interprets an answer that is broken, undocumented or about something else: it proves nothing. Only its `status` is
+ * repeated.
+ */
 export function untrusted(status: number): Unknown {
   return { type: "unknown", kind: "GATEWAY_ERROR", reason: `the gateway's answer cannot be trusted (HTTP ${status})` };
 }

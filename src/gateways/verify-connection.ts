@@ -1,45 +1,48 @@
-/** The live test call that a connection needs before it may be routed to. */
+/** Makes the call that verifies a connection, which it needs before it may be routed to. */
 import { setTimeout as pause } from "node:timers/promises";
-import { settlingTimeoutMs } from "../limits.ts";
-import type { Database, Statement, Tx } from "../platform/database.ts";
+import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
+import { followUpTimeoutMs } from "../limits.ts";
+import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import type { KeyRing } from "../platform/secrets.ts";
-import { type Forwarding, whyNotForwardable } from "./card-vault.ts";
 import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
 import type { Connector, VerifyRow } from "./connector.ts";
 
-const selectTestNotice: Statement = {
-  name: "select_test_notice",
+const selectTestNotification: Statement = {
+  name: "select_test_notification",
   text: `
-    SELECT 1 FROM gateway_notice
-    WHERE connection_id = $1 AND credential_version = $2 AND kind = 'test' AND received_at >= $3 LIMIT 1`,
+    SELECT 1 FROM gateway_notification
+    WHERE connection_id = $1 AND credential_version = $2 AND kind = 'test'
+      AND received_at >= app.clock() - make_interval(secs => $3) LIMIT 1`,
 };
-const selectClock: Statement = { name: "select_clock", text: "SELECT app.clock() AS now" };
 
-/** What a verification needs of its environment, and the gateway's connector. */
+/** Dependencies of a verification, and the gateway's connector. */
 export type VerifyContext = {
-  readonly database: Database;
+  readonly database: Transacting;
   readonly ring: KeyRing;
   readonly connector: Connector;
   readonly forwarding: Forwarding;
-  /** How long a test notice may take to come, when it is not the usual time. */
-  readonly noticeWaitMs?: number;
+  /** Time to wait for a test notification, if not the default. */
+  readonly notificationWaitMs?: number;
 };
 
-// A gateway posts its test notice within a second or two; a person waits for the answer.
-const usualNoticeWaitMs = 10_000;
-const noticePollMs = 100;
+// A person waits for the answer, and its client for 40 s (client/dashboard-client.ts).
+const defaultNotificationWaitMs = 10_000;
+// Adyen may take a minute or more for its first notification. One that came too late for a verification counts for the
+// next, and is still no older than the setting of the webhook under test.
+const notificationAgeMaxS = 600;
+const alertPollMs = 100;
 
-/** What is written in one transaction with what becomes of the credentials. */
+/** Writes made in the same transaction that activates or drops the credentials. */
 export type Alongside = {
-  /** Runs a change of the merchant's configuration in one transaction; the database's own way when absent. */
+  /** Runs a change of the merchant's configuration in one transaction; defaults to the database's own. */
   readonly change?: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
-  /** Such as a row of the audit trail: without it nothing is put to use. */
+  /** Writes, for example, a row of the audit log; if it fails, the credentials are not activated. */
   readonly also?: (tx: Tx, tried: { credentialVersion: number; verified: boolean }) => Promise<void>;
 };
 
 /**
- * Tries staged credentials at the gateway, and puts them to use when every required row passed. Durable on return.
- * A test notice counts when the intake has stored one that came after the call and is signed with these credentials.
+ * Tries staged credentials at the gateway, and activates them if every required row passed. Durable on return. A test
+ * notification counts if the intake has stored one in the last minutes that is signed with these credentials.
  */
 export async function verifyConnection(
   context: VerifyContext,
@@ -48,14 +51,13 @@ export async function verifyConnection(
 ): Promise<{ verified: boolean; rows: readonly VerifyRow[] }> {
   const { database, ring, connector } = context;
   const credentials = await loadCredentials(database, ring, staged);
-  const [clock] = await database.query<{ now: Date }>(selectClock, []);
   const answered = await Promise.all(
-    (await connector.verify({ credentials, timeoutMs: settlingTimeoutMs })).map(async (row): Promise<VerifyRow> => {
+    (await connector.verify({ credentials, timeoutMs: followUpTimeoutMs })).map(async (row): Promise<VerifyRow> => {
       if (row.state !== "pending") return row;
-      const arrived = await waitForNotice(context, staged, clock!.now);
+      const arrived = await waitForNotification(context, staged);
       return arrived
-        ? { ...row, state: "passed", detail: "A signed test notice arrived." }
-        : { ...row, state: "failed", detail: noNotice };
+        ? { ...row, state: "passed", detail: "A signed test notification arrived." }
+        : { ...row, state: "failed", detail: noNotification };
     }),
   );
   const rows = [...answered, ...vaultRows(context.forwarding, connector)];
@@ -69,8 +71,8 @@ export async function verifyConnection(
 }
 
 /**
- * Tries new credentials and puts them in the place of those in use; when a required row fails nothing changes, and they are
- * not kept. Attempts under way end with the credentials that they began with.
+ * Tries new credentials and replaces those in use; if a required row fails nothing changes, and they are not kept.
+ * Attempts under way end with the credentials that they began with.
  */
 export async function rotateCredentials(
   context: VerifyContext,
@@ -79,7 +81,7 @@ export async function rotateCredentials(
 ): Promise<{ verified: boolean; credentialVersion: number; rows: readonly VerifyRow[] }> {
   const { database, ring } = context;
   const { change = (work) => database.transaction(work) } = alongside;
-  // Two at once must not give the same version.
+  // Two concurrent calls must not assign the same version.
   const credentialVersion = await change((tx) => stageCredentials(tx, ring, { connectionId, credentials }));
   const staged = { connectionId, credentialVersion };
   let isKept = false;
@@ -88,28 +90,28 @@ export async function rotateCredentials(
     isKept = verified;
     return { verified, credentialVersion, rows };
   } finally {
+    // The call removes what it staged itself, even if the caller has lost its right to change things meanwhile.
     if (!isKept) await dropCredentials(database, staged);
   }
 }
 
-/** A vault that can send everything the gateway needs takes no row. */
+/** Returns the vault's checks; none if the vault can send everything that the gateway needs. */
 function vaultRows(forwarding: Forwarding, connector: Connector): VerifyRow[] {
   const detail = whyNotForwardable(forwarding, connector);
   return detail === undefined ? [] : [{ check: "card_vault", state: "failed", required: true, detail }];
 }
 
-const noNotice =
-  "No test notice arrived that is signed with these credentials; check the notification address at the gateway, and its key.";
+const noNotification =
+  "No test notification has arrived yet that is signed with these credentials. Verify again in a minute; if it fails again, check the notification address at the gateway, and its key.";
 
-async function waitForNotice(
-  { database, noticeWaitMs = usualNoticeWaitMs }: VerifyContext,
+async function waitForNotification(
+  { database, notificationWaitMs = defaultNotificationWaitMs }: VerifyContext,
   { connectionId, credentialVersion }: { connectionId: string; credentialVersion: number },
-  since: Date,
 ): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < noticeWaitMs; waitedMs += noticePollMs) {
-    const found = await database.query(selectTestNotice, [connectionId, credentialVersion, since]);
+  for (let waitedMs = 0; waitedMs < notificationWaitMs; waitedMs += alertPollMs) {
+    const found = await database.query(selectTestNotification, [connectionId, credentialVersion, notificationAgeMaxS]);
     if (found.length > 0) return true;
-    await pause(noticePollMs);
+    await pause(alertPollMs);
   }
   return false;
 }

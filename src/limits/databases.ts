@@ -1,10 +1,13 @@
-/** The bounds of connections to databases that an operator chooses within, with their reasons. PURE. */
+/** Bounds of an operator's database connections, with their reasons. PURE. */
 import { databaseConnectionsMax } from "../limits.ts";
 
-/** Below four a listener and a slow statement leave nothing; above two hundred PostgreSQL spends itself on switching. */
-export const databaseConnectionsBounds = { least: 4, usual: databaseConnectionsMax, most: 200 } as const;
+/**
+ * Bounds of connections to one database: below four, a listener and a slow statement leave none; above two hundred,
+ * PostgreSQL spends its time on switching.
+ */
+export const databaseConnectionsBounds = { min: 4, default: databaseConnectionsMax, max: 200 } as const;
 
-/** How often a read replica is compared with its database: one statement on each. */
+/** Interval at which a read replica is compared with its database: one statement on each. */
 export const replicaLookEveryMs = 5_000;
-/** A list that is older than this misleads whoever looks for a payment of a moment ago. */
+/** Largest lag of a read replica: an older list misleads a person who looks for a recent payment. */
 export const replicaLagMaxMs = 30_000;

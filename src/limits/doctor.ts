@@ -1,27 +1,43 @@
-/** From when on the doctor calls something late, old or scarce, with the reasons. PURE. */
+/** Thresholds from which the doctor reports something as late, old or scarce, with their reasons. PURE. */
 
 const second = 1_000;
 const mebibyte = 1024 ** 2;
 
-/** A server on the same network answers in milliseconds; one that takes this long is as good as gone. */
+/**
+ * Timeout of one examination: a server on the same network answers in milliseconds; one that takes this long is
+ * practically gone.
+ */
 export const examinationTimeoutMs = 5 * second;
-/** Several questions to one server that each just answers in time; after that the others are not kept waiting. */
+/**
+ * Timeout of one area: several requests to one server that each just answers in time, without delaying the other areas.
+ */
 export const areaTimeoutMs = 30 * second;
-/** Who waits longer than this is told what for. */
+/** Time after which progress is shown. */
 export const progressAfterMs = 2 * second;
-/** Times are compared across machines where tokens end and leases lapse: all of these last many seconds. */
+/**
+ * Largest difference of clocks: times of tokens and leases are compared across machines, and all of them last many
+ * seconds.
+ */
 export const clockDifferenceMaxMs = second;
-/** Sessions whose rules are asked about, newest first: the worker walks over all of them. */
+/** Sessions that the doctor audits, newest first: the worker audits all of them. */
 export const auditedSessions = 500;
-/** An event leaves within a second of its payment; the sweep takes it up after a minute at the latest. */
+/**
+ * Ages of a backlog: an event is sent within a second of its payment; the sweep sends it after a minute at the latest.
+ */
 export const backlogAges = { warnSeconds: 60, problemSeconds: 300 } as const;
-/** A worker audits every 50 seconds. */
+/** Longest silence of workers: a worker audits every 50 seconds. */
 export const workerSilenceSecondsMax = 300;
-/** A wrong URL is found in an hour; a failing endpoint gets its retries for days before that matters. */
+/** Longest failure of an endpoint: a wrong URL is found in an hour, and retries go on for days. */
 export const endpointFailingSecondsMax = 3_600;
-/** Certificates are renewed a month before their end; two weeks before, somebody has to look why not. */
-export const certificateDaysLeast = 14;
-/** Events of a day and a log of a week have room in the first; a server stops on a full disk, which the second is close to. */
-export const diskBytesLeast = { warn: 1_024 * mebibyte, problem: 100 * mebibyte } as const;
-/** More findings of one kind say nothing new. */
+/**
+ * Shortest remaining validity of a certificate: they are renewed a month before their end; two weeks before, a person
+ * has to find out why not.
+ */
+export const certificateDaysMin = 14;
+/**
+ * Least free disk space: `warn` has room for a day's events and a week's log; `problem` is close to a full disk, on
+ * which a server stops.
+ */
+export const diskBytesMin = { warn: 1_024 * mebibyte, problem: 100 * mebibyte } as const;
+/** Most findings of one kind that are named; more say nothing new. */
 export const namedMax = 5;

@@ -1,8 +1,11 @@
-/** The bounds of what is kept about gateways, with their reasons. PURE. */
+/** Bounds of texts that gateways get and return, with their reasons. PURE. */
 
-/** As much of a browser's name as gateways are told: the longest in use have some 250 characters. */
+/** Longest part of a browser's user agent that gateways get: the longest in use have some 250 characters. */
 export const userAgentCharactersMax = 500;
-/** As much of an unclassified code as is kept: the longest of any gateway's tables has 60 characters. */
+/** Longest stored part of an unclassified code: the longest of any gateway's tables has 60 characters. */
 export const unclassifiedCodeCharactersMax = 100;
-/** How many codes of one gateway are counted apart for a merchant, and listed: a person reads no more, and no gateway has as many. */
+/**
+ * Codes of one gateway that are counted separately and listed for a merchant: a person reads no more, and no gateway
+ * has as many.
+ */
 export const unclassifiedCodesMax = 500;

@@ -4,15 +4,17 @@ const second = 1_000;
 const minute = 60 * second;
 
 /**
- * How long a migration waits for a table: everybody who comes after it waits behind it, so it is a pause that payments
- * survive (statements wait for 5 s) and customers hardly see.
+ * Longest wait of a migration for a table: all later statements wait behind it, so payments have to survive it
+ * (statements wait for 5 s) and customers should hardly notice it.
  */
 export const migrationLockWaitMs = second;
-/** Between two tries, in which those who waited behind the first go on. */
+/** Pause between two attempts, in which the statements that waited behind the first one go on. */
 export const migrationPauseMs = second;
-/** Tries for one lock: in a minute a payment's transaction is long over, so what still holds the table is a person or a report. */
+/**
+ * Attempts for one lock: within a minute a payment's transaction is long over, so a person or a report holds the table.
+ */
 export const migrationLockTries = 30;
-/** How often it is asked whether another `migrate` has ended. */
+/** Interval at which the end of another `migrate` is checked. */
 export const migrateTurnMs = 250;
-/** The longest migration to wait for: an index on a table of a hundred million rows takes minutes. */
+/** Longest wait for another `migrate`: an index on a table of a hundred million rows takes minutes. */
 export const migrateTurnWaitMs = 60 * minute;

@@ -1,16 +1,19 @@
-/** The bounds of looking back over payments for the dashboard's routing and gateway pages, with their reasons. PURE. */
+/** Bounds of reading past payments for the dashboard's routing and gateway pages, with their reasons. PURE. */
 
 const hour = 60 * 60_000;
 
-/** Sessions that one call of the what-if looks at: some tens of milliseconds, and a page that moves while it waits. */
+/** Sessions that one call of the what-if reads: some tens of milliseconds, so the page shows progress. */
 export const whatIfSliceSessions = 2_000;
-/** Sessions of a whole what-if: enough for the shares of a percent to be steady, and over in a second or two. */
+/** Sessions of a whole what-if: enough for steady shares of a percent, and done in a second or two. */
 export const whatIfSessionsMax = 10_000;
-/** How far back a what-if looks where nobody says: a week has each weekday once. */
-export const whatIfDaysUsual = 7;
+/** Default range of a what-if in days: a week has each weekday once. */
+export const whatIfDaysDefault = 7;
 /** Payments that each slice shows as examples: a person reads no more. */
 export const whatIfExamples = 10;
-/** What "now" means of a gateway's health, */
+/** Period of a gateway's current health, */
 export const healthWindowMs = hour;
-/** and the newest sessions that it is read from at most: a merchant with more of them in an hour has a steady figure with these. */
+/**
+ * and the most sessions, newest first, from which it is read: these give a steady figure for a merchant with more in an
+ * hour.
+ */
 export const healthSessionsMax = 5_000;

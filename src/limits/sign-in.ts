@@ -4,46 +4,71 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Long enough to resist guessing at the throttled pace without rules about digits (NIST SP 800-63B-4, 3.1.1.2); short enough to hash. */
-export const passwordCharacters = { least: 12, most: 128 } as const;
-/** A working day and a night: who comes back the next morning signs in again. */
+/**
+ * Length of a password: long enough to resist guessing at the throttled rate without rules about digits (NIST SP
+ * 800-63B-4, 3.1.1.2); short enough to hash.
+ */
+export const passwordCharacters = { min: 12, max: 128 } as const;
+/** Lifetime of a sign-in, a working day and a night: a member signs in again the next morning. */
 export const signInLifetimeMs = day;
-/** A page left alone over a long lunch is still signed in, one left over an afternoon is not. */
+/**
+ * Longest idle time of a sign-in: a page idle over a long lunch is still signed in, one idle over an afternoon is not.
+ */
 export const signInIdleMs = 3 * hour;
-/** How old the proof of who somebody is may be for keys, gateways and roles: one task's length. */
+/** Longest age of the proof of identity for changes of keys, gateways and roles: the length of one task. */
 export const freshSignInMs = 15 * minute;
-/** How exactly a sign-in's last use is kept: a write for every call would tell nobody more. */
+/** Precision of a sign-in's last use: a write for every call would not be more useful. */
 export const lastSeenEveryMs = minute;
 /** Failures before the first wait: of an account, for mistyped passwords; of an address, for an office behind one. */
 export const freeSignInFailures = { account: 5, address: 30 } as const;
-/** The longest wait between two tries: about a hundred guesses a day of one account, and not a long time for its owner. */
+/** Random bytes of a browser's mark, so that no two are the same. */
+export const knownBrowserBytes = 16;
+/**
+ * Time for which a browser stays known without a sign-in: a quarter of a year, for people who sign in once a quarter.
+ */
+export const knownBrowserLifetimeMs = 92 * day;
+/** Longest wait between two attempts: about a hundred guesses a day at one account, and not long for its owner. */
 export const signInWaitMs = 15 * minute;
-/** How long failures count after the last of them; then they are removed. */
+/** Time for which failures count after the last of them; then they are removed. */
 export const signInFailuresLifetimeMs = day;
-/** How long calls with the token before a proof are still answered: those that were under way when it was replaced. */
+/**
+ * Time for which the previous token is still accepted after a proof, for calls that were in progress when it was
+ * replaced.
+ */
 export const earlierTokenMs = 10_000;
 /** Password hashes at once: half of node's threads, so that files and names are still read; each takes 19 MiB. */
 export const hashesAtOnce = 2;
-/** How many wait, some 30 ms of a core each: half a second of strangers, and members beside them. */
-export const hashesWaitingMax = { member: 16, stranger: 32 } as const;
-/** When to come again after them. */
+/** Waiting hashes of each kind, some 30 ms of a core each: half a second for strangers, and as much for the others. */
+export const hashesWaitingMax = { member: 16, browser: 16, stranger: 32 } as const;
+/**
+ * Waiting hashes of one member or address behind the running one: a member's two pages; for an address, an office that
+ * signs in at once.
+ */
+export const hashesWaitingEachMax = { member: 2, browser: 2, stranger: 12 } as const;
+/** Time after which a refused client may retry. */
 export const hashPauseMs = 2_000;
-/** How long a new password can be chosen by an operator's link: it is sent to somebody who waits for it. */
+/** Lifetime of an operator's link to choose a new password: its recipient waits for it. */
 export const passwordResetLifetimeMs = hour;
 /** Passkeys of a member: a few devices and their successors. */
 export const passkeysMax = 20;
-/** How long a passkey may be asked for: to find a telephone and its cable (https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range). */
+/**
+ * Lifetime of a passkey challenge: enough to find a telephone and its cable
+ * (https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range).
+ */
 export const challengeLifetimeMs = 5 * minute;
-/** Unanswered ones of one address or one sign-in within that time: an office that begins and gives up. */
+/** Unanswered challenges of one address or one sign-in within that time: an office that begins and gives up. */
 export const challengesMax = 30;
-/** How often what has lapsed is removed. */
+/** Interval at which expired rows are removed. */
 export const signInSweepEveryMs = 10 * minute;
 /** Rows that one statement removes: it takes milliseconds, and the next one goes on. */
 export const signInSweepRows = 1_000;
-/** How long an invitation can be accepted: over a week of holidays. */
+/** Lifetime of an invitation: over a week of holidays. */
 export const invitationLifetimeMs = 7 * day;
 
-/** Invitations of one merchant in a day, each of them a mail to somebody who did not ask: a large team comes in on one. */
+/** Invitations of one merchant in a day, each an unsolicited mail: a large team joins in one day. */
 export const invitationsADayMax = 50;
-/** When to come again after them: the oldest may be a day old in this time. */
+/** Invitations to one address, each a mail to the same person: for a lost mail, or a wrong role. */
+export const invitationsOfAddressMax = 5;
+
+/** Time after which a refused inviter may retry: the oldest invitation may be a day old by then. */
 export const invitationsPauseMs = hour;

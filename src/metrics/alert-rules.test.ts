@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { withParts } from "../e2e/guide-text.ts";
+import { withParts } from "../dev/e2e/guide-text.ts";
+import { metricsTable } from "../dev/testing/metrics/metrics-table.ts";
+import { findQueryProblems, seriesLabels } from "../dev/testing/metrics/query-facts.ts";
 import { addProcessFigures, createProcessMetrics } from "./process-metrics.ts";
-import { metricsTable } from "./testing/metrics-table.ts";
-import { findQueryProblems, seriesLabels } from "./testing/query-facts.ts";
 
 type Rule = {
   alert: string;
@@ -25,7 +25,7 @@ const ownTable = metricsTable(metrics.registry);
 addProcessFigures(metrics);
 const known = seriesLabels(metrics.registry);
 
-/** The alerts that have a heading of their own among the runbooks. */
+/** Returns the alerts that have a heading of their own among the runbooks. */
 function runbooks(): string[] {
   const [, text = ""] = read("docs", "operations.md").split("\n## Runbooks\n");
   const [own = ""] = text.split("\n## ");
@@ -33,14 +33,14 @@ function runbooks(): string[] {
 }
 
 describe("deploy/prometheus/alerts.yaml", () => {
-  it("asks for nothing but metrics and labels that the processes have", () => {
+  it("queries only metrics and labels that the processes have", () => {
     const problems = rules.flatMap(({ alert, expr }) =>
       findQueryProblems(expr, known).map((problem) => `${alert}: ${problem}`),
     );
     expect(problems).toEqual([]);
   });
 
-  it("says of each alert how bad it is, for how long it must last, and what it is, in a sentence", () => {
+  it("gives each alert a severity, a duration, and a description in one sentence", () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const { alert, for: lasting, labels, annotations } of rules) {
       expect(alert).toMatch(/^Switchyard[A-Z]\w+$/);
@@ -50,7 +50,7 @@ describe("deploy/prometheus/alerts.yaml", () => {
     }
   });
 
-  it("shows of a series only labels that the query leaves to it", () => {
+  it("shows only labels of a series that its query keeps", () => {
     for (const { alert, expr, annotations } of rules) {
       const shown = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = ""]) => label);
       const kept = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", "));

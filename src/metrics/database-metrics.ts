@@ -1,32 +1,26 @@
-/** Connections to databases as metrics, read from the pools themselves for each scrape. */
+/** Connections to databases as metrics, read from the pools themselves at each scrape. */
 import type { Database } from "../platform/database.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** Which database a pool leads to; `read` ones are replicas. */
+/** The database of a pool; `read` ones are replicas. */
 export type DatabaseName = "test" | "live" | "accounts" | "vault" | "test_read" | "live_read";
 
-/** Registers the metrics; what it returns shows one more pool. */
+/** Registers the metrics; returns a function that adds a pool. */
 export function createDatabaseMetrics({ collected, collectedCounter }: MetricMaker) {
   const databases = new Map<DatabaseName, Database>();
   const show = (name: string, help: string, read: (database: Database) => number) =>
     collected(name, help, ["database"], () =>
       [...databases].map(([database, of]) => ({ labels: { database }, value: read(of) })),
     );
-  show(
-    "database_connections_used",
-    "Connections of this process that a statement or transaction has now.",
-    ({ pool }) => Math.max(0, pool.totalCount - pool.idleCount),
+  show("database_connections_used", "Connections of this process that run a statement or a transaction.", ({ pool }) =>
+    Math.max(0, pool.totalCount - pool.idleCount),
   );
-  show("database_connections_idle", "Open connections of this process that nobody uses.", ({ pool }) => pool.idleCount);
-  show(
-    "database_connections_most",
-    "Connections that this process opens at most.",
-    ({ pool }) => pool.options.max ?? 0,
-  );
-  show("database_waiting", "Who waits in this process for a connection.", ({ pool }) => pool.waitingCount);
+  show("database_connections_idle", "Open connections of this process that are idle.", ({ pool }) => pool.idleCount);
+  show("database_connections_most", "Most connections that this process opens.", ({ pool }) => pool.options.max ?? 0);
+  show("database_waiting", "Callers in this process that wait for a connection.", ({ pool }) => pool.waitingCount);
   collectedCounter(
     "database_transactions_repeated_total",
-    "Transactions of this process that were run again after a deadlock or a serialization failure.",
+    "Transactions of this process that were retried after a deadlock or a serialization failure.",
     ["database"],
     () => [...databases].map(([database, { repeats }]) => ({ labels: { database }, value: repeats })),
   );

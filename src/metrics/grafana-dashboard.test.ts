@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { findQueryProblems, readQuery, seriesLabels } from "../dev/testing/metrics/query-facts.ts";
 import { addProcessFigures, createProcessMetrics } from "./process-metrics.ts";
-import { findQueryProblems, readQuery, seriesLabels } from "./testing/query-facts.ts";
 
 type Grid = { x: number; y: number; w: number; h: number };
 type Panel = {
@@ -30,21 +30,21 @@ const overlaps = (one: Grid, other: Grid) =>
   one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
 
 describe("deploy/grafana/switchyard.json", () => {
-  it("asks for nothing but metrics and labels that the processes have", () => {
+  it("queries only metrics and labels that the processes have", () => {
     const problems = shown.flatMap(({ title, targets = [] }) =>
       targets.flatMap(({ expr }) => findQueryProblems(expr, known).map((problem) => `${title}: ${problem}`)),
     );
     expect(problems).toEqual([]);
   });
 
-  it("has a part for everything that an operator looks for", () => {
+  it("has a section for everything that an operator looks for", () => {
     const rows = dashboard.panels.filter(({ type }) => type === "row").map(({ title }) => title);
     expect(rows).toEqual(
       expect.arrayContaining(["Payments", "Failover", "Gateways", "Webhooks", "Recovery", "Database", "Processes"]),
     );
   });
 
-  it("names each panel once, says what it shows, and asks each query once", () => {
+  it("names each panel once, says what it shows, and runs each query once", () => {
     const unique = (values: readonly unknown[]) => new Set(values).size === values.length;
     expect(unique(dashboard.panels.map(({ id }) => id))).toBe(true);
     expect(unique(dashboard.panels.map(({ title }) => title))).toBe(true);
@@ -62,7 +62,7 @@ describe("deploy/grafana/switchyard.json", () => {
     expect(over).toEqual([]);
   });
 
-  it("works with whichever Prometheus its user has", () => {
+  it("works with any Prometheus that its user has", () => {
     expect(dashboard.templating.list.find(({ name }) => name === "datasource")?.type).toBe("datasource");
     const used = shown.flatMap(({ datasource, targets = [] }) => [datasource, ...targets.map((one) => one.datasource)]);
     expect(new Set(used.map((source) => source?.uid))).toEqual(new Set(["$" + "{datasource}"]));
@@ -73,7 +73,7 @@ describe("deploy/grafana/switchyard.json", () => {
 });
 
 describe("findQueryProblems()", () => {
-  it("finds what is no PromQL, no metric, no label of it", () => {
+  it("finds invalid PromQL, unknown metrics and unknown labels", () => {
     const series = seriesLabels(new Registry());
     expect(findQueryProblems("sum(up) by", series)).toEqual([expect.stringContaining("no PromQL")]);
     expect(findQueryProblems("rate(down[5m])", series)).toEqual(["there is no metric down"]);
@@ -85,7 +85,7 @@ describe("findQueryProblems()", () => {
     expect(findQueryProblems('sum by (job) (rate(up{instance=~"$instance"}[$__rate_interval]))', series)).toEqual([]);
   });
 
-  it("reads a histogram by its parts alone", () => {
+  it("reads a histogram only by its parts", () => {
     const parts = ["_bucket", "_sum", "_count"].map((part) => known.has(`switchyard_request_duration_seconds${part}`));
     expect(parts).toEqual([true, true, true]);
     expect(readQuery("histogram_quantile(0.9, a_bucket)").selectors).toEqual([{ metric: "a_bucket", labels: [] }]);

@@ -1,13 +1,13 @@
-/** Background loops as metrics: when each last did its turn, and how often one failed. */
-import type { LoopWatch } from "../platform/loop.ts";
+/** Background loops as metrics: the time of each one's last turn, and the number of failures. */
+import type { LoopObserver } from "../platform/loop.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-// A turn of theirs lasts as long as the process or a connection, so that its age would say nothing.
-const lastingLoops: ReadonlySet<string> = new Set(["outbox-notices", "event-intake"]);
+// Their turns last as long as the process or a connection, so that the age of the last turn would mean nothing.
+const lastingLoops: ReadonlySet<string> = new Set(["outbox-signals", "event-intake"]);
 
 type Watched = { readonly environment: string; readonly loop: string; readonly intervalMs: number; lastAt: number };
 
-/** Registers the metrics; what it returns watches one loop, whose name is the code's own. */
+/** Registers the metrics; returns a function that observes one loop, under the name that the code gives it. */
 export function createLoopMetrics({ collected, counter }: MetricMaker) {
   const watched: Watched[] = [];
   const failures = counter(
@@ -25,9 +25,9 @@ export function createLoopMetrics({ collected, counter }: MetricMaker) {
     "Time since a background loop of this process last ended a turn without an error.",
     ({ lastAt }) => (performance.now() - lastAt) / 1_000,
   );
-  show("loop_interval_seconds", "How often that loop is to have a turn.", ({ intervalMs }) => intervalMs / 1_000);
+  show("loop_interval_seconds", "Interval at which that loop runs.", ({ intervalMs }) => intervalMs / 1_000);
 
-  return function watchLoop(environment: string, loop: string, intervalMs: number): LoopWatch {
+  return function observeLoop(environment: string, loop: string, intervalMs: number): LoopObserver {
     const one = { environment, loop, intervalMs, lastAt: performance.now() };
     if (!lastingLoops.has(loop)) watched.push(one);
     failures.inc({ environment, loop }, 0);

@@ -1,16 +1,16 @@
-/** Makes metrics that have the brand in their names and labels of closed lists alone. */
+/** Makes metrics with the brand in their names and labels from closed lists only. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Makes metrics of one registry. */
 export type MetricMaker = ReturnType<typeof createMetricMaker>;
 
-/** The samples of a metric as they stand. */
+/** Returns the current samples of a metric. */
 type Reading<Label extends string> = () => Iterable<{
   readonly labels: Readonly<Record<Label, string>>;
   readonly value: number;
 }>;
 
-/** Registers what it makes under the brand's name. */
+/** Registers the metrics that it makes under the brand's name. */
 export function createMetricMaker(registry: Registry, brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,
@@ -25,7 +25,7 @@ export function createMetricMaker(registry: Registry, brand: string) {
       new Counter(describe(name, help, labels)),
     histogram: <Label extends string>(name: string, help: string, buckets: number[], ...labels: Label[]) =>
       new Histogram({ ...describe(name, help, labels), buckets }),
-    /** A gauge whose samples are made anew for each scrape; a labelled set that is gone is shown no more. */
+    /** A gauge whose samples are read anew at each scrape; a label set that no longer exists is dropped. */
     collected: <Label extends string>(name: string, help: string, labels: Label[], read: Reading<Label>) => {
       const gauge: Gauge<Label> = new Gauge({
         ...describe(name, help, labels),
@@ -35,7 +35,7 @@ export function createMetricMaker(registry: Registry, brand: string) {
         },
       });
     },
-    /** A counter that something else keeps, read for each scrape. */
+    /** A counter kept elsewhere, read at each scrape. */
     collectedCounter: <Label extends string>(name: string, help: string, labels: Label[], read: Reading<Label>) => {
       const counter: Counter<Label> = new Counter({
         ...describe(name, help, labels),
@@ -48,10 +48,13 @@ export function createMetricMaker(registry: Registry, brand: string) {
   };
 }
 
-/** What every value is shown as that is not in a label's list. */
-export const otherValue = "other";
+/** The label for every value that is not in a label's list. */
+const otherValue = "other";
 
-/** Lets the values of a list through and makes every other one `other`, so that a label has at most one more than these. */
+/**
+ * Returns a function that keeps the values of a list and replaces every other one by `other`, so that a label has at
+ * most one more.
+ */
 export function closedLabel(values: readonly string[]): (value: string) => string {
   const known = new Set(values);
   return (value) => (known.has(value) ? value : otherValue);

@@ -1,21 +1,24 @@
-/** Serves metrics as Prometheus reads them, and whether the worker is in order, on a port that the public need not reach. */
+/** Serves metrics for Prometheus, and the worker's readiness, on a port that the public need not reach. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
 import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
 import type { RefreshFailed } from "./refreshes.ts";
 
-/** What is shown, and how it is brought up to date. */
+/** The parts of the server: the metrics, and the functions that update them. */
 export type MetricsParts = {
   readonly registry: Registry;
-  /** Brings the registry up to date before it is shown; what cannot be read is left out and told. */
+  /** Updates the registry before it is shown; figures that cannot be read are omitted and reported. */
   readonly refresh: (onFailed: RefreshFailed) => Promise<void>;
-  /** Whether all is as this worker needs it, and a line of text on each part. */
+  /** Returns the worker's readiness, and a line of text on each part. */
   readonly readiness: () => { readonly isReady: boolean; readonly lines: readonly string[] };
   readonly reportBug: (error: unknown) => void;
   readonly reportUnread: RefreshFailed;
 };
 
-/** Not listening yet. Answers GET /metrics, with 503 only where nothing at all can be shown, and GET /ready. */
+/**
+ * Creates the server without listening. It answers GET /metrics, with 503 only if nothing at all can be shown, and GET
+ * /ready.
+ */
 export function createMetricsServer(parts: MetricsParts): Server {
   return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
     answer(parts, request, response).catch((error: unknown) => {

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { auditRules } from "../core/audit-sessions.ts";
-import { compareOnce } from "../core/compare.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/core-fixture.ts";
-import { raiseAlarmsOnce } from "../core/raise-alarms.ts";
-import { loadRecoveryFigures } from "../core/recovery-figures.ts";
+import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
 import { closeWorkItem, listWorkItems, openWorkItem, workItemKinds } from "../core/work-items.ts";
 import { createBinder } from "../gateways/connections.ts";
-import { watchConnector } from "../gateways/watched-connector.ts";
+import { observeConnector } from "../gateways/observed-connector.ts";
+import { auditRules } from "../oversight/audit-sessions.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
+import { reconcileOnce } from "../oversight/reconcile.ts";
+import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
@@ -44,7 +44,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-/** Every sample, by its name and labels as they are written. */
+/** Returns every sample, by its name and labels as they are written. */
 async function scrape(): Promise<Record<string, number>> {
   const response = await fetch(`${origin}/metrics`);
   expect(response.status).toBe(200);
@@ -58,7 +58,7 @@ async function scrape(): Promise<Record<string, number>> {
 const named = (name: string, labels = "") => `switchyard_${name}{environment="test"${labels && `,${labels}`}}`;
 
 describe("GET /metrics", () => {
-  it("has a number for every rule and every kind from the first moment on, and they are 0", async () => {
+  it("has a number for every rule and every kind from the start, and they are 0", async () => {
     const samples = await scrape();
     for (const rule of auditRules) expect(samples[named("invariant_violations", `rule="${rule}"`)]).toBe(0);
     for (const kind of workItemKinds) {
@@ -67,7 +67,7 @@ describe("GET /metrics", () => {
     }
   });
 
-  it("counts alarms for good, and work items until a person closes them", async () => {
+  it("counts alarms permanently, and work items until a person closes them", async () => {
     const session = await fixture.newSession();
     await fixture.submit(session, cards.allDown);
     await Promise.all(fixture.core.inFlight);
@@ -90,7 +90,7 @@ describe("GET /metrics", () => {
     expect(Object.keys(after).toSorted()).toEqual(Object.keys(before).toSorted());
   });
 
-  it("shows a broken rule until it holds again, also when its row is closed", async () => {
+  it("shows a broken rule until it holds again, also if its row is closed", async () => {
     const session = await fixture.newSession();
     const item = { kind: "INVARIANT_VIOLATED", sessionId: session.id, rule: "final_event", detail: "made up" } as const;
     await openWorkItem(fixture.core.database, fixture.core, item);
@@ -99,30 +99,30 @@ describe("GET /metrics", () => {
     expect((await scrape())[named("invariant_violations", 'rule="final_event"')]).toBe(1);
   });
 
-  it("shows how much the last comparison could see", async () => {
-    expect(Object.keys(await scrape()).join()).not.toContain("comparison_attempts");
-    while (await compareOnce(fixture.core));
+  it("shows how much the last reconciliation could see", async () => {
+    expect(Object.keys(await scrape()).join()).not.toContain("reconciliation_attempts");
+    while (await reconcileOnce(fixture.core));
     const samples = await scrape();
-    expect(samples[named("comparison_attempts", 'seen="read"')]).toBe(1);
-    expect(samples[named("comparison_attempts", 'seen="nothing"')]).toBe(1);
-    expect(samples[named("comparison_findings", 'found="mismatch"')]).toBe(0);
-    expect(samples[named("comparison_age_seconds")]).toBeLessThan(60);
+    expect(samples[named("reconciliation_attempts", 'seen="read"')]).toBe(1);
+    expect(samples[named("reconciliation_attempts", 'seen="nothing"')]).toBe(1);
+    expect(samples[named("reconciliation_findings", 'found="mismatch"')]).toBe(0);
+    expect(samples[named("reconciliation_age_seconds")]).toBeLessThan(60);
   });
 
-  it("counts a payment once it is durable: its attempts, what followed, and its end", async () => {
+  it("counts a payment once it is durable: its attempts, its failovers, and its end", async () => {
     const { core } = fixture;
     const own = createProcessMetrics("brand");
     const state = { submissionsInFlight: () => core.inFlight.size, failingGateways: () => [] };
-    const watch = own.watchEnvironment("test", state);
-    const connectorOf = (gateway: string) => watchConnector(core.connectorOf(gateway)!, watch.gateway);
+    const observer = own.observeEnvironment("test", state);
+    const connectorOf = (gateway: string) => observeConnector(core.connectorOf(gateway)!, observer.gateway);
     const bind = createBinder({ database: core.database, ring: core.sealing, connectorOf });
     const session = await fixture.newSession();
-    await fixture.submit(session, cards.failover, "tok_1", { ...core, bind, watch: watch.payments });
+    await fixture.submit(session, cards.failover, "tok_1", { ...core, bind, observer: observer.payments });
     await Promise.all(core.inFlight);
     const text = await own.registry.metrics();
     for (const series of [
-      'attempts_total{environment="test",gateway="SANDBOX_A",outcome="declined",because="HARD_DECLINE"} 1',
-      'attempts_total{environment="test",gateway="SANDBOX_B",outcome="held",because="none"} 1',
+      'attempts_total{environment="test",gateway="SANDBOX_A",outcome="declined",reason="HARD_DECLINE"} 1',
+      'attempts_total{environment="test",gateway="SANDBOX_B",outcome="held",reason="none"} 1',
       'gateway_answers_total{environment="test",gateway="SANDBOX_B",operation="capture",answer="accepted"} 1',
       'gateway_call_duration_seconds_count{environment="test",gateway="SANDBOX_A",operation="authorize"} 1',
       'failovers_total{environment="test",gateway="SANDBOX_A"} 1',
@@ -134,7 +134,7 @@ describe("GET /metrics", () => {
     expect(text).not.toMatch(/brand_failovers_total\{.*SANDBOX_B"\} [1-9]/);
   });
 
-  it("answers 503 while the figures cannot be read, and tells why in the log alone", async () => {
+  it("answers 503 while the figures cannot be read, and reports the reason only in the log", async () => {
     isDown = true;
     const response = await fetch(`${origin}/metrics`);
     isDown = false;

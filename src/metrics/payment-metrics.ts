@@ -1,23 +1,23 @@
-/** Payments as metrics: what gateways answer and how fast, what follows, how sessions end, and what is under way here. */
-import type { PaymentWatch } from "../core/payment-watch.ts";
+/** Payments as metrics: gateways' answers and durations, failovers, ends of sessions, and payments in progress here. */
+import type { PaymentObserver } from "../core/payment-observer.ts";
 import { type GatewayOutcome, gateways } from "../gateways/connector.ts";
-import type { GatewayWatch } from "../gateways/watched-connector.ts";
+import type { GatewayObserver } from "../gateways/observed-connector.ts";
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 
-/** What one environment of this process has at hand, asked for each scrape. */
+/** The state of one environment of this process, read at each scrape. */
 export type PaymentState = {
   readonly submissionsInFlight: () => number;
-  /** The gateway of each connection that is left out now. */
+  /** Returns the gateway of each connection that is excluded now. */
   readonly failingGateways: () => readonly string[];
 };
 
-/** Who is told of an environment's payments. */
-export type EnvironmentWatch = { readonly gateway: GatewayWatch; readonly payments: PaymentWatch };
+/** The observers of an environment's payments. */
+export type EnvironmentObserver = { readonly gateway: GatewayObserver; readonly payments: PaymentObserver };
 
 // A good gateway answers within a second; our own deadline is 14 s at most.
 const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 
-/** Every outcome of an attempt, and what can be behind it. */
+/** Every outcome of an attempt, and its possible causes. */
 const causesOf = {
   held: ["none"],
   declined: ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD"],
@@ -30,7 +30,7 @@ const causesOf = {
 const operations = ["authorize", "capture", "void", "look_up", "verify"];
 const answers = [
   ...["done", "accepted", "refused", "unknown", "alreadyCaptured", "absent"],
-  ...["held", "heldOther", "captured", "voided", "declined", "cannotTell"],
+  ...["held", "heldOther", "captured", "voided", "declined", "inconclusive"],
 ];
 const statuses = ["SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"] as const;
 
@@ -41,20 +41,20 @@ const shownOperation = closedLabel(operations);
 const shownAnswer = closedLabel(answers);
 const shownStatus = closedLabel(statuses);
 
-/** Registers the metrics; what it returns begins to count one environment. */
+/** Registers the metrics; returns a function that begins to count one environment. */
 export function createPaymentMetrics(make: MetricMaker) {
   const counters = createCounters(make);
   const states = new Map<string, PaymentState>();
   showStates(make, states);
-  return function watchEnvironment(environment: string, state: PaymentState): EnvironmentWatch {
+  return function observeEnvironment(environment: string, state: PaymentState): EnvironmentObserver {
     states.set(environment, state);
     begin(counters, environment);
     return {
-      gateway({ gateway: name, operation: asked, outcome, because, durationMs }) {
-        const [gateway, operation] = [shownGateway(name), shownOperation(asked)];
+      gateway({ gateway: name, operation: called, outcome, reason, durationMs }) {
+        const [gateway, operation] = [shownGateway(name), shownOperation(called)];
         counters.duration.observe({ environment, gateway, operation }, durationMs / 1_000);
         if (operation === "authorize") {
-          const labels = { environment, gateway, outcome: shownOutcome(outcome), because: shownCause(because) };
+          const labels = { environment, gateway, outcome: shownOutcome(outcome), reason: shownCause(reason) };
           counters.attempts.inc(labels);
         } else {
           counters.answers.inc({ environment, gateway, operation, answer: shownAnswer(outcome) });
@@ -68,13 +68,13 @@ export function createPaymentMetrics(make: MetricMaker) {
   };
 }
 
-// Shown from the first moment on, at 0: the first failure is an increase, too.
+// Shown at 0 from the start, so that the first failure is an increase too.
 function begin({ settled, attempts, failovers }: ReturnType<typeof createCounters>, environment: string): void {
   for (const status of statuses) settled.inc({ environment, status }, 0);
   for (const gateway of gateways) {
     failovers.inc({ environment, gateway }, 0);
     for (const [outcome, causes] of Object.entries(causesOf)) {
-      for (const because of causes) attempts.inc({ environment, gateway, outcome, because }, 0);
+      for (const reason of causes) attempts.inc({ environment, gateway, outcome, reason }, 0);
     }
   }
 }
@@ -83,28 +83,28 @@ function createCounters({ counter, histogram }: MetricMaker) {
   return {
     attempts: counter(
       "attempts_total",
-      "Answered attempts of this process by gateway and outcome; because: the failure kind, or why nothing was processed.",
-      ...["environment" as const, "gateway" as const, "outcome" as const, "because" as const],
+      "Attempts of this process by gateway and outcome; reason: the failure kind, or why nothing was processed.",
+      ...["environment" as const, "gateway" as const, "outcome" as const, "reason" as const],
     ),
     answers: counter(
       "gateway_answers_total",
-      "Answers to captures, voids, look-ups and verifications; unknown ones are asked again.",
+      "Responses to captures, voids, look-ups and verifications; calls with an unknown outcome are repeated.",
       ...["environment" as const, "gateway" as const, "operation" as const, "answer" as const],
     ),
     duration: histogram(
       "gateway_call_duration_seconds",
-      "How long a gateway took to answer, or we to give up waiting; with the way through the vault.",
+      "Time until a gateway responded or the call timed out, including the way through the vault.",
       bucketsSeconds,
       ...["environment" as const, "gateway" as const, "operation" as const],
     ),
     failovers: counter(
       "failovers_total",
-      "Attempts at this gateway after which the payment went on at another one.",
+      "Attempts at this gateway after which the payment failed over to another one.",
       ...["environment" as const, "gateway" as const],
     ),
     settled: counter(
       "sessions_settled_total",
-      "Sessions that this process brought to their final status.",
+      "Sessions that this process settled.",
       ...["environment" as const, "status" as const],
     ),
   };
@@ -113,7 +113,7 @@ function createCounters({ counter, histogram }: MetricMaker) {
 function showStates({ collected }: MetricMaker, states: ReadonlyMap<string, PaymentState>): void {
   collected(
     "submissions_in_flight",
-    "Submitted payments that this process works on now; 256 are its most.",
+    "Submitted payments in progress in this process. From 256 on, it takes over no sessions of other processes.",
     ["environment"],
     () =>
       [...states].map(([environment, { submissionsInFlight }]) => ({
@@ -123,7 +123,7 @@ function showStates({ collected }: MetricMaker, states: ReadonlyMap<string, Paym
   );
   collected(
     "circuits_open",
-    "Connections to this gateway that this process leaves out because their last calls all failed.",
+    "Connections to this gateway whose circuit breaker is open in this process, because their last calls all failed.",
     ["environment", "gateway"],
     () =>
       [...states].flatMap(([environment, { failingGateways }]) => {

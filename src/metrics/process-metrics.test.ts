@@ -5,7 +5,7 @@ import type { DomainErrorCode } from "../platform/errors.ts";
 import { addProcessFigures, createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { startMetrics } from "./start-metrics.ts";
 
-/** Every series as it is shown, without its value. */
+/** Returns every series as it is shown, without its value. */
 async function seriesOf({ registry }: ProcessMetrics): Promise<string[]> {
   const lines = (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return lines.map((line) => line.slice(0, line.lastIndexOf(" ")));
@@ -16,7 +16,7 @@ async function sampleOf(metrics: ProcessMetrics, series: string): Promise<number
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(" ")));
 }
 
-// What an attacker or a mistake could put where a name is expected.
+// Values that an attacker or a mistake could put in place of a name.
 const hostile = Array.from({ length: 300 }, (_, index) => [
   `ps_01hzy${index}`,
   `https://shop.example/${index}?card=4242424242424242`,
@@ -25,9 +25,9 @@ const hostile = Array.from({ length: 300 }, (_, index) => [
 ]).flat();
 const anything = (value: string) => value as never;
 
-function tellEverything(metrics: ProcessMetrics, values: readonly string[]): void {
+function recordEverything(metrics: ProcessMetrics, values: readonly string[]): void {
   const meter = metrics.meterOf("public", ["CreatePaymentSession"]);
-  const { gateway, payments } = metrics.watchEnvironment("test", {
+  const { gateway, payments } = metrics.observeEnvironment("test", {
     submissionsInFlight: () => 3,
     failingGateways: () => values,
   });
@@ -35,7 +35,7 @@ function tellEverything(metrics: ProcessMetrics, values: readonly string[]): voi
     meter.begin()(value, "4xx");
     meter.refused(anything(value));
     for (const operation of ["authorize", anything(value)] as const) {
-      gateway({ gateway: anything(value), operation, outcome: value, because: value, durationMs: 5 });
+      gateway({ gateway: anything(value), operation, outcome: value, reason: value, durationMs: 5 });
     }
     payments.settled(anything(value));
     payments.failedOver(value);
@@ -48,8 +48,8 @@ function tellEverything(metrics: ProcessMetrics, values: readonly string[]): voi
 describe("createProcessMetrics()", () => {
   it("has as many series after 1200 hostile values as after one, and shows none of them", async () => {
     const [few, many] = [createProcessMetrics("switchyard"), createProcessMetrics("switchyard")];
-    tellEverything(few, hostile.slice(0, 1));
-    tellEverything(many, hostile);
+    recordEverything(few, hostile.slice(0, 1));
+    recordEverything(many, hostile);
     const series = await seriesOf(many);
     expect(series.toSorted()).toEqual((await seriesOf(few)).toSorted());
     expect(series.join("\n")).not.toMatch(/ps_01|shop\.example|4242|merchant|forged|proto/);
@@ -57,7 +57,7 @@ describe("createProcessMetrics()", () => {
     expect(await sampleOf(many, 'switchyard_circuits_open{environment="test",gateway="other"}')).toBe(1_200);
   });
 
-  it("counts what is told of requests, gateways and sessions under its own name", async () => {
+  it("counts requests, gateways and sessions under its own name", async () => {
     const metrics = createProcessMetrics("brand");
     const meter = metrics.meterOf("grpc", ["CreatePaymentSession"]);
     const end = meter.begin();
@@ -65,23 +65,26 @@ describe("createProcessMetrics()", () => {
     end("CreatePaymentSession", "2xx");
     meter.refused("rate_limited");
     meter.refused("invalid_field" satisfies DomainErrorCode);
-    const watch = metrics.watchEnvironment("live", { submissionsInFlight: () => 7, failingGateways: () => ["STRIPE"] });
-    watch.gateway({
+    const observer = metrics.observeEnvironment("live", {
+      submissionsInFlight: () => 7,
+      failingGateways: () => ["STRIPE"],
+    });
+    observer.gateway({
       gateway: "STRIPE",
       operation: "authorize",
       outcome: "unknown",
-      because: "TIMEOUT",
+      reason: "TIMEOUT",
       durationMs: 2_000,
     });
-    watch.gateway({ gateway: "ADYEN", operation: "capture", outcome: "done", because: "none", durationMs: 200 });
-    watch.payments.settled("SUCCEEDED");
-    watch.payments.failedOver("STRIPE");
+    observer.gateway({ gateway: "ADYEN", operation: "capture", outcome: "done", reason: "none", durationMs: 200 });
+    observer.payments.settled("SUCCEEDED");
+    observer.payments.failedOver("STRIPE");
     const expected = {
       'brand_requests_in_flight{surface="grpc"}': 0,
       'brand_requests_total{surface="grpc",route="CreatePaymentSession",end="2xx"}': 1,
       'brand_request_duration_seconds_count{surface="grpc",route="CreatePaymentSession"}': 1,
       'brand_requests_refused_total{surface="grpc",reason="rate_limited"}': 1,
-      'brand_attempts_total{environment="live",gateway="STRIPE",outcome="unknown",because="TIMEOUT"}': 1,
+      'brand_attempts_total{environment="live",gateway="STRIPE",outcome="unknown",reason="TIMEOUT"}': 1,
       'brand_gateway_answers_total{environment="live",gateway="ADYEN",operation="capture",answer="done"}': 1,
       'brand_gateway_call_duration_seconds_sum{environment="live",gateway="STRIPE",operation="authorize"}': 2,
       'brand_failovers_total{environment="live",gateway="STRIPE"}': 1,
@@ -96,20 +99,20 @@ describe("createProcessMetrics()", () => {
     expect((await seriesOf(metrics)).join("\n")).not.toContain("invalid_field");
   });
 
-  it("tells of a loop how long its last good turn is over, and its failures", async () => {
+  it("shows the age of a loop's last good turn, and its failures", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const metrics = createProcessMetrics("brand");
-    const watch = metrics.watchLoop("test", "relay", 2_000);
-    const lasting = metrics.watchLoop("test", "outbox-notices", 1_000);
+    const observer = metrics.observeLoop("test", "relay", 2_000);
+    const lasting = metrics.observeLoop("test", "outbox-signals", 1_000);
     vi.advanceTimersByTime(30_000);
-    watch("ended");
+    observer("ended");
     lasting("failed");
     vi.advanceTimersByTime(5_000);
-    watch("failed");
+    observer("failed");
     expect(await sampleOf(metrics, 'brand_loop_turn_age_seconds{environment="test",loop="relay"}')).toBe(5);
     expect(await sampleOf(metrics, 'brand_loop_interval_seconds{environment="test",loop="relay"}')).toBe(2);
     expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="relay"}')).toBe(1);
-    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="outbox-notices"}')).toBe(1);
+    expect(await sampleOf(metrics, 'brand_loop_failures_total{environment="test",loop="outbox-signals"}')).toBe(1);
     expect((await seriesOf(metrics)).join()).not.toContain('loop_turn_age_seconds{environment="test",loop="outbox');
   });
   afterEach(() => vi.useRealTimers());
@@ -118,12 +121,12 @@ describe("createProcessMetrics()", () => {
 describe("startMetrics()", () => {
   afterEach(() => vi.useRealTimers());
 
-  it("serves figures of the process beside ours, and whether every role is ready", async () => {
+  it("serves the process's own figures beside ours, and the readiness of every role", async () => {
     const metrics = createProcessMetrics("brand");
     metrics.setVersion("1.2.3");
     metrics.showPort("grpc", { isReady: async () => false, certificate: { validUntil: new Date(5_000) } });
     let line = { isReady: false, line: "test: event stream unchecked" };
-    metrics.tellReadiness(() => line);
+    metrics.addReadiness(() => line);
     const read = await serveMetrics(metrics, vi.fn());
     const { text } = await read("/metrics");
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
@@ -136,11 +139,11 @@ describe("startMetrics()", () => {
     expect(await read("/ready")).toEqual({ status: 200, text: "test: event stream in_order\n" });
   });
 
-  it("leaves out what cannot be read, counts and logs it, and shows the rest", async () => {
+  it("omits figures that cannot be read, counts and logs the failure, and shows the rest", async () => {
     const metrics = createProcessMetrics("brand");
     const figures = { ...noFigures, openItems: { CAPTURE_FAILED: 3 } } as never;
     let isTestDown = false;
-    let asked = Promise.withResolvers<void>();
+    let requested = Promise.withResolvers<void>();
     for (const name of ["test", "live"]) {
       metrics.showRecovery(name, async () => {
         if (isTestDown && name === "test") throw new Error("connect ECONNREFUSED");
@@ -149,7 +152,7 @@ describe("startMetrics()", () => {
     }
     metrics.beforeScrape("vault_cards", {
       work: async () => {
-        asked.resolve();
+        requested.resolve();
         if (isTestDown) await new Promise<never>(() => {});
         metrics.vault.setHeld("live", 5);
       },
@@ -167,10 +170,10 @@ describe("startMetrics()", () => {
     }
 
     isTestDown = true;
-    asked = Promise.withResolvers();
+    requested = Promise.withResolvers();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const reading = read("/metrics");
-    await asked.promise;
+    await requested.promise;
     await vi.advanceTimersByTimeAsync(refreshWaitMs);
     const { status, text } = await reading;
     expect(status).toBe(200);
@@ -184,7 +187,7 @@ describe("startMetrics()", () => {
   });
 });
 
-/** Serves the metrics on a free port until the test is over; reads a path of it. */
+/** Serves the metrics on a free port until the end of the test; returns a function that reads a path of it. */
 async function serveMetrics(metrics: ProcessMetrics, error: () => void) {
   const probe = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => probe.once("listening", resolve));
@@ -207,11 +210,11 @@ const noFigures = {
   lapsedLeaseSeconds: 0,
   auditedSecondsAgo: 3,
   partitionsAhead: { payments: 90 },
-  comparison: { finishedSecondsAgo: 1, read: 1, byNotices: 0, couldNotTell: 0, mismatches: 0, strays: 0 },
+  reconciliation: { finishedSecondsAgo: 1, read: 1, byNotifications: 0, inconclusive: 0, mismatches: 0, orphans: 0 },
 };
 
 describe("addProcessFigures()", () => {
-  it("takes no name of ours", async () => {
+  it("uses no name of ours", async () => {
     const metrics = createProcessMetrics("brand");
     const ours = metrics.registry.getMetricsAsArray().map(({ name }) => name);
     expect(ours.filter((name) => !name.startsWith("brand_"))).toEqual([]);

@@ -1,6 +1,6 @@
-/** Every metric of one process, whichever roles it has: one registry, and what must be done before it is shown. */
+/** Every metric of one process, for all of its roles: one registry, and the updates before a scrape. */
 import { collectDefaultMetrics, Registry } from "prom-client";
-import type { RecoveryFigures } from "../core/recovery-figures.ts";
+import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
 import { createDatabaseMetrics } from "./database-metrics.ts";
 import { createLoopMetrics } from "./loop-metrics.ts";
 import { createMetricMaker } from "./metric-maker.ts";
@@ -12,28 +12,32 @@ import { createRequestMetrics, type Surface } from "./request-metrics.ts";
 import { createVaultMetrics } from "./vault-metrics.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
-/** What a role tells `GET /ready`. */
+/** A role's line in `GET /ready`. */
 export type ReadyLine = { readonly isReady: boolean; readonly line: string };
 
-/** A port that balancers ask. */
+/** A port that balancers probe. */
 export type ShownPort = {
   readonly isReady: () => Promise<boolean>;
   readonly certificate?: { readonly validUntil: Date } | undefined;
 };
 
-/** Where the roles of a process tell what is counted. */
+/** The receivers of a process's metrics. */
 export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 
-/** Registers every metric under the brand's name; one that nobody tells anything has no series. */
+/** Registers every metric under the brand's name; one without values has no series. */
 export function createProcessMetrics(brand: string) {
   const registry = new Registry();
   const make = createMetricMaker(registry, brand);
   const refreshes = createRefreshes(make);
   const readiness: (() => ReadyLine)[] = [];
-  const ready = make.gauge("ready", "Whether this process wants traffic on that port, as /readyz answers.", "surface");
+  const ready = make.gauge(
+    "ready",
+    "Whether this process is ready for traffic on that port, as /readyz reports.",
+    "surface",
+  );
   const expiry = make.gauge(
     "certificate_expires_timestamp_seconds",
-    "When the certificate ends that this process shows on that port.",
+    "When the certificate that this process uses on that port expires.",
     "surface",
   );
   const showCertificate = (surface: Surface, certificate: { readonly validUntil: Date }): void => {
@@ -47,35 +51,38 @@ export function createProcessMetrics(brand: string) {
   return {
     registry,
     meterOf: createRequestMetrics(make),
-    watchEnvironment: createPaymentMetrics(make),
+    observeEnvironment: createPaymentMetrics(make),
     vault: createVaultMetrics(make),
     showDatabase: createDatabaseMetrics(make),
     showReplica: createReplicaMetrics(make),
-    watchLoop: createLoopMetrics(make),
+    observeLoop: createLoopMetrics(make),
     webhooks: createWebhookMetrics(registry, brand),
     setVersion: (version: string) => build.set({ version }, 1),
-    /** Shows what /readyz of a port answers, and when its certificate ends where it has one. */
+    /** Shows the readiness of a port, and the expiry of its certificate if it has one. */
     showPort(surface: Surface, { isReady, certificate }: ShownPort): void {
       refreshes.add(`${surface}_port`, {
         work: async () => ready.set({ surface }, Number(await isReady())),
-        // A balancer that asks now hears nothing either.
+        // A balancer that probes now gets no answer either.
         forget: () => ready.set({ surface }, 0),
       });
       if (certificate) showCertificate(surface, certificate);
     },
-    /** Shows when the certificate of a port ends. */
+    /** Shows the expiry of a port's certificate. */
     showCertificate,
-    /** Shows how an environment's payments and work list stand in its database. */
+    /** Shows the state of an environment's payments and work queue in its database. */
     showRecovery(environment: string, load: () => Promise<RecoveryFigures>): void {
       refreshes.add(`recovery_${environment}`, {
         work: async () => recovery.set(environment, await load()),
         forget: () => recovery.forget(environment),
       });
     },
-    /** Has the work done before each scrape, under a name of the code's own; where it throws, the scrape goes on without its figures. */
+    /**
+     * Runs the work before each scrape, under a name given by the code; if it throws, the scrape continues without its
+     * figures.
+     */
     beforeScrape: refreshes.add,
     /** Adds a line to GET /ready. */
-    tellReadiness: (line: () => ReadyLine) => void readiness.push(line),
+    addReadiness: (line: () => ReadyLine) => void readiness.push(line),
     refresh: refreshes.run,
     readiness: () => {
       const lines = readiness.map((line) => line());
@@ -84,7 +91,7 @@ export function createProcessMetrics(brand: string) {
   };
 }
 
-/** Adds what Node.js and the operating system tell of the process: delay of the event loop, heap, CPU, open files. */
+/** Adds the process figures of Node.js and the operating system: delay of the event loop, heap, CPU, open files. */
 export function addProcessFigures({ registry }: Pick<ProcessMetrics, "registry">): void {
   collectDefaultMetrics({ register: registry });
 }

@@ -1,42 +1,44 @@
-/** Recovery's figures as metrics. Labels are the environments, rules and kinds that the code names: their number is bounded. */
+/**
+ * Figures of recovery as metrics. Labels are the environments, rules and kinds in the code, so their number is bounded.
+ */
 import { Counter, Gauge, Registry } from "prom-client";
-import type { RecoveryFigures } from "../core/recovery-figures.ts";
+import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
 
 /** Registers the metrics under the brand's name. */
 export function createRecoveryMetrics(registry: Registry, brand: string) {
   const own = new Registry();
   const { gauge, counter } = metricMaker([registry, own], brand);
-  const violations = gauge(
-    "invariant_violations",
-    "Rules of the payment tables that are broken now; must be 0.",
-    "rule",
-  );
-  const openItems = gauge("work_items_open", "Rows of the work list that no person has closed.", "kind");
-  const alarms = counter("alarms_total", "Alarms raised since the installation's first day.", "kind");
-  const processing = gauge("sessions_processing", "Sessions that are submitted and not yet done with.");
+  const violations = gauge("invariant_violations", "Violations of the rules of the payment tables; must be 0.", "rule");
+  const openItems = gauge("work_items_open", "Open items of the work queue.", "kind");
+  const alarms = counter("alarms_total", "Alarms raised since the installation was created.", "kind");
+  const processing = gauge("sessions_processing", "Sessions that were submitted and have not ended.");
   const open = gauge(
     "attempts_open",
-    "Attempts of sessions in processing: UNKNOWN, the outcome is not known; AUTHORIZED, held and to be captured; VOIDING, the hold is given back.",
+    "Attempts of sessions in processing: UNKNOWN, the outcome is not known; AUTHORIZED, held and to be captured; VOIDING, the hold is being voided.",
     "status",
   );
-  const openAge = gauge(
-    "attempts_open_age_seconds",
-    "How long ago the oldest of them began; 0 when none is.",
-    "status",
-  );
+  const openAge = gauge("attempts_open_age_seconds", "Age of the oldest of them; 0 if there is none.", "status");
   const lapsed = gauge(
     "lapsed_lease_age_seconds",
-    "How long the session waits whose turn came first; 0 when none does.",
+    "How long the session that is due for longest has waited; 0 if none is due.",
   );
+  const promoted = gauge("database_promoted", "1 while a promotion is not confirmed by an operator, else 0.");
   const audited = gauge("audit_age_seconds", "Time since the last audit of the payment tables.");
-  const compared = gauge("comparison_age_seconds", "Time since the last comparison with the gateways was finished.");
+  const compared = gauge(
+    "reconciliation_age_seconds",
+    "Time since the last reconciliation with the gateways was finished.",
+  );
   const ahead = gauge(
     "partition_ahead_days",
-    "For how many days from now rows of a kind have tables of their own; below 28, making them fails.",
+    "Days ahead for which the partitions of a kind exist; below 28, creating them fails.",
     "kind",
   );
-  const seen = gauge("comparison_attempts", "Attempts of the last comparison, by how the gateway was heard.", "seen");
-  const found = gauge("comparison_findings", "What the last comparison found.", "found");
+  const seen = gauge(
+    "reconciliation_attempts",
+    "Attempts of the last reconciliation, by how the gateway's record was obtained.",
+    "seen",
+  );
+  const found = gauge("reconciliation_findings", "Findings of the last reconciliation.", "found");
 
   return {
     /** Replaces one environment's values. */
@@ -44,7 +46,7 @@ export function createRecoveryMetrics(registry: Registry, brand: string) {
       for (const [rule, count] of Object.entries(figures.violations)) violations.set({ environment, rule }, count);
       for (const [kind, count] of Object.entries(figures.openItems)) openItems.set({ environment, kind }, count);
       for (const [kind, count] of Object.entries(figures.alarms)) {
-        // The database counts for all workers, so this one shows its number and adds nothing of its own.
+        // The database counts for all workers, so this process shows its number and adds nothing of its own.
         alarms.remove({ environment, kind });
         alarms.inc({ environment, kind }, count);
       }
@@ -54,18 +56,19 @@ export function createRecoveryMetrics(registry: Registry, brand: string) {
         openAge.set({ environment, status }, oldestSeconds);
       }
       lapsed.set({ environment }, figures.lapsedLeaseSeconds);
+      promoted.set({ environment }, Number(figures.isPromoted));
       if (figures.auditedSecondsAgo !== undefined) audited.set({ environment }, figures.auditedSecondsAgo);
       for (const [kind, days] of Object.entries(figures.partitionsAhead)) ahead.set({ environment, kind }, days);
-      const { comparison } = figures;
-      if (comparison === undefined) return;
-      compared.set({ environment }, comparison.finishedSecondsAgo);
-      seen.set({ environment, seen: "read" }, comparison.read);
-      seen.set({ environment, seen: "notices" }, comparison.byNotices);
-      seen.set({ environment, seen: "nothing" }, comparison.couldNotTell);
-      found.set({ environment, found: "mismatch" }, comparison.mismatches);
-      found.set({ environment, found: "stray" }, comparison.strays);
+      const { reconciliation } = figures;
+      if (reconciliation === undefined) return;
+      compared.set({ environment }, reconciliation.finishedSecondsAgo);
+      seen.set({ environment, seen: "read" }, reconciliation.read);
+      seen.set({ environment, seen: "notifications" }, reconciliation.byNotifications);
+      seen.set({ environment, seen: "nothing" }, reconciliation.inconclusive);
+      found.set({ environment, found: "mismatch" }, reconciliation.mismatches);
+      found.set({ environment, found: "orphan" }, reconciliation.orphans);
     },
-    /** Shows nothing of an environment until it is set again. */
+    /** Removes an environment's figures until they are set again. */
     forget: (environment: string) => forgetIn(own, environment),
   };
 }
@@ -77,7 +80,7 @@ async function forgetIn(own: Registry, environment: string): Promise<void> {
   }
 }
 
-/** Makes metrics that have the brand in their names and are told apart by environment. */
+/** Makes metrics with the brand in their names and a label for the environment. */
 function metricMaker(registers: Registry[], brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,

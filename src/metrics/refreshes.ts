@@ -1,33 +1,33 @@
-/** What is brought up to date before each scrape, each part for itself: what cannot be read hides nothing else. */
+/** Updates before each scrape, each part separately: a part that cannot be read hides no other. */
 import { refreshWaitMs } from "../limits/metrics.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** One part of what is shown. */
+/** A part of the metrics. */
 export type Refresh = {
   /** Reads the figures and sets them. */
   readonly work: () => Promise<void>;
-  /** Leaves out what the work would have set: an old figure must not look fresh. */
+  /** Removes the figures that the work would have set: an old figure must not look fresh. */
   readonly forget: () => Promise<void> | void;
 };
 
-/** Told of each part that could not be read. Must not throw. */
+/** Receives each part that could not be read. Must not throw. */
 export type RefreshFailed = (of: string, error: unknown) => void;
 
-/** Registers the counter; `of` is the code's own name of a part. */
+/** Registers the counter; `of` is the name of a part in the code. */
 export function createRefreshes({ counter }: MetricMaker) {
   const refreshes: ((onFailed: RefreshFailed) => Promise<void>)[] = [];
   const failures = counter(
     "metrics_refresh_failures_total",
-    "Scrapes from which figures are missing because they could not be read; the log says why.",
+    "Scrapes that lack figures because these could not be read; the log says why.",
     "of",
   );
   return {
-    /** Has it done before each scrape. */
+    /** Adds a part to update before each scrape. */
     add(of: string, { work, forget }: Refresh): void {
       failures.inc({ of }, 0);
       let running: Promise<void> | undefined;
       refreshes.push(async (onFailed) => {
-        // One that still waits is waited for again: a silent database is not asked by more and more.
+        // A running update is awaited again, so that a silent database does not get more and more queries.
         running ??= work().finally(() => {
           running = undefined;
         });
@@ -40,7 +40,7 @@ export function createRefreshes({ counter }: MetricMaker) {
         }
       });
     },
-    /** Resolves when each part is up to date or left out; never rejects because of one. */
+    /** Resolves when each part is updated or omitted; never rejects because of one. */
     run: async (onFailed: RefreshFailed) => void (await Promise.all(refreshes.map((refresh) => refresh(onFailed)))),
   };
 }

@@ -1,8 +1,8 @@
-/** Read replicas as metrics: whether lists are read from them, and how far behind they are. */
+/** Read replicas as metrics: their use for lists, and their lag. */
 import type { ReadReplica } from "../platform/read-replica.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** Registers the metrics; what it returns shows one more replica, of the environment with that name. */
+/** Registers the metrics; returns a function that adds a replica of the environment with that name. */
 export function createReplicaMetrics({ collected }: MetricMaker) {
   const replicas = new Map<"test" | "live", ReadReplica>();
   const labels: "environment"[] = ["environment"];
@@ -11,7 +11,7 @@ export function createReplicaMetrics({ collected }: MetricMaker) {
   );
   collected(
     "replica_lag_seconds",
-    "How old what the read replica answers is, to within five seconds; nothing while it does not answer.",
+    "Lag of the read replica, to within five seconds; absent while the replica does not answer.",
     labels,
     () =>
       [...replicas].flatMap(([environment, { lagMs }]) =>

@@ -1,12 +1,12 @@
-/** Requests as metrics: of each server by what was asked for and how it ended, how long that took, and what was refused. */
+/** Requests as metrics: of each server by route and end, with their durations, and refusals. */
 import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 
-/** Every server whose requests are counted. */
+/** The servers whose requests are counted. */
 export type Surface = "public" | "grpc" | "dashboard" | "vault";
 
-/** The refusals that say something about load or slow clients; others are mistakes of one caller. */
-export const countedRefusals = [
+/** The refusals that concern load or slow clients; others are mistakes of one caller. */
+const countedRefusals = [
   "rate_limited",
   "payload_too_large",
   "headers_too_large",
@@ -21,7 +21,7 @@ const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 type Ended = { readonly labels: { surface: Surface; route: string; end: RequestEnd }; value: number };
 
-/** What one server's requests came to. Plain numbers: a request should not pay for labels that are looked at every 15 s. */
+/** Counts one server's requests. Plain numbers: a request should not pay for labels that are read every 15 s. */
 class RequestTally {
   inFlight = 0;
   readonly #surface: Surface;
@@ -43,28 +43,31 @@ class RequestTally {
   }
 }
 
-/** Registers the metrics; what it returns makes the meter of one server, whose routes are all of this list or `other`. */
+/**
+ * Registers the metrics; returns a function that creates the meter of one server, whose routes are all of this list or
+ * `other`.
+ */
 export function createRequestMetrics({ counter, collected, collectedCounter, histogram }: MetricMaker) {
   const tallies = new Map<Surface, RequestTally>();
   collectedCounter(
     "requests_total",
-    "Requests that are over, by what was asked for and how they ended; gone: no answer arrived whole.",
+    "Finished requests by route and result; gone: the client disconnected before the whole response.",
     ["surface", "route", "end"],
     () => [...tallies.values()].flatMap((tally) => [...tally.ended()]),
   );
   const duration = histogram(
     "request_duration_seconds",
-    "From the head of a request to the end of its answer.",
+    "Time from the head of a request to the end of its response.",
     bucketsSeconds,
     "surface",
     "route",
   );
-  collected("requests_in_flight", "Requests that are being answered now.", ["surface"], () =>
+  collected("requests_in_flight", "Requests in progress.", ["surface"], () =>
     [...tallies].map(([surface, { inFlight }]) => ({ labels: { surface }, value: inFlight })),
   );
   const refusals = counter(
     "requests_refused_total",
-    "Requests refused for a limit of rate, size or time, or for trouble of our own.",
+    "Requests refused because of a limit of rate, size or time, or an internal problem.",
     "surface",
     "reason",
   );
@@ -79,8 +82,8 @@ export function createRequestMetrics({ counter, collected, collectedCounter, his
       begin() {
         const begunAt = performance.now();
         tally.inFlight++;
-        return (asked: string, end: RequestEnd) => {
-          const route = shownRoute(asked);
+        return (requested: string, end: RequestEnd) => {
+          const route = shownRoute(requested);
           tally.inFlight--;
           tally.count(route, end);
           duration.observe({ surface, route }, (performance.now() - begunAt) / 1_000);

@@ -1,4 +1,4 @@
-/** Reads what webhook metrics show, every some seconds and not for each scrape. */
+/** Reads the figures of webhook metrics at an interval of some seconds, not at each scrape. */
 
 import type { StreamWatch } from "../events/stream-watch.ts";
 import type { EventStream } from "../events/streams.ts";
@@ -7,35 +7,37 @@ import type { Database } from "../platform/database.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { StreamFigures, WebhookMetrics } from "./webhook-metrics.ts";
 
-/** What is sampled, and where it is shown. */
+/** The sources of a sample, and the metrics that show it. */
 export type SampleContext = {
   readonly environmentName: string;
   readonly database: Database;
   readonly nats: NatsLink;
   readonly stream: EventStream;
-  readonly watch: StreamWatch;
+  readonly streamWatch: StreamWatch;
   readonly metrics: WebhookMetrics;
 };
 
-/** Brings the metrics of one environment up to date. What NATS does not answer is not shown; throws without the database. */
+/**
+ * Updates the metrics of one environment. Figures that NATS does not answer are omitted; throws without the database.
+ */
 export async function sampleWebhooksOnce(context: SampleContext): Promise<void> {
   const { environmentName, metrics, database } = context;
   metrics.setStream(environmentName, await readStream(context));
   metrics.setFigures(environmentName, await loadWebhookFigures(database));
 }
 
-async function readStream({ nats, stream, watch }: SampleContext): Promise<StreamFigures> {
-  const { state } = watch;
+async function readStream({ nats, stream, streamWatch }: SampleContext): Promise<StreamFigures> {
+  const { state } = streamWatch;
   let isConnected = false;
   try {
     const connection = nats.connection();
     isConnected = true;
-    // Without asking for the account first: that would be a second request for nothing.
+    // Does not query the account first, which would be a second, needless request.
     const { consumers } = await connection.jetstreamManager({ checkAPI: false });
     const info = await consumers.info(stream.name, stream.workerConsumer);
     return { isConnected, state, lag: { pending: info.num_pending, unacknowledged: info.num_ack_pending } };
   } catch {
-    // Why it does not answer is in the log of those that work with it.
+    // The loops that use NATS log the reason.
     return { isConnected, state, lag: undefined };
   }
 }

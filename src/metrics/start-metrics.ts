@@ -4,7 +4,7 @@ import type { Logger } from "../platform/log.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { addProcessFigures, type ProcessMetrics } from "./process-metrics.ts";
 
-/** Listens once it returns. Rejects when the port is taken. */
+/** Starts the server, which listens once this returns. Rejects if the port is taken. */
 export async function startMetrics(
   metrics: ProcessMetrics,
   { port, host, log }: { port: number; host: string; log: Pick<Logger, "error"> },

@@ -1,4 +1,7 @@
-/** The vault as metrics: cards that became tokens, requests that carried one, and how many are kept. Never anything of a card. */
+/**
+ * The vault as metrics: cards tokenized, requests that carried one, and the number of cards kept. Never anything of a
+ * card.
+ */
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";
 
 // As for gateways: the vault waits for them.
@@ -8,24 +11,24 @@ const shownEnvironment = closedLabel(["test", "live"]);
 const results = [...["2xx", "3xx", "4xx", "5xx"], ...["never_sent", "timed_out", "no_answer", "no_card", "refused"]];
 const shownResult = closedLabel(results);
 
-/** Registers the metrics; what it returns is told of what happens, and shows how many cards are kept. */
+/** Registers the metrics; returns the observer of the vault's events, and shows the number of cards kept. */
 export function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
-  const tokenized = counter("cards_tokenized_total", "Cards that became a token.", "environment");
+  const tokenized = counter("cards_tokenized_total", "Cards that were tokenized.", "environment");
   const forwarded = counter(
     "vault_forwards_total",
-    "Requests with a card by how they ended: the gateway's status, or why there is none.",
+    "Requests with a card by result: the gateway's status, or the reason why there is none.",
     "environment",
     "result",
   );
   const duration = histogram(
     "vault_forward_duration_seconds",
-    "How long a request with a card took in the vault, the gateway's answer included.",
+    "Duration of a request with a card in the vault, including the gateway's response.",
     bucketsSeconds,
     "environment",
   );
   const held = gauge(
     "vault_cards_held",
-    "Cards in the vault, each for fifteen minutes at most; 10000 stands for more.",
+    "Cards in the vault, each for at most fifteen minutes; 10000 stands for more.",
     "environment",
   );
   return {

@@ -3,60 +3,60 @@ import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PrivateNats } from "../demo/private-nats.ts";
+import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { startTestNats } from "../dev/testing/nats.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import { deliverOnce } from "../events/deliver.ts";
 import { pauseEndpoint } from "../events/endpoint-status.ts";
 import { fanOut } from "../events/fan-out.ts";
 import { relayOnce } from "../events/relay.ts";
-import { tryOutcomes } from "../events/seen-try.ts";
+import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { StreamWatch } from "../events/stream-watch.ts";
 import { eventStreamOf } from "../events/streams.ts";
-import { type EventsBed, openEventsBed } from "../events/testing/events-bed.ts";
 import { endpointClasses, loadWebhookFigures } from "../events/webhook-figures.ts";
 import { Database, type Statement } from "../platform/database.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
-import { startTestNats } from "../testing/nats.ts";
-import { Receiver } from "../testing/receiver.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { sampleWebhooksOnce } from "./sample-webhooks.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 const stream = eventStreamOf("test", 1);
-let bed: EventsBed;
+let harness: EventsHarness;
 let nats: PrivateNats;
 let link: NatsLink;
 let receiver: Receiver;
 let merchantId: string;
 let registry: Registry;
 let metrics: ReturnType<typeof createWebhookMetrics>;
-let watch: StreamWatch;
+let streamWatch: StreamWatch;
 
 beforeAll(async () => {
-  [bed, nats] = await Promise.all([openEventsBed(), startTestNats()]);
+  [harness, nats] = await Promise.all([openEventsHarness(), startTestNats()]);
   link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
   await link.connected;
 });
 afterAll(async () => {
   await link.close();
-  await Promise.all([bed.close(), nats.stop({ removeData: true })]);
+  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
 });
 beforeEach(async () => {
-  await bed.setClockAhead("0 seconds");
-  await bed.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
-  await bed.rows("UPDATE endpoint SET status = 'REMOVED', disabled_at = NULL, disabled_because = NULL");
-  await bed.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL, fanned_out_at = now()");
+  await harness.setClockAhead("0 seconds");
+  await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");
+  await harness.rows("UPDATE endpoint SET status = 'REMOVED', disabled_at = NULL, disabled_reason = NULL");
+  await harness.rows("UPDATE outbox_event SET published_at = now(), publish_at = NULL, fanned_out_at = now()");
   registry = new Registry();
   metrics = createWebhookMetrics(registry, "switchyard");
   metrics.begin("test");
-  watch = new StreamWatch({ nats: link, stream, log: { warn: vi.fn(), error: vi.fn() } });
+  streamWatch = new StreamWatch({ nats: link, stream, log: { warn: vi.fn(), error: vi.fn() } });
   receiver = await Receiver.start();
   onTestFinished(() => receiver.close());
-  merchantId = bed.context.entropy.uuid();
+  merchantId = harness.context.runtime.uuid();
 });
 
-/** Every sample of a fresh reading, by its name and labels as they are written. */
+/** Returns every sample of a fresh reading, by its name and labels as they are written. */
 async function read(): Promise<Record<string, number>> {
-  const { database } = bed.context;
-  await sampleWebhooksOnce({ environmentName: "test", database, nats: link, stream, watch, metrics });
+  const { database } = harness.context;
+  await sampleWebhooksOnce({ environmentName: "test", database, nats: link, stream, streamWatch, metrics });
   const lines = (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
@@ -65,55 +65,57 @@ async function read(): Promise<Record<string, number>> {
 const named = (name: string, labels = "") => `switchyard_${name}{environment="test"${labels && `,${labels}`}}`;
 const ofClass = (name: string, endpointClass: string) => named(name, `endpoint_class="${endpointClass}"`);
 
-async function tellAndFanOut(owner = merchantId) {
-  const { sessionId } = await bed.tell({ merchantId: owner });
-  await fanOut(bed.context.database, [{ sessionId, sequence: 1 }]);
+async function emitAndFanOut(owner = merchantId) {
+  const { sessionId } = await harness.emit({ merchantId: owner });
+  await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
 }
-const deliverSeen = () => deliverOnce({ ...bed.context, onTry: (seen) => metrics.countTry("test", seen) });
+const deliverSeen = () => deliverOnce({ ...harness.context, onAttempt: (seen) => metrics.countAttempt("test", seen) });
 
 describe("webhook figures", () => {
-  it("have a number for every outcome and class from the first moment on, and they are 0", async () => {
+  it("have a number for every outcome and class from the start, and they are 0", async () => {
     const samples = await read();
     for (const endpointClass of endpointClasses) {
       for (const name of ["webhook_deliveries_due", "webhook_deliveries_due_age_seconds", "webhook_endpoints"]) {
         expect([name, endpointClass, samples[ofClass(name, endpointClass)]]).toEqual([name, endpointClass, 0]);
       }
     }
-    for (const outcome of tryOutcomes) {
-      expect(samples[named("webhook_tries_total", `outcome="${outcome}",endpoint_class="healthy"`)]).toBe(0);
+    for (const outcome of attemptOutcomes) {
+      expect(samples[named("webhook_delivery_attempts_total", `outcome="${outcome}",endpoint_class="healthy"`)]).toBe(
+        0,
+      );
     }
     expect(samples[named("webhook_deliveries_exhausted_total")]).toBe(0);
     expect(samples[named("webhook_figures_timestamp_seconds")]).toBeGreaterThan(1_700_000_000);
   });
 
-  it("count what the relay and the fan-out have before them, with the age of the oldest", async () => {
-    await bed.tell({ merchantId });
-    await bed.setClockAhead("40 seconds");
-    await bed.tell({ merchantId });
+  it("count the backlog of the relay and the fan-out, with the age of the oldest", async () => {
+    await harness.emit({ merchantId });
+    await harness.setClockAhead("40 seconds");
+    await harness.emit({ merchantId });
     const before = await read();
     expect([before[named("outbox_unpublished")], before[named("events_not_fanned_out")]]).toEqual([2, 2]);
     for (const name of ["outbox_unpublished_age_seconds", "events_not_fanned_out_age_seconds"]) {
       expect(before[named(name)]).toBeGreaterThanOrEqual(40);
       expect(before[named(name)]).toBeLessThan(60);
     }
-    await watch.checkOnce();
-    await relayOnce({ ...bed.context, nats: link, stream });
+    await streamWatch.checkOnce();
+    await relayOnce({ ...harness.context, nats: link, stream });
     const after = await read();
     expect([after[named("outbox_unpublished")], after[named("outbox_unpublished_age_seconds")]]).toEqual([0, 0]);
     expect(after[named("events_not_fanned_out")]).toBe(2);
   });
 
-  it("keep apart what waits at a dead endpoint, at a stopped one and at a good one", async () => {
+  it("distinguish deliveries waiting at a dead endpoint, at a stopped one and at a good one", async () => {
     const [dead, good] = [await Receiver.start(), receiver];
     onTestFinished(() => dead.close());
-    const other = bed.context.entropy.uuid();
-    const deadKey = await bed.addEndpoint({ merchantId, url: dead.url });
+    const other = harness.context.runtime.uuid();
+    const deadKey = await harness.addEndpoint({ merchantId, url: dead.url });
     dead.answerWith({ status: 500 });
-    for (let count = 0; count < 5; count++) await tellAndFanOut();
+    for (let count = 0; count < 5; count++) await emitAndFanOut();
     for (let count = 0; count < 3; count++) await deliverSeen();
-    await bed.setClockAhead("2 hours");
-    await bed.addEndpoint({ merchantId: other, url: good.url });
-    await tellAndFanOut(other);
+    await harness.setClockAhead("2 hours");
+    await harness.addEndpoint({ merchantId: other, url: good.url });
+    await emitAndFanOut(other);
     const samples = await read();
     expect(samples[ofClass("webhook_endpoints", "failing")]).toBe(1);
     expect(samples[ofClass("webhook_endpoints", "healthy")]).toBe(1);
@@ -121,13 +123,13 @@ describe("webhook figures", () => {
     expect(samples[ofClass("webhook_deliveries_due_age_seconds", "failing")]).toBeGreaterThan(6_000);
     expect(samples[ofClass("webhook_deliveries_due", "healthy")]).toBe(1);
     expect(samples[ofClass("webhook_deliveries_due_age_seconds", "healthy")]).toBeLessThan(30);
-    await bed.change((tx) => pauseEndpoint(tx, deadKey));
+    await harness.change((tx) => pauseEndpoint(tx, deadKey));
     const paused = await read();
     expect(paused[ofClass("webhook_deliveries_due", "failing")]).toBe(0);
     expect(paused[ofClass("webhook_deliveries_due", "paused")]).toBe(5);
   });
 
-  it("read no table as a whole, and never more than a bounded part of an index", async () => {
+  it("read no whole table, and never more than a bounded part of an index", async () => {
     const statements: string[] = [];
     class Watched extends Database {
       override query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -135,15 +137,15 @@ describe("webhook figures", () => {
         return super.query<Row>(statement, values);
       }
     }
-    await loadWebhookFigures(new Watched(bed.context.database.pool));
-    // As with many rows: in a small table it is as good to read and sort them all.
-    for (const way of ["seqscan", "bitmapscan", "sort"]) await bed.rows(`SET enable_${way} = off`);
+    await loadWebhookFigures(new Watched(harness.context.database.pool));
+    // As with many rows: in a small table it is as cheap to read and sort them all.
+    for (const way of ["seqscan", "bitmapscan", "sort"]) await harness.rows(`SET enable_${way} = off`);
     const plans = [];
     for (const text of statements) {
-      const rows = await bed.rows<{ "QUERY PLAN": string }>(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
+      const rows = await harness.rows<{ "QUERY PLAN": string }>(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`);
       plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
     }
-    await bed.rows("RESET ALL");
+    await harness.rows("RESET ALL");
     expect(plans).toEqual([
       expect.stringMatching(
         /Limit\n *-> {2}Merge Append\n.*(\n *-> {2}Index Scan using outbox_event_to_publish_\w+ on outbox_event_\w+ \w+){2,}$/,
@@ -158,9 +160,9 @@ describe("webhook figures", () => {
   });
 });
 
-describe("tries", () => {
-  it("are counted by outcome and by the breaker before them, with their time and that of the delivery", async () => {
-    await bed.addEndpoint({ merchantId, url: receiver.url });
+describe("delivery attempts", () => {
+  it("are counted by outcome and by the breaker before them, with their duration and the delivery's", async () => {
+    await harness.addEndpoint({ merchantId, url: receiver.url });
     const answers = [
       { status: 500 },
       { status: 429 },
@@ -170,27 +172,29 @@ describe("tries", () => {
       { status: 200 },
     ] as const;
     for (const answer of answers) {
-      await bed.rows("UPDATE endpoint SET probe_at = now() WHERE probe_at IS NOT NULL");
+      await harness.rows("UPDATE endpoint SET probe_at = now() WHERE probe_at IS NOT NULL");
       receiver.answerWith(answer);
-      await tellAndFanOut();
+      await emitAndFanOut();
       expect(await deliverSeen()).toHaveLength(1);
     }
     const samples = await read();
-    const tries = (outcome: string, endpointClass = "healthy") =>
-      samples[named("webhook_tries_total", `outcome="${outcome}",endpoint_class="${endpointClass}"`)];
-    expect(["5xx", "429", "connection_lost", "4xx", "3xx"].map((outcome) => tries(outcome))).toEqual([1, 1, 1, 1, 1]);
-    expect([tries("2xx"), tries("2xx", "failing")]).toEqual([0, 1]);
-    expect(samples[named("webhook_try_duration_seconds_count")]).toBe(6);
+    const attempts = (outcome: string, endpointClass = "healthy") =>
+      samples[named("webhook_delivery_attempts_total", `outcome="${outcome}",endpoint_class="${endpointClass}"`)];
+    expect(["5xx", "429", "connection_lost", "4xx", "3xx"].map((outcome) => attempts(outcome))).toEqual([
+      1, 1, 1, 1, 1,
+    ]);
+    expect([attempts("2xx"), attempts("2xx", "failing")]).toEqual([0, 1]);
+    expect(samples[named("webhook_delivery_attempt_duration_seconds_count")]).toBe(6);
     expect(samples[ofClass("webhook_delivery_seconds_count", "failing")]).toBe(1);
     expect(samples[ofClass("webhook_delivery_seconds_count", "healthy")]).toBeUndefined();
   });
 
   it("take the latency from the event to its first 2xx answer, retries included", async () => {
-    await bed.addEndpoint({ merchantId, url: receiver.url });
+    await harness.addEndpoint({ merchantId, url: receiver.url });
     receiver.answerWith({ status: 503 });
-    await tellAndFanOut();
+    await emitAndFanOut();
     await deliverSeen();
-    await bed.setClockAhead("20 seconds");
+    await harness.setClockAhead("20 seconds");
     receiver.answerWith({ status: 204 });
     await deliverSeen();
     const samples = await read();
@@ -198,23 +202,23 @@ describe("tries", () => {
     expect(samples[ofClass("webhook_delivery_seconds_sum", "healthy")]).toBeLessThan(40);
   });
 
-  it("count the deliveries that are given up and the endpoints that are disabled", async () => {
-    await bed.addEndpoint({ merchantId, url: receiver.url });
-    await tellAndFanOut();
-    await bed.rows("UPDATE delivery SET tries = 9 WHERE status = 'PENDING'");
+  it("count the deliveries that are abandoned and the endpoints that are disabled", async () => {
+    await harness.addEndpoint({ merchantId, url: receiver.url });
+    await emitAndFanOut();
+    await harness.rows("UPDATE delivery SET tries = 9 WHERE status = 'PENDING'");
     receiver.answerWith({ status: 410 });
     await deliverSeen();
     const samples = await read();
     expect(samples[named("webhook_deliveries_exhausted_total")]).toBe(1);
-    expect(samples[named("webhook_endpoints_disabled_total", 'because="GONE"')]).toBe(1);
-    expect(samples[named("webhook_tries_total", 'outcome="410",endpoint_class="healthy"')]).toBe(1);
+    expect(samples[named("webhook_endpoints_disabled_total", 'reason="GONE"')]).toBe(1);
+    expect(samples[named("webhook_delivery_attempts_total", 'outcome="410",endpoint_class="healthy"')]).toBe(1);
     expect(samples[ofClass("webhook_endpoints", "disabled")]).toBe(1);
   });
 });
 
 describe("the stream", () => {
-  it("shows its state and what the workers have not fetched, and no lag that nobody can know", async () => {
-    await watch.checkOnce();
+  it("shows its state and the messages not yet fetched by the workers, and no lag that cannot be known", async () => {
+    await streamWatch.checkOnce();
     await (await link.connection().jetstreamManager()).streams.purge(stream.name);
     await link.connection().jetstream().publish("payments.test.v1.x.y", "waits");
     const samples = await read();
@@ -230,19 +234,19 @@ describe("the stream", () => {
   });
 });
 
-describe("mails of notices", () => {
-  it("are counted by what the mail server made of them, from 0 on", async () => {
+describe("mails of endpoint alerts", () => {
+  it("are counted by the mail server's answer, from 0 on", async () => {
     metrics.countMail("test", "failed");
     metrics.countMail("test", "failed");
     metrics.countMail("test", "taken");
     const now = await read();
-    const mails = (outcome: string) => now[`switchyard_notice_mails_total{environment="test",outcome="${outcome}"}`];
+    const mails = (outcome: string) => now[`switchyard_alert_mails_total{environment="test",outcome="${outcome}"}`];
     expect([mails("taken"), mails("refused"), mails("failed")]).toEqual([1, 0, 2]);
   });
 });
 
 describe("GET /ready", () => {
-  it("is 503 with what to do while something is out of order", async () => {
+  it("is 503 with a remedy while something is out of order", async () => {
     const readiness = vi.fn(() => ({ isReady: true, lines: ["test: event stream in_order"] }));
     const server = createMetricsServer({
       registry,

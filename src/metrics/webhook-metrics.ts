@@ -1,38 +1,43 @@
-/** Webhooks as metrics: figures of the database, the stream's state, and what this worker's own tries and mails came to. */
+/**
+ * Webhooks as metrics: figures of the database, the stream's state, and the results of this worker's own delivery
+ * attempts and mails.
+ */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { SeenTry } from "../events/seen-try.ts";
-import { tryOutcomes } from "../events/seen-try.ts";
+import type { SeenAttempt } from "../events/seen-attempt.ts";
+import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { type StreamState, streamStates } from "../events/stream-watch.ts";
 import type { Backlog, WebhookFigures } from "../events/webhook-figures.ts";
 import type { Handover } from "../platform/mail.ts";
 
-/** What a worker knows of its stream; no lag while NATS does not answer. */
+/** The state of a worker's stream; without a lag while NATS does not answer. */
 export type StreamFigures = {
   readonly isConnected: boolean;
   readonly state: StreamState;
   readonly lag: { readonly pending: number; readonly unacknowledged: number } | undefined;
 };
 
-/** Takes what is to be shown, for one environment at a time. */
+/** Receives the figures of one environment at a time. */
 export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
-// The longest try is 15 s (events/egress.ts); a good endpoint answers well below one.
-const tryBucketsSeconds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
-// Milliseconds when all is well; then the sweep's 10 s, and the pauses of the schedule up to its end after 75 hours.
+// The longest delivery attempt takes 15 s (events/egress.ts); a good endpoint answers well below one.
+const durationBucketsSeconds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
+// Milliseconds normally; then the sweep's 10 s, and the pauses of the schedule up to its end after 75 hours.
 const takenBucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 300, 1_800, 7_200, 36_000, 86_400, 270_000];
 
-/** Registers the metrics under the brand's name. Labels are of the code's own closed lists, so their number is bounded. */
+/**
+ * Registers the metrics under the brand's name. Labels are from closed lists in the code, so their number is bounded.
+ */
 export function createWebhookMetrics(registry: Registry, brand: string) {
   const make = metricMaker(registry, brand);
   const gauges = { ...createFigureGauges(make), ...createStreamGauges(make) };
-  const [tries, mails] = [createTryMetrics(make), createMailMetrics(make)];
+  const [attempts, mails] = [createDeliveryMetrics(make), createMailMetrics(make)];
   return {
     ...gauges,
-    countTry: tries.count,
+    countAttempt: attempts.count,
     countMail: mails.count,
-    /** Shows every counter from the first moment on, at 0: the first failure is an increase, too. */
+    /** Shows every counter at 0 from the start, so that the first failure is an increase too. */
     begin(environment: string): void {
-      tries.begin(environment);
+      attempts.begin(environment);
       mails.begin(environment);
     },
   };
@@ -40,7 +45,7 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
 
 type Maker = ReturnType<typeof metricMaker>;
 
-/** Makes metrics that have the brand in their names and are told apart by environment. */
+/** Makes metrics with the brand in their names and a label for the environment. */
 function metricMaker(registry: Registry, brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,
@@ -61,22 +66,25 @@ function metricMaker(registry: Registry, brand: string) {
 function createFigureGauges({ gauge }: Maker) {
   const backlog = <Label extends string>(name: string, help: string, ...labels: Label[]) => {
     const waiting = gauge(name, help, ...labels);
-    const oldest = gauge(`${name}_age_seconds`, "How long the oldest of them waits; 0 when there is none.", ...labels);
+    const oldest = gauge(`${name}_age_seconds`, "Age of the oldest of them; 0 if there is none.", ...labels);
     return (shown: Record<"environment" | Label, string>, value: Backlog) => {
       waiting.set(shown, value.waiting);
       oldest.set(shown, value.oldestSeconds);
     };
   };
-  const setUnpublished = backlog("outbox_unpublished", "Events that JetStream has not taken; 10000 stands for more.");
+  const setUnpublished = backlog(
+    "outbox_unpublished",
+    "Events that JetStream has not accepted; 10000 stands for more.",
+  );
   const setNotFannedOut = backlog("events_not_fanned_out", "Events without their deliveries; 10000 stands for more.");
   const setDue = backlog(
     "webhook_deliveries_due",
-    "Deliveries whose time has come, at most 1000 of each endpoint. Only at healthy endpoints they should be gone soon.",
+    "Due deliveries, at most 1000 of each endpoint. Those of healthy endpoints should be posted soon.",
     "endpoint_class",
   );
   const endpoints = gauge(
     "webhook_endpoints",
-    "Endpoints by their state; failing: its breaker is open.",
+    "Endpoints by state; failing: the circuit breaker is open.",
     "endpoint_class",
   );
   const sampled = gauge(
@@ -100,9 +108,9 @@ function createFigureGauges({ gauge }: Maker) {
 function createStreamGauges({ gauge }: Maker) {
   const connected = gauge(
     "nats_connected",
-    "Whether the worker has a connection to NATS; webhooks go out without, later.",
+    "Whether the worker is connected to NATS; without it webhooks are posted later.",
   );
-  const streamState = gauge("event_stream_state", "1 for the state in which the worker has found its stream.", "state");
+  const streamState = gauge("event_stream_state", "1 for the current state of the event stream.", "state");
   const pending = gauge("event_consumer_pending", "Messages in the stream that the webhook workers have not fetched.");
   const unacknowledged = gauge("event_consumer_unacknowledged", "Messages fetched and not yet acknowledged.");
 
@@ -119,51 +127,51 @@ function createStreamGauges({ gauge }: Maker) {
   };
 }
 
-function createTryMetrics({ counter, histogram }: Maker) {
-  const tries = counter(
-    "webhook_tries_total",
-    "Recorded tries of this worker by how they ended, and by the endpoint's breaker before it.",
+function createDeliveryMetrics({ counter, histogram }: Maker) {
+  const attempts = counter(
+    "webhook_delivery_attempts_total",
+    "Delivery attempts of this worker by outcome, and by the state of the endpoint's circuit breaker before the attempt.",
     "outcome",
     "endpoint_class",
   );
   const exhausted = counter(
     "webhook_deliveries_exhausted_total",
-    "Deliveries that this worker gave up, after all tries.",
+    "Deliveries that this worker gave up after the last delivery attempt.",
   );
   const disabled = counter(
     "webhook_endpoints_disabled_total",
-    "Endpoints disabled for what this worker heard.",
-    "because",
+    "Endpoints that this worker disabled, by reason.",
+    "reason",
   );
-  const tryDuration = histogram(
-    "webhook_try_duration_seconds",
-    "Duration of this worker's tries, to the end of the answer.",
-    tryBucketsSeconds,
+  const deliveryDuration = histogram(
+    "webhook_delivery_attempt_duration_seconds",
+    "Duration of this worker's delivery attempts, to the end of the response.",
+    durationBucketsSeconds,
   );
-  const takenAfter = histogram(
+  const acceptedAfter = histogram(
     "webhook_delivery_seconds",
-    "From the event of an outcome to its first 2xx answer.",
+    "Time from an event to its first 2xx response.",
     takenBucketsSeconds,
     "endpoint_class",
   );
 
   return {
     begin(environment: string): void {
-      for (const outcome of tryOutcomes) {
-        for (const endpoint_class of ["healthy", "failing"]) tries.inc({ environment, outcome, endpoint_class }, 0);
+      for (const outcome of attemptOutcomes) {
+        for (const endpoint_class of ["healthy", "failing"]) attempts.inc({ environment, outcome, endpoint_class }, 0);
       }
       exhausted.inc({ environment }, 0);
-      for (const because of ["GONE", "FAILING"]) disabled.inc({ environment, because }, 0);
+      for (const reason of ["GONE", "FAILING"]) disabled.inc({ environment, reason }, 0);
     },
 
-    count(environment: string, seen: SeenTry): void {
+    count(environment: string, seen: SeenAttempt): void {
       const endpoint_class = seen.endpointClass;
-      tries.inc({ environment, outcome: seen.outcome, endpoint_class });
-      tryDuration.observe({ environment }, seen.durationMs / 1_000);
-      if (seen.takenAfterMs !== undefined)
-        takenAfter.observe({ environment, endpoint_class }, seen.takenAfterMs / 1_000);
+      attempts.inc({ environment, outcome: seen.outcome, endpoint_class });
+      deliveryDuration.observe({ environment }, seen.durationMs / 1_000);
+      if (seen.acceptedAfterMs !== undefined)
+        acceptedAfter.observe({ environment, endpoint_class }, seen.acceptedAfterMs / 1_000);
       if (seen.exhausted) exhausted.inc({ environment });
-      if (seen.disabledBecause !== null) disabled.inc({ environment, because: seen.disabledBecause });
+      if (seen.disabledReason !== null) disabled.inc({ environment, reason: seen.disabledReason });
     },
   };
 }
@@ -172,8 +180,8 @@ const mailOutcomes: readonly Handover["kind"][] = ["taken", "refused", "failed"]
 
 function createMailMetrics({ counter }: Maker) {
   const mails = counter(
-    "notice_mails_total",
-    "Mails of notices by what the mail server made of them; what failed is tried again.",
+    "alert_mails_total",
+    "Alert mails by the result at the mail server; failed ones are retried.",
     "outcome",
   );
   return {

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 
 let database: TestDatabase;
 let client: Client;
@@ -21,7 +21,7 @@ const distributedBy: Readonly<Record<string, string | "reference">> = {
   attempt: "session_id",
   outbox_event: "session_id",
   delivery: "session_id",
-  stray_hold: "session_id",
+  orphaned_authorization: "session_id",
   work_item: "session_id",
   vault_session: "session_id",
   delivery_attempt: "event_id",
@@ -32,7 +32,7 @@ const distributedBy: Readonly<Record<string, string | "reference">> = {
   analytics_decline: "merchant_id",
   unclassified_code: "merchant_id",
   request_bucket: "merchant_id",
-  gateway_notice: "connection_id",
+  gateway_notification: "connection_id",
 };
 
 // What cannot contain the key, and what holds instead.

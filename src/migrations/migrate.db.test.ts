@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { testPostgresUrl } from "../testing/postgres.ts";
+import { testPostgresUrl } from "../dev/testing/postgres.ts";
 import { migrate } from "./migrate.ts";
 import type { SqlFile } from "./schema-history.ts";
 
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.end();
 });
 beforeEach(async () => {
-  told.length = 0;
+  reported.length = 0;
   const name = `${runtimeRole}_${++databases}`;
   await server.query(`CREATE DATABASE ${name}`);
   ownerUrl = Object.assign(new URL(await testPostgresUrl()), { pathname: name }).href;
@@ -48,10 +48,10 @@ beforeEach(async () => {
   reader = await connectTo(ownerUrl);
 });
 
-const told: string[] = [];
-const tell = (line: string) => void told.push(line);
-const migrateTo = (...files: SqlFile[]) => migrate({ ownerUrl, kind: "environment", runtimeRole, tell, files });
-/** Whether somebody waits for a table, or for a transaction to end. */
+const reported: string[] = [];
+const report = (line: string) => void reported.push(line);
+const migrateTo = (...files: SqlFile[]) => migrate({ ownerUrl, kind: "environment", runtimeRole, report, files });
+/** Reports whether a statement waits for a table, or for a transaction to end. */
 const isSomebodyWaiting = async () => {
   const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   return (await reader.query(waiting)).rowCount !== 0;
@@ -65,7 +65,7 @@ describe("migrate()", () => {
       [],
       [],
     ]);
-    expect(told).toContain("Another process is migrating this database. It is waited for.");
+    expect(reported).toContain("Another process is migrating this database. Waiting for it to finish.");
   });
 
   it("lets readers by while it waits for a long transaction, and goes on when that ends", async () => {

@@ -94,11 +94,12 @@ describe("findViolations()", () => {
   });
 });
 
-// What has been released is never changed: an installation that has applied it would not hear of the change.
+// A released migration never changes: an installation that has applied it would miss the change. The baseline is
+// released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
-  environment: { files: 17, digest: "456eac859635d10e" },
-  accounts: { files: 3, digest: "a89cf85b0cbb5a33" },
-  vault: { files: 2, digest: "9518673a401d620e" },
+  environment: { files: 1, digest: "7d3579aa7e7f370e" },
+  accounts: { files: 1, digest: "7a9351d6608763da" },
+  vault: { files: 1, digest: "ad7ad9d7fec6d70b" },
 };
 
 describe.each(Object.keys(frozen) as DatabaseKind[])("the migrations of %s", (kind) => {

@@ -1,8 +1,8 @@
-/** What a migration may not do while the code before it and the code after it both serve traffic. PURE. */
+/** Checks that a migration is safe while the code before it and the code after it both serve traffic. PURE. */
 import type { SqlFile } from "./schema-history.ts";
 import { readSql, type SqlStatement } from "./sql-statements.ts";
 
-/** Each rule by the name that an exception is written with, and what to do instead. */
+/** Each rule by its name in exceptions, with its reason and what to do instead. */
 export const migrationRules = {
   "drop-table": "old code still reads it: drop it one release after the last code that does",
   "drop-column": "old code still reads or writes it: drop it one release after the last code that does",
@@ -17,32 +17,32 @@ export const migrationRules = {
   "index-not-concurrent": "writers wait until it is built: use CONCURRENTLY, in a file with outsideTransaction",
   "concurrent-in-transaction": "PostgreSQL refuses CONCURRENTLY in a transaction: export outsideTransaction = true",
   "not-repeatable":
-    "without a transaction half of it may stay: one CONCURRENTLY a statement, CREATE behind DROP IF EXISTS",
+    "without a transaction half of it may stay: one CONCURRENTLY per statement, and DROP IF EXISTS before CREATE",
   "constraint-at-once":
     "the table is read under a lock: add it NOT VALID, or USING INDEX, and validate it in a later file",
   "validate-with-add": "the lock of ADD is held while all rows are read: validate it in a later file",
   "change-rows": "locks and writes rows while the table is in use: let the worker do it in batches",
-  truncate: "nobody gets at the table meanwhile, and rows are gone",
-  "lock-table": "everybody who comes later waits behind it",
-  rewrite: "nobody gets at the table until it is written anew",
-  "dynamic-sql": "SQL that is put together cannot be checked: write it out",
-  "own-timeout": "how long a migration waits for locks is decided in migrate.ts",
+  truncate: "the table is locked meanwhile, and its rows are lost",
+  "lock-table": "every later transaction waits behind it",
+  rewrite: "the table is locked until it is rewritten",
+  "dynamic-sql": "dynamic SQL cannot be checked: write it out",
+  "own-timeout": "migrate.ts sets how long a migration waits for locks",
 } as const;
 
 /** The name of a rule. */
 export type MigrationRule = keyof typeof migrationRules;
 
-/** A rule that a migration breaks, and the statement that does. */
+/** A rule that a migration breaks, and the statement that breaks it. */
 export type Violation = { readonly rule: MigrationRule | "unknown" | "needless"; readonly statement: string };
 
-/** What was there before the file at hand: columns, with their tables, that a constraint keeps from being null. */
+/** The state before a file: columns, with their tables, that a constraint keeps from being null. */
 type Known = { readonly notNullChecks: ReadonlySet<string> };
 
 const allowedPattern = /^allowed: ([\w-]+): \S.{7,}/;
 
 /**
- * What `file` does that is not allowed behind `earlier`, which are the files before it of the same database. A file makes an
- * exception of a rule by a comment, `-- allowed: <rule>: <reason>`; exceptions that it does not need are told too.
+ * Returns the rules that `file` breaks after `earlier`, the files before it of the same database. A file allows an
+ * exception by a comment, `-- allowed: <rule>: <reason>`; exceptions that it does not need are reported too.
  */
 export function findViolations(file: SqlFile, earlier: readonly SqlFile[]): Violation[] {
   const { statements, comments } = partsOf(file);
@@ -96,31 +96,31 @@ function knownAfter(earlier: readonly SqlFile[]): Known {
   return { notNullChecks: new Set(checks) };
 }
 
-type Place = { readonly known: Known; readonly created: ReadonlySet<string>; readonly before: readonly string[] };
+type Position = { readonly known: Known; readonly created: ReadonlySet<string>; readonly before: readonly string[] };
 
-/** A table that is in use while this runs: any that this file does not make itself. */
-const isInUse = (table: string | undefined, { created }: Place) => table !== undefined && !created.has(table);
+/** A table that is in use while this runs: any that this file does not create itself. */
+const isInUse = (table: string | undefined, { created }: Position) => table !== undefined && !created.has(table);
 
-function brokenBy(statement: SqlStatement, place: Place): MigrationRule[] {
+function brokenBy(statement: SqlStatement, position: Position): MigrationRule[] {
   const { text, body } = statement;
-  if (body !== undefined) return brokenInBlock(body, place);
+  if (body !== undefined) return brokenInBlock(body, position);
   const altered = alterPattern.exec(text);
-  if (altered !== null) return isInUse(altered[1], place) ? brokenByAlter(altered[1]!, altered[2]!, place) : [];
+  if (altered !== null) return isInUse(altered[1], position) ? brokenByAlter(altered[1]!, altered[2]!, position) : [];
   return plainRules.flatMap(({ rule, pattern }) => {
     const found = pattern.exec(text);
     if (found === null) return [];
-    return found.length === 1 || isInUse(found[1], place) ? [rule] : [];
+    return found.length === 1 || isInUse(found[1], position) ? [rule] : [];
   });
 }
 
-/** A block runs its statements there and then, so they obey the same rules. */
-function brokenInBlock(body: string, place: Place): MigrationRule[] {
+/** Checks a block, whose statements run at once and obey the same rules. */
+function brokenInBlock(body: string, position: Position): MigrationRule[] {
   const inner = readSql(body.replace(/\b(begin|then|loop|else|declare)\b/gi, ";")).statements;
   const dynamic = inner.some(({ text }) => /(^| )execute /.test(text)) ? (["dynamic-sql"] as const) : [];
-  return [...dynamic, ...inner.flatMap((statement) => brokenBy({ ...statement, body: undefined }, place))];
+  return [...dynamic, ...inner.flatMap((statement) => brokenBy({ ...statement, body: undefined }, position))];
 }
 
-/** Statements of one form. What a pattern catches is a table, and then only one that is in use matters. */
+/** Statements of one form. If a pattern captures a table, it matters only if that table is in use. */
 const plainRules: readonly { readonly rule: MigrationRule; readonly pattern: RegExp }[] = [
   { rule: "drop-table", pattern: new RegExp(`^drop table (?:if exists )?(${name})`) },
   { rule: "drop-index", pattern: /^drop index (?!concurrently)/ },
@@ -142,16 +142,16 @@ const plainRules: readonly { readonly rule: MigrationRule; readonly pattern: Reg
   { rule: "own-timeout", pattern: /^set (?:local |session )?(?:lock_timeout|statement_timeout)/ },
 ];
 
-function brokenByAlter(table: string, actions: string, place: Place): MigrationRule[] {
+function brokenByAlter(table: string, actions: string, position: Position): MigrationRule[] {
   return actionsOf(actions).flatMap((action) => [
     ...alterRules.flatMap(({ rule, pattern }) => (pattern.test(action) ? [rule] : [])),
     ...addedColumn(action),
-    ...setNotNull(table, action, place),
-    ...validated(table, action, place),
+    ...setNotNull(table, action, position),
+    ...validated(table, action, position),
   ]);
 }
 
-/** The actions of one ALTER TABLE: commas that stand in no bracket divide them. */
+/** Splits one ALTER TABLE into its actions, at commas outside brackets. */
 function actionsOf(text: string): string[] {
   let depth = 0;
   const divided = [...text].map((letter) => {
@@ -177,7 +177,7 @@ const alterRules: readonly { readonly rule: MigrationRule; readonly pattern: Reg
 function addedColumn(action: string): MigrationRule[] {
   if (!action.startsWith("add ") || new RegExp(`^add (${constraintKinds})\\b`).test(action)) return [];
   const rules: MigrationRule[] = [];
-  // now() is worked out once; what is worked out for each row has the table written anew.
+  // now() is computed once; a default that is computed for each row rewrites the table.
   const fallback = /\bdefault (.+?)(?= (?:not null|check|references|unique|primary key)\b|$)/.exec(action)?.[1];
   if (
     /\(/.test(fallback?.replaceAll("now()", "") ?? "") ||
@@ -190,12 +190,12 @@ function addedColumn(action: string): MigrationRule[] {
   return rules;
 }
 
-function setNotNull(table: string, action: string, { known }: Place): MigrationRule[] {
+function setNotNull(table: string, action: string, { known }: Position): MigrationRule[] {
   const column = /^alter (?:column )?(\S+) set not null/.exec(action)?.[1];
   return column === undefined || known.notNullChecks.has(`${table}.${column}`) ? [] : ["set-not-null"];
 }
 
-function validated(table: string, action: string, { before }: Place): MigrationRule[] {
+function validated(table: string, action: string, { before }: Position): MigrationRule[] {
   const constraint = /^validate constraint (\S+)/.exec(action)?.[1];
   const isNew = before.some(
     (text) => text.startsWith(`alter table ${table} `) && text.includes(`add constraint ${constraint} `),
@@ -203,7 +203,7 @@ function validated(table: string, action: string, { before }: Place): MigrationR
   return constraint !== undefined && isNew ? ["validate-with-add"] : [];
 }
 
-/** What runs in no transaction is one statement after another, each of which may have been done by a run that then failed. */
+/** Checks statements outside a transaction, each of which a run that failed may already have executed. */
 function outsideRules(
   { text }: SqlStatement,
   { isOutside, before }: { isOutside: boolean; before: readonly string[] },

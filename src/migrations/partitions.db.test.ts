@@ -1,12 +1,10 @@
 import { Client } from "pg";
 import { v7 } from "uuid";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
-import { runCommand } from "../testing/run-command.ts";
-import { migrate } from "./migrate.ts";
-import { opening, refused, submitted } from "./payment-rows-fixture.ts";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { runCommand } from "../dev/testing/run-command.ts";
+import { opening, refused, submitted } from "./payment-rows.fixture.ts";
 import { setRetention } from "./retention.ts";
-import { schemaHistory } from "./schema-history.ts";
 
 let database: TestDatabase;
 let runtime: Client;
@@ -154,7 +152,7 @@ describe("app.keep_partitions()", () => {
       );
     }
     await owner.query(
-      `INSERT INTO work_item (id, kind, merchant_id, session_id, detail) VALUES ($1, 'STRAY_HOLD', $1, $1, 'look')`,
+      `INSERT INTO work_item (id, kind, merchant_id, session_id, detail) VALUES ($1, 'ORPHANED_AUTHORIZATION', $1, $1, 'look')`,
       [looked],
     );
     expect(await keep()).toEqual([]);
@@ -210,46 +208,5 @@ describe("how long rows are kept", () => {
     const lifted = await runCommand([...command, "--payments-months", "forever"]);
     expect(JSON.parse(lifted.out)).toEqual({ paymentsMonths: null, deliveryLogDays: 90 });
     expect(await setRetention(database.ownerUrl, { deliveryLogDays: null })).toMatchObject({ deliveryLogDays: null });
-  });
-});
-
-describe("migration 018", () => {
-  it("takes payments along that are there already, in the middle of what they are doing", async () => {
-    const name = `before_${v7().replaceAll("-", "")}`;
-    const ownerUrl = new URL(database.ownerUrl);
-    await owner.query(`CREATE DATABASE ${name}`);
-    ownerUrl.pathname = name;
-    const to = (files: number) =>
-      migrate({
-        ownerUrl: ownerUrl.href,
-        kind: "environment",
-        runtimeRole: "environment_runtime",
-        files: schemaHistory.environment.slice(0, files),
-      });
-    const at = schemaHistory.environment.findIndex((file) => file.name === "018-partitions");
-    await to(at);
-    const client = new Client({ connectionString: ownerUrl.href });
-    await client.connect();
-    try {
-      const run = await submitted(client, "CAPTURING");
-      await to(at + 1);
-      await run(`BEGIN; UPDATE attempt SET status = 'CAPTURED', completed_at = now() WHERE id = $attempt;
-        UPDATE payment_session SET status = 'SUCCEEDED', phase = 'DONE', vault_token = NULL, settled_at = now(),
-          captured_via = 'SANDBOX_A', capture_confirmed = true WHERE id = $session; COMMIT`);
-      await submitted(client, "CAPTURING");
-      const { rows } = await client.query(
-        "SELECT tableoid::regclass::text AS name, count(*)::int FROM attempt GROUP BY 1",
-      );
-      expect(rows).toEqual([{ name: "partitions.attempt_past", count: 2 }]);
-      const next = idInMonth(1);
-      await submitted(client, "CAPTURING", next);
-      const places = await client.query("SELECT tableoid::regclass::text AS name FROM payment_session WHERE id = $1", [
-        next,
-      ]);
-      expect(places.rows).toEqual([{ name: `partitions.payment_session${suffixOf(1)}` }]);
-    } finally {
-      await client.end();
-      await owner.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    }
   });
 });

@@ -8,7 +8,7 @@ import {
   refused,
   submitted,
   succeeded,
-} from "./payment-rows-fixture.ts";
+} from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
@@ -45,11 +45,11 @@ const refusals: [rule: string, from: From, sql: string, reason: RegExp][] = [
   [
     "an ordered capture that is ordered no more",
     "CAPTURING",
-    "UPDATE attempt SET capture_started_at = NULL WHERE id = $attempt",
+    "UPDATE attempt SET capture_ordered_at = NULL WHERE id = $attempt",
     /an ordered capture stays ordered/,
   ],
   [
-    "a capture of what was only being given back",
+    "a capture of what was only being voided",
     "UNKNOWN",
     `UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt; ${captured}`,
     /no capture was ever ordered/,
@@ -143,7 +143,7 @@ describe("the database of a payment", () => {
   it("refuses a new hold while a former winner may still turn out captured", async () => {
     const run = await submitted(client, "CAPTURING");
     await run(`BEGIN; UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
-      UPDATE attempt SET status = 'VOIDING', capture_refused = 'expired' WHERE id = $attempt; COMMIT`);
+      UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt; COMMIT`);
     const second = v7();
     await run(opening(`'${second}'`, 2));
     const hold = `UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = 'r5' WHERE id = '${second}';

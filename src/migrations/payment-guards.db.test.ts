@@ -8,7 +8,7 @@ import {
   refused,
   submitted,
   succeeded,
-} from "./payment-rows-fixture.ts";
+} from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
@@ -101,7 +101,7 @@ describe("the guards of a payment", () => {
     await refused(
       client,
       await submitted(client, "UNKNOWN"),
-      "UPDATE attempt SET capture_started_at = now() WHERE id = $attempt",
+      "UPDATE attempt SET capture_ordered_at = now() WHERE id = $attempt",
       /only the authorized winner is captured/,
     );
   });
@@ -115,7 +115,7 @@ describe("the guards of a payment", () => {
     await refused(client, await submitted(client, "CAPTURING"), succeeded, /payment_session_captured/);
   });
 
-  it("refuse to give up a capture that nobody answered", async () => {
+  it("refuse to give up a capture without an answer", async () => {
     await refused(
       client,
       await submitted(client, "CAPTURING"),
@@ -128,7 +128,7 @@ describe("the guards of a payment", () => {
   it("refuse an end without a capture while one may still land", async () => {
     const run = await submitted(client, "CAPTURING");
     await run(`BEGIN; UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
-      UPDATE attempt SET status = 'VOIDING', capture_refused = 'expired' WHERE id = $attempt; COMMIT`);
+      UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt; COMMIT`);
     await refused(client, run, ended("DEGRADED"), /no end without a capture while one may still land/);
   });
 
@@ -142,7 +142,7 @@ describe("the guards of a payment", () => {
     await refused(client, await submitted(client, "UNKNOWN"), ended("DEGRADED"), /unknown attempts go to VOIDING/);
   });
 
-  it("refuse to leave the one-way door", async () => {
+  it("refuse to leave VOIDING except for VOIDED or CAPTURED", async () => {
     const run = await submitted(client, "UNKNOWN");
     await run("UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt");
     await refused(
@@ -160,7 +160,7 @@ describe("the guards of a payment", () => {
     );
   });
 
-  it("refuse 'never existed' before the horizon", async () => {
+  it("refuse 'never existed' before the latest execution time", async () => {
     const run = await submitted(client, "UNKNOWN");
     await run("UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt");
     const voided = (askedAt: string) => `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED',

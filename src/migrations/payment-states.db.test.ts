@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
+import { attemptTransitions, phaseTransitions, sessionTransitions } from "../core/transitions.ts";
 import {
   captured,
   connectToPaymentDatabase,
@@ -8,33 +9,38 @@ import {
   refused,
   submitted,
   succeeded,
-} from "./payment-rows-fixture.ts";
+} from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
 type From = Parameters<typeof submitted>[1];
-type Status = "AUTHORIZING" | "AUTHORIZED" | "CAPTURED" | "DECLINED" | "FAILED" | "UNKNOWN" | "VOIDING" | "VOIDED";
+type Status = keyof typeof attemptTransitions;
 
 const toVoiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
 const voided = `UPDATE attempt SET status = 'VOIDED', void_kind = 'VOIDED', completed_at = now() WHERE id = $attempt`;
 const failed =
   "UPDATE attempt SET status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now() WHERE id = $attempt";
 
-/** How an attempt comes to each status, and where it may go from there (docs/safety.md). */
-const lives: Record<Status, { from: From; after: readonly string[]; to: readonly Status[] }> = {
-  AUTHORIZING: { from: "AUTHORIZING", after: [], to: ["AUTHORIZED", "DECLINED", "FAILED", "UNKNOWN"] },
-  AUTHORIZED: { from: "CAPTURING", after: [], to: ["CAPTURED", "VOIDING"] },
-  CAPTURED: { from: "CAPTURING", after: [captured, succeeded], to: [] },
-  DECLINED: { from: "DECLINED", after: [], to: [] },
-  FAILED: { from: "AUTHORIZING", after: [failed], to: [] },
-  UNKNOWN: { from: "UNKNOWN", after: [], to: ["AUTHORIZED", "DECLINED", "VOIDING"] },
-  VOIDING: { from: "UNKNOWN", after: [toVoiding], to: ["VOIDED", "CAPTURED"] },
-  VOIDED: { from: "UNKNOWN", after: [toVoiding, voided], to: [] },
+/** Statements that bring an attempt to each status. */
+const lives: Record<Status, { from: From; after: readonly string[] }> = {
+  AUTHORIZING: { from: "AUTHORIZING", after: [] },
+  AUTHORIZED: { from: "CAPTURING", after: [] },
+  CAPTURED: { from: "CAPTURING", after: [captured, succeeded] },
+  DECLINED: { from: "DECLINED", after: [] },
+  FAILED: { from: "AUTHORIZING", after: [failed] },
+  UNKNOWN: { from: "UNKNOWN", after: [] },
+  VOIDING: { from: "UNKNOWN", after: [toVoiding] },
+  VOIDED: { from: "UNKNOWN", after: [toVoiding, voided] },
 };
-const statuses = Object.keys(lives) as Status[];
-const illegal = statuses.flatMap((from) =>
-  statuses.filter((to) => to !== from && !lives[from].to.includes(to)).map((to): [Status, Status] => [from, to]),
-);
+
+/** Every change from one state to another that a table of transitions does not have. */
+function illegalIn<State extends string>(transitions: Readonly<Record<State, object>>): [State, State][] {
+  const states = Object.keys(transitions) as State[];
+  return states.flatMap((from) =>
+    states.filter((to) => to !== from && !(to in transitions[from])).map((to): [State, State] => [from, to]),
+  );
+}
+const illegal = illegalIn<Status>(attemptTransitions);
 
 const whole = (statements: readonly string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
 
@@ -72,7 +78,7 @@ describe("the states of an attempt", () => {
 
   it("do not begin with a capture", async () => {
     const sql = opening(`'${v7()}'`, 2)
-      .replace("gateway, connection_id", "capture_started_at, gateway, connection_id")
+      .replace("gateway, connection_id", "capture_ordered_at, gateway, connection_id")
       .replace("'SANDBOX_A',", "now(), 'SANDBOX_A',");
     await refused(client, await submitted(client, "DECLINED"), sql, /an attempt begins AUTHORIZING/);
   });
@@ -84,11 +90,19 @@ const finals: [status: string, from: From, sql: readonly string[]][] = [
   ["DEGRADED", "DECLINED", [ended("DEGRADED")]],
 ];
 
+type Phase = keyof typeof phaseTransitions;
+/** Statements that bring a submitted session to each phase; from IDLE there is no way back. */
+const cameTo: Record<Phase, readonly string[]> = {
+  IDLE: [],
+  PROCESSING: [],
+  DONE: [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"],
+};
+
 describe("the end of a session", () => {
   it.each(finals)("is final when it is %s", async (status, from, sql) => {
     const run = await submitted(client, from);
     await run(whole(sql));
-    for (const other of ["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED", "EXPIRED"].filter((one) => one !== status)) {
+    for (const other of Object.keys(sessionTransitions).filter((one) => one !== status)) {
       const change = `UPDATE payment_session SET status = '${other}' WHERE id = $session`;
       await refused(client, run, change, /a final status never changes/);
     }
@@ -114,13 +128,9 @@ describe("the end of a session", () => {
     await refused(client, run, opening(`'${v7()}'`, 1), /an attempt needs a session in processing/);
   });
 
-  it.each([
-    ["PROCESSING", "IDLE", [] as string[]],
-    ["DONE", "PROCESSING", [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"]],
-    ["DONE", "IDLE", [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"]],
-  ])("does not go back from %s to %s", async (_, to, sql) => {
+  it.each(illegalIn<Phase>(phaseTransitions))("does not go back from %s to %s", async (from, to) => {
     const run = await submitted(client, "DECLINED");
-    await run(whole(sql));
+    await run(whole(cameTo[from]));
     const back = `UPDATE payment_session SET phase = '${to}' WHERE id = $session`;
     await refused(client, run, back, /the phase only moves forward/);
   });

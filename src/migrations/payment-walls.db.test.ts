@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import { captured, connectToPaymentDatabase, opening, refused, submitted, succeeded } from "./payment-rows-fixture.ts";
+import { captured, connectToPaymentDatabase, opening, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
@@ -8,7 +8,7 @@ type From = Parameters<typeof submitted>[1];
 
 const toVoiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
 const captureRefused = `UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
-  UPDATE attempt SET status = 'VOIDING', capture_refused = 'expired' WHERE id = $attempt`;
+  UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt`;
 
 /** Each statement, from the state in which it would do harm, and the wall that it meets. */
 const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
@@ -31,7 +31,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     /payment_session_winner/,
   ],
   [
-    "a winner that is being given back",
+    "a winner that is being voided",
     "UNKNOWN",
     `${toVoiding}; UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session`,
     /payment_session_winner/,
@@ -42,29 +42,29 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session",
     /an authorized attempt is the winner/,
   ],
-  ["a winner given back while it is still named", "AUTHORIZED", toVoiding, /payment_session_winner/],
+  ["a winner voided while it is still named", "AUTHORIZED", toVoiding, /payment_session_winner/],
   [
     "a capture that is ordered once more, at another time",
     "CAPTURING",
-    "UPDATE attempt SET capture_started_at = now() + interval '1 s' WHERE id = $attempt",
+    "UPDATE attempt SET capture_ordered_at = now() + interval '1 s' WHERE id = $attempt",
     /an ordered capture stays ordered/,
   ],
   [
-    "a capture ordered while it is given back",
+    "a capture ordered while it is voided",
     "AUTHORIZED",
-    `UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session; UPDATE attempt SET status = 'VOIDING', capture_started_at = now(), capture_refused = 'x' WHERE id = $attempt`,
+    `UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session; UPDATE attempt SET status = 'VOIDING', capture_ordered_at = now(), capture_refusal_code = 'x' WHERE id = $attempt`,
     /only the authorized winner is captured/,
   ],
   [
     "'never existed' of a capture that was not refused",
     "CAPTURING",
-    `${captureRefused}; UPDATE attempt SET capture_refused = NULL, status = 'VOIDED', void_kind = 'NEVER_EXISTED', void_asked_at = now() + interval '2 h', completed_at = now() WHERE id = $attempt`,
+    `${captureRefused}; UPDATE attempt SET capture_refusal_code = NULL, status = 'VOIDED', void_kind = 'NEVER_EXISTED', void_asked_at = now() + interval '2 h', completed_at = now() WHERE id = $attempt`,
     /attempt_never_existed/,
   ],
   [
-    "a horizon that comes nearer",
+    "a latest execution time that comes nearer",
     "UNKNOWN",
-    "UPDATE attempt SET horizon_at = now() WHERE id = $attempt",
+    "UPDATE attempt SET latest_execution_at = now() WHERE id = $attempt",
     /what an attempt asked for never changes/,
   ],
   [
@@ -122,7 +122,7 @@ const forbidden: [what: string, from: From, sql: string, wall: RegExp][] = [
     /a gateway reference never changes/,
   ],
   [
-    "a void of what never existed that nobody asked for",
+    "a void of what never existed that was not requested",
     "UNKNOWN",
     `${toVoiding}; UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now() WHERE id = $attempt`,
     /attempt_never_existed_asked/,
@@ -188,7 +188,7 @@ describe("the walls of a payment", () => {
     await refused(client, await submitted(client, "DECLINED"), sql, /payment_session_winner/);
   });
 
-  it("refuse an attempt of a session that nobody submitted", async () => {
+  it("refuse an attempt of a session that was not submitted", async () => {
     const id = v7();
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
       VALUES ('${id}', '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`;

@@ -6,9 +6,9 @@ import { databaseLogin } from "../platform/database-address.ts";
 export type ProvisionedDatabase = { readonly database: string; readonly role: string; readonly password: string };
 
 /**
- * Creates what is missing and sets the passwords; repeating it is harmless.
- * `ownerUrl` connects to any database of the server as a role with CREATEDB and CREATEROLE, which will own the new ones.
- * Afterwards only the owner and the database's own role may connect to it.
+ * Creates missing databases and roles and sets the passwords; repeating it is harmless. `ownerUrl` connects to any
+ * database of the server as a role with CREATEDB and CREATEROLE, which will own the new databases. Afterwards only the
+ * owner and a database's own role may connect to it.
  */
 export async function provision(ownerUrl: string, wanted: readonly ProvisionedDatabase[]): Promise<void> {
   const client = new Client(databaseLogin(ownerUrl));

@@ -1,13 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { Client } from "pg";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { testPostgresUrl } from "../testing/postgres.ts";
-import * as payment from "./environment/migration-001-payment.ts";
-import * as configuration from "./environment/migration-002-configuration.ts";
-import * as events from "./environment/migration-003-events.ts";
-import * as recovery from "./environment/migration-004-recovery.ts";
-import { connectToPaymentDatabase, refused, submitted } from "./payment-rows-fixture.ts";
+import { connectToPaymentDatabase, refused, submitted } from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
@@ -15,16 +8,16 @@ const neverExisted = `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_E
   void_asked_at = now() + interval '2 h' WHERE id = $attempt`;
 
 describe("the database", () => {
-  it("believes 'never existed' after a refused capture, beyond the horizon alone", async () => {
+  it("believes 'never existed' after a refused capture, beyond the latest execution time alone", async () => {
     const run = await submitted(client, "CAPTURING");
     await run(`BEGIN; UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
-      UPDATE attempt SET status = 'VOIDING', capture_refused = 'expired' WHERE id = $attempt; COMMIT`);
+      UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt; COMMIT`);
     const early = neverExisted.replace("+ interval '2 h'", "");
     await refused(client, run, early, /attempt_never_existed/);
     await run(neverExisted);
   });
 
-  it("notes when an attempt changed, and when it began to be given back", async () => {
+  it("notes when an attempt changed, and when it began to be voided", async () => {
     const run = await submitted(client, "UNKNOWN");
     // As text, which keeps the microseconds.
     const read = async () =>
@@ -34,14 +27,14 @@ describe("the database", () => {
     const voiding = await read();
     expect([before.voiding_at, voiding.voiding_at]).toEqual([null, voiding.changed_at]);
     expect(voiding.changed_at).not.toBe(before.changed_at);
-    await run("UPDATE attempt SET tries = 1 WHERE id = $attempt");
+    await run("UPDATE attempt SET retries = 1 WHERE id = $attempt");
     expect((await read()).voiding_at).toEqual(voiding.voiding_at);
   });
 
   it("lets no work item be about something else later", async () => {
     const id = v7();
     await client.query(
-      `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail) VALUES ($1, 'STRAY_HOLD', $1, $1, $1, 'd')`,
+      `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail) VALUES ($1, 'ORPHANED_AUTHORIZATION', $1, $1, $1, 'd')`,
       [id],
     );
     const change = client.query("UPDATE work_item SET kind = 'CAPTURE_FAILED' WHERE id = $1", [id]);
@@ -60,35 +53,9 @@ describe("the database", () => {
     await expect(client.query(insert, [v7(), session, null, null])).rejects.toThrow("work_item_one_open");
   });
 
-  it("has room for one comparison at a time", async () => {
-    const insert = `INSERT INTO comparison_run (id, window_from, window_to) VALUES ($1, now() - interval '1 d', now())`;
+  it("has room for one reconciliation at a time", async () => {
+    const insert = `INSERT INTO reconciliation_run (id, window_from, window_to) VALUES ($1, now() - interval '1 d', now())`;
     await client.query(insert, [v7()]);
-    await expect(client.query(insert, [v7()])).rejects.toThrow("comparison_run_one_at_a_time");
-  });
-});
-
-describe("migration 004", () => {
-  it("comes over a database in use, where payments wait for their gateways", async () => {
-    const name = `environment_${randomBytes(6).toString("hex")}`;
-    const server = new Client({ connectionString: await testPostgresUrl() });
-    await server.connect();
-    await server.query(`CREATE DATABASE ${name}`);
-    const url = new URL(await testPostgresUrl());
-    url.pathname = name;
-    const inUse = new Client({ connectionString: url.href });
-    await inUse.connect();
-    for (const { sql } of [payment, configuration, events]) await inUse.query(sql);
-    const run = await submitted(inUse, "UNKNOWN");
-    await run("UPDATE attempt SET status = 'VOIDING', answered_at = now() - interval '3 h' WHERE id = $attempt");
-    await inUse.query(`BEGIN; ${recovery.sql}; COMMIT`);
-    const { rows } = await run(
-      "SELECT voiding_at = answered_at AS same, changed_at = voiding_at AS guessed FROM attempt",
-    );
-    expect(rows).toEqual([{ same: true, guessed: true }]);
-    await run(neverExisted);
-    expect((await inUse.query("SELECT rule FROM app.audit()")).rows).toEqual([]);
-    await inUse.end();
-    await server.query(`DROP DATABASE ${name}`);
-    await server.end();
+    await expect(client.query(insert, [v7()])).rejects.toThrow("reconciliation_run_one_at_a_time");
   });
 });

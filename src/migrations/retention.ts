@@ -1,20 +1,23 @@
-/** How long an environment's database keeps payments and the log of deliveries: set by its owner, obeyed by the worker. */
+/** Retention periods of an environment's database: its owner sets them, and the worker applies them. */
 import { Client } from "pg";
 import { databaseLogin } from "../platform/database-address.ts";
 import { SchemaError } from "./schema-error.ts";
 
-/** What rows are kept for at least, in whole units; null: for ever. A part that is left out stays as it is. */
+/** Minimum retention in whole units; null keeps rows forever. A period that is left out stays unchanged. */
 export type Retention = {
-  /** Sessions with their attempts, events and deliveries; at least 18, for disputes come up to 540 days later. */
+  /** Sessions with their attempts, events and deliveries; at least 18, because disputes come up to 540 days later. */
   readonly paymentsMonths?: number | null | undefined;
-  /** Each try of a webhook with its answer; at least 30. */
+  /** Each delivery attempt of a webhook with its answer; at least 30. */
   readonly deliveryLogDays?: number | null | undefined;
 };
 
-/** Both periods, as they hold. */
+/** Both periods in force. */
 export type Periods = { readonly paymentsMonths: number | null; readonly deliveryLogDays: number | null };
 
-/** Sets what is given, together or not at all, and returns what holds now. Durable on return; the worker drops what is past it within minutes. */
+/**
+ * Sets the given periods in one transaction and returns those in force. Durable on return; the worker drops older rows
+ * within minutes.
+ */
 export async function setRetention(ownerUrl: string, wanted: Retention): Promise<Periods> {
   const client = new Client(databaseLogin(ownerUrl));
   await client.connect();
@@ -47,16 +50,14 @@ export async function setRetention(ownerUrl: string, wanted: Retention): Promise
 function explained(error: unknown): unknown {
   switch ((error as { code?: unknown }).code) {
     case "23514":
-      return new SchemaError(
-        "Payments are kept for at least 18 months, and the log of deliveries for at least 30 days.",
-      );
+      return new SchemaError("Keep payments for at least 18 months, and the delivery log for at least 30 days.");
     case "42P01":
       return new SchemaError(
-        "This database has no periods yet: bring it to the newest schema with `switchyard migrate`.",
+        "This database has no retention periods yet. Update its schema with `switchyard migrate`.",
       );
     case "42501":
       return new SchemaError(
-        "Only the owner of the database sets how long rows are kept: give the address that you migrate with.",
+        "Only the owner of the database can set retention periods. Use the address that you migrate with.",
       );
     default:
       return error;

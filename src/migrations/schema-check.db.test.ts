@@ -1,12 +1,14 @@
 import { Client, Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { runCommand } from "../dev/testing/run-command.ts";
 import { Database } from "../platform/database.ts";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { migrate } from "./migrate.ts";
 import { SchemaCheck } from "./schema-check.ts";
 import { SchemaError } from "./schema-error.ts";
 import { schemaHistory } from "./schema-history.ts";
 
-const newest = schemaHistory.vault.at(-1)!.name;
+const next = { ...schemaHistory, vault: [...schemaHistory.vault, { name: "002-of-this-version" }] };
 
 let testDatabase: TestDatabase;
 let owner: Client;
@@ -32,30 +34,44 @@ describe("SchemaCheck", () => {
   });
 
   it("refuses an older schema, with what is missing and what to run", async () => {
-    await owner.query("DELETE FROM migration WHERE name = $1", [newest]);
-    const error = await check()
+    const error = await new SchemaCheck([{ name: "the vault", kind: "vault", database: new Database(pool) }], next)
       .begin({ warn: () => {} })
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SchemaError);
-    expect(String(error)).toContain(`the vault lacks ${newest}`);
+    expect(String(error)).toContain("the vault lacks 002-of-this-version.");
     expect(String(error)).toContain("switchyard migrate --kind vault --url");
+  });
+
+  it("says in one sentence that a database of before the baseline has to be made anew, and so does migrate()", async () => {
+    await owner.query("UPDATE migration SET name = '001-cards'");
+    const sentence =
+      "was made before version 0.1.0 and cannot be migrated: create an empty database and run `switchyard migrate` on it, " +
+      "or for the demo remove its folder (`.switchyard`) and run `npm start`.";
+    await expect(check().begin({ warn: () => {} })).rejects.toThrow(
+      new SchemaError(`The database of the vault ${sentence}`),
+    );
+    const migrated = migrate({ ownerUrl: testDatabase.ownerUrl, kind: "vault", runtimeRole: "vault_runtime" });
+    await expect(migrated).rejects.toThrow(new SchemaError(`This database ${sentence}`));
+    const command = ["migrate", "--kind", "vault", "--url", testDatabase.ownerUrl, "--runtime-role", "vault_runtime"];
+    const said = sentence.replace("`switchyard", "`npx switchyard");
+    expect(await runCommand(command)).toEqual({ code: 1, out: "", err: `This database ${said}\n` });
   });
 
   it("refuses a database in which nothing says what was applied", async () => {
     await owner.query("DROP VIEW applied_migration");
-    await expect(check().pass()).rejects.toThrow("The database of the vault was not migrated yet.");
+    await expect(check().pass()).rejects.toThrow("The database of the vault has not been migrated yet.");
   });
 
   it("asks again where a database did not answer at the start, and not once it has passed", async () => {
-    const nobody = new Pool({ connectionString: "postgres://nobody@127.0.0.1:1/none" });
+    const unreachableDatabase = new Pool({ connectionString: "postgres://nobody@127.0.0.1:1/none" });
     const warned: string[] = [];
-    await check(nobody).begin({ warn: (_: object, text: string) => void warned.push(text) } as never);
-    expect(warned).toEqual(["a database did not answer at the start, and is asked again"]);
-    await expect(check(nobody).pass()).rejects.toThrow("ECONNREFUSED");
+    await check(unreachableDatabase).begin({ warn: (_: object, text: string) => void warned.push(text) } as never);
+    expect(warned).toEqual(["a database did not answer at the start and will be checked again"]);
+    await expect(check(unreachableDatabase).pass()).rejects.toThrow("ECONNREFUSED");
     const once = check();
     await once.pass();
     await owner.query("DELETE FROM migration");
     await once.pass();
-    await nobody.end();
+    await unreachableDatabase.end();
   });
 });

@@ -1,53 +1,66 @@
-/** Whether databases have the schema that this program was written for. A newer one is fine: so old and new run beside each other. */
+/**
+ * Checks whether databases have the schema that this program needs. A newer schema is accepted, so that an old and a new
+ * version can run at the same time.
+ */
 import type { Queryable } from "../platform/database.ts";
 import type { Logger } from "../platform/log.ts";
-import { SchemaError } from "./schema-error.ts";
+import { beforeBaselineError, isBeforeBaseline, SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, schemaHistory } from "./schema-history.ts";
 
-/** A database as a person knows it. */
+/** A database, with its name for people. */
 export type CheckedDatabase = { readonly name: string; readonly kind: DatabaseKind; readonly database: Queryable };
 
+type MigrationNames = Readonly<Record<DatabaseKind, readonly { readonly name: string }[]>>;
+
 const selectApplied = { name: "schema_applied", text: "SELECT name FROM applied_migration" };
-// "undefined_table": what `migrate` makes is not there (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+// "undefined_table": `migrate` has not run yet (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const undefinedTable = "42P01";
 
-/** Asks each database until it has answered once. */
+/** Checks each database until it has answered once. */
 export class SchemaCheck {
   #open: readonly CheckedDatabase[];
+  readonly #history: MigrationNames;
 
-  constructor(databases: readonly CheckedDatabase[]) {
+  /** `history`: other migrations than the product's own, for tests. */
+  constructor(databases: readonly CheckedDatabase[], history: MigrationNames = schemaHistory) {
     this.#open = databases;
+    this.#history = history;
   }
 
-  /** At the start. Throws SchemaError when a database is older than this program; one that does not answer is asked later. */
+  /** Checks at the start. Throws SchemaError when a database is too old; one that does not answer is checked later. */
   async begin(log: Pick<Logger, "warn">): Promise<void> {
     await this.pass().catch((error: unknown) => {
       if (error instanceof SchemaError) throw error;
-      log.warn({ err: error }, "a database did not answer at the start, and is asked again");
+      log.warn({ err: error }, "a database did not answer at the start and will be checked again");
     });
   }
 
-  /** Resolves when no database is older than this program. Throws SchemaError, or what kept a database from answering. */
+  /** Resolves when no database is too old. Throws SchemaError, or the error that kept a database from answering. */
   async pass(): Promise<void> {
     for (const one of this.#open) {
-      const missing = await missingIn(one);
-      if (missing.length > 0) throw new SchemaError(wording(one, missing));
+      const missing = await this.#missingIn(one);
+      if (missing.length > 0)
+        throw new SchemaError(wording(one, { missing, isEmpty: missing.length === this.#history[one.kind].length }));
       this.#open = this.#open.filter((other) => other !== one);
     }
   }
+
+  async #missingIn({ name: checked, kind, database }: CheckedDatabase): Promise<string[]> {
+    const applied = await database.query<{ name: string }>(selectApplied, []).catch((error: { code?: unknown }) => {
+      if (error.code === undefinedTable) return [];
+      throw error;
+    });
+    const names = new Set(applied.map(({ name }) => name));
+    if (isBeforeBaseline([...names])) throw beforeBaselineError(`The database of ${checked}`);
+    return this.#history[kind].map(({ name }) => name).filter((name) => !names.has(name));
+  }
 }
 
-async function missingIn({ kind, database }: CheckedDatabase): Promise<string[]> {
-  const applied = await database.query<{ name: string }>(selectApplied, []).catch((error: { code?: unknown }) => {
-    if (error.code === undefinedTable) return [];
-    throw error;
-  });
-  const names = new Set(applied.map(({ name }) => name));
-  return schemaHistory[kind].map(({ name }) => name).filter((name) => !names.has(name));
-}
-
-function wording({ name, kind }: CheckedDatabase, missing: readonly string[]): string {
-  const lacks = missing.length === schemaHistory[kind].length ? "was not migrated yet" : `lacks ${missing.join(", ")}`;
+function wording(
+  { name, kind }: CheckedDatabase,
+  { missing, isEmpty }: { readonly missing: readonly string[]; readonly isEmpty: boolean },
+): string {
+  const lacks = isEmpty ? "has not been migrated yet" : `lacks ${missing.join(", ")}`;
   return (
     `The database of ${name} ${lacks}. Before this version starts, run: ` +
     `switchyard migrate --kind ${kind} --url <its address, as its owner> --runtime-role <the role of its address in the settings>`

@@ -1,21 +1,21 @@
-/** Takes a file of SQL apart into its statements, as far as rules over migrations need it. PURE. */
+/** Splits a file of SQL into its statements, as far as the rules for migrations need it. PURE. */
 
-/** One statement, without its comments and with nothing in its quotes. */
+/** One statement, without its comments and with empty quotes. */
 export type SqlStatement = {
   /** In lower case, with single spaces. A quoted text is `''`, the body of a function `$$`. */
   readonly text: string;
-  /** What stood between the dollar signs of a DO block, which is run there and then. */
+  /** The text between the dollar signs of a DO block, which runs at once. */
   readonly body: string | undefined;
 };
 
-/** The statements of a file, and the comments that stand in it, without their dashes. */
+/** The statements of a file, and its comments without their dashes. */
 export type SqlParts = { readonly statements: readonly SqlStatement[]; readonly comments: readonly string[] };
 
 // In the order in which they are tried: a line comment, a block comment, a quoted text, a quoted name, a dollar quote.
 const tokens =
   /--([^\n]*)|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"((?:[^"]|"")*)"|\$(\w*)\$([\s\S]*?)\$\3\$|;|[^-/'"$;]+|[\s\S]/g;
 
-/** Reads SQL as PostgreSQL divides it; what it cannot divide is one statement. */
+/** Splits SQL as PostgreSQL does; text that it cannot split is one statement. */
 export function readSql(sql: string): SqlParts {
   const statements: SqlStatement[] = [];
   const comments: string[] = [];

@@ -11,12 +11,12 @@ const addressOf = (trusted: readonly string[], remoteAddress: string | undefined
 const privateRange = ["10.0.0.0/8"];
 
 describe("createClientAddressOf()", () => {
-  it("is the socket's address when no proxy is trusted, whatever a header says", () => {
+  it("is the socket's address if no proxy is trusted, whatever a header says", () => {
     expect(addressOf([], "10.0.0.9", "192.0.2.1")).toBe("10.0.0.9");
     expect(addressOf([], "127.0.0.1", "192.0.2.1, 127.0.0.1")).toBe("127.0.0.1");
   });
 
-  it("is the socket's address when the peer is not one of the trusted", () => {
+  it("is the socket's address if the peer is not trusted", () => {
     expect(addressOf(privateRange, "198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
     expect(addressOf(privateRange, "198.51.100.1", "10.0.0.1")).toBe("198.51.100.1");
     expect(addressOf(["2001:db8::/32"], "198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
@@ -33,7 +33,7 @@ describe("createClientAddressOf()", () => {
     ["an IPv6 address with a port", "[2001:db8:1:2::5]:4711", "2001:db8:1:2::/64"],
     ["a mapped address", "::ffff:192.0.2.1", "192.0.2.1"],
     ["an empty header", "", "10.0.0.9"],
-  ])("tells who stands in front of trusted proxies: %s", (_, forwardedFor, expected) => {
+  ])("returns the address in front of the trusted proxies: %s", (_, forwardedFor, expected) => {
     expect(addressOf(privateRange, "10.0.0.9", forwardedFor)).toBe(expected);
   });
 
@@ -47,17 +47,17 @@ describe("createClientAddressOf()", () => {
     "localhost",
     "192.0.2.1/32",
     "::g",
-  ])("counts under the proxy that told of no address: %s", (forwardedFor) => {
+  ])("counts under the proxy that reported no address: %s", (forwardedFor) => {
     expect(addressOf(privateRange, "10.0.0.9", forwardedFor)).toBe("10.0.0.9");
     expect(addressOf(privateRange, "10.0.0.9", `192.0.2.1, ${forwardedFor}, 10.0.0.8`)).toBe("10.0.0.8");
   });
 
-  it("knows a proxy by its mapped address, as a listener on both families sees it", () => {
+  it("recognizes a proxy by its mapped address, as a listener on both families sees it", () => {
     expect(addressOf(privateRange, "::ffff:10.0.0.9", "192.0.2.1")).toBe("192.0.2.1");
     expect(addressOf(privateRange, "::ffff:198.51.100.1", "192.0.2.1")).toBe("198.51.100.1");
   });
 
-  it("knows proxies of IPv6", () => {
+  it("recognizes proxies with IPv6 addresses", () => {
     expect(addressOf(["fd00::/8"], "fd00::9", "192.0.2.1, fd00::7")).toBe("192.0.2.1");
     expect(addressOf(["fd00::/8"], "2001:db8::9", "192.0.2.1")).toBe("2001:db8::/64");
   });
@@ -68,17 +68,17 @@ describe("createClientAddressOf()", () => {
     expect(addressOf([], "fe80::1%eth0")).toBe("fe80::/64");
   });
 
-  it("has a word for a client that has left", () => {
+  it("returns a placeholder for a client that has left", () => {
     expect(addressOf(privateRange, undefined, "192.0.2.1")).toBe("unknown");
   });
 
-  it("refuses to be made for something that is no range", () => {
+  it("throws for a text that is not a range", () => {
     expect(() => createClientAddressOf(["example.com"])).toThrow("example.com");
   });
 });
 
 describe("isAddressRange()", () => {
-  it.each(["10.0.0.0/8", "192.0.2.1", "fd00::/8", "::1", "0.0.0.0/1", "10.0.0.0/32"])("takes %s", (text) => {
+  it.each(["10.0.0.0/8", "192.0.2.1", "fd00::/8", "::1", "0.0.0.0/1", "10.0.0.0/32"])("accepts %s", (text) => {
     expect(isAddressRange(text)).toBe(true);
     expect(() => createClientAddressOf([text])).not.toThrow();
   });
@@ -110,11 +110,17 @@ describe("createPublicAddressOf()", () => {
     ["10.0.0.9", "2a00:1450:4001:81c::200e", "2a00:1450:4001:81c::200e"],
     ["8.8.8.8", "8.8.4.4", "8.8.8.8"],
     ["::ffff:8.8.8.8", undefined, "8.8.8.8"],
-  ])("is the whole address in front of the trusted: %s, told of %s", (remoteAddress, forwardedFor, expected) => {
-    expect(publicAddressOf(remoteAddress, forwardedFor)).toBe(expected);
-  });
+  ])(
+    "is the whole address in front of the trusted proxies: %s, for the header %s",
+    (remoteAddress, forwardedFor, expected) => {
+      expect(publicAddressOf(remoteAddress, forwardedFor)).toBe(expected);
+    },
+  );
 
-  it.each(["10.0.0.7", "127.0.0.1", "fe80::1", "100.64.0.1", "nobody", ""])("is none where it would be %s", (told) => {
-    expect(publicAddressOf("10.0.0.9", told)).toBeUndefined();
-  });
+  it.each(["10.0.0.7", "127.0.0.1", "fe80::1", "100.64.0.1", "nobody", ""])(
+    "is undefined where it would be %s",
+    (forwarded) => {
+      expect(publicAddressOf("10.0.0.9", forwarded)).toBeUndefined();
+    },
+  );
 });

@@ -1,19 +1,21 @@
-/** Whose address a request comes from, behind proxies: X-Forwarded-For counts as far as it was written by our own. */
+/**
+ * Determines a request's client address behind proxies: X-Forwarded-For counts only as far as our own proxies wrote it.
+ */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import proxyaddr from "proxy-addr";
 
-// One customer's line has a /64 of IPv6 addresses to choose from.
+// One customer's line can use any address of a /64 of IPv6.
 const customerPrefixBits = 64;
 
-// An address of either family, and how many of its leading bits count.
+// An address of either family, and the number of its leading bits that count.
 const rangeShape = /^([0-9a-f.:]+?)(?:\/(\d{1,3}))?$/i;
 
-/** Reads the address of a request's client, as limits count it. */
+/** Returns the address of a request's client, as limits count it. */
 export type ClientAddressOf = (request: Pick<IncomingMessage, "headers" | "socket">) => string;
 
-/** Whether a text is what `createClientAddressOf` takes: an address, or a CIDR range such as `10.0.0.0/8`. */
+/** Reports whether `createClientAddressOf` accepts a text: an address, or a CIDR range such as `10.0.0.0/8`. */
 export function isAddressRange(text: string): boolean {
   const [, address = "", bits] = rangeShape.exec(text) ?? [];
   const family = isIP(address);
@@ -21,9 +23,10 @@ export function isAddressRange(text: string): boolean {
 }
 
 /**
- * Made for the proxies in these ranges. A hop is believed when the one that tells of it is trusted, so the address is
- * the first, seen from us, that is none of our proxies: whatever a client wrote into the header stands behind it and
- * changes nothing. An IPv6 address stands for its /64, a mapped one for its IPv4 address. Throws for a wrong range.
+ * Creates the function for the proxies in these ranges. A hop is trusted if the one that reports it is trusted, so the
+ * result is the first address, seen from us, that is none of our proxies: anything a client writes into the header
+ * comes behind it and changes nothing. An IPv6 address stands for its /64, a mapped one for its IPv4 address. Throws
+ * for an invalid range.
  */
 export function createClientAddressOf(trustedProxies: readonly string[]): ClientAddressOf {
   const hopOf = createHopOf(trustedProxies);
@@ -31,8 +34,8 @@ export function createClientAddressOf(trustedProxies: readonly string[]): Client
 }
 
 /**
- * As `createClientAddressOf`, but the whole address, and none where it is not a public one: behind proxies that nobody has
- * named, all customers would seem to be the nearest of them.
+ * Creates a function like `createClientAddressOf`, but for the whole address, and undefined unless it is a public one:
+ * behind proxies that are not configured, all customers would seem to have the address of the nearest.
  */
 export function createPublicAddressOf(
   trustedProxies: readonly string[],
@@ -46,7 +49,7 @@ export function createPublicAddressOf(
   };
 }
 
-/** The first hop seen from us that is none of our proxies; empty where there is none. */
+/** Creates a function that returns the first hop seen from us that is none of our proxies; empty if there is none. */
 function createHopOf(trustedProxies: readonly string[]): ClientAddressOf {
   const isOurs = proxyaddr.compile([...trustedProxies]);
   const isTrusted = (hop: string, distance: number) => isOurs(withoutPort(hop), distance);
@@ -54,17 +57,17 @@ function createHopOf(trustedProxies: readonly string[]): ClientAddressOf {
     if (request.socket.remoteAddress === undefined) return "";
     // From us to the client, up to the first that is not trusted.
     const hops = proxyaddr.all(request as IncomingMessage, isTrusted).map(withoutPort);
-    // A hop that is no address was not written as ours are; who told of it is certain.
+    // A hop that is not an address was not written by one of our proxies; the hop that reported it is certain.
     return hops.findLast((hop) => isIP(hop) !== 0) ?? "";
   };
 }
 
-/** Some proxies write the client's port behind its address. */
+/** Removes the client's port, which some proxies write behind its address. */
 function withoutPort(hop: string): string {
   return /^(?:\[([0-9a-f:.]+)\]|([\d.]+))(?::\d{1,5})?$/i.exec(hop)?.slice(1).find(Boolean) ?? hop;
 }
 
-/** A zone names an interface of ours and is no part of the address. */
+/** Parses an address without its zone, which names a local interface and is no part of the address. */
 function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 {
   return ipaddr.process(text.replace(/%.*$/, ""));
 }

@@ -1,9 +1,9 @@
-/** SQL select lists made from entity definitions, so that a table's columns are named once. */
+/** Builds SQL select lists from entity definitions, so that a table's columns are named once. */
 
-/** What `defineEntity` of the ORM returns, as far as column names go. */
+/** The part of the result of the ORM's `defineEntity` that concerns column names. */
 type EntityDefinition = { readonly properties: object };
 
-/** `s.amount_minor AS "amountMinor", …` for every property, or for some, under the table's alias. */
+/** Returns `s.amount_minor AS "amountMinor", …` for every property, or for some, under the table's alias. */
 export function columnsOf(
   entity: EntityDefinition,
   alias: string,
@@ -12,7 +12,7 @@ export function columnsOf(
   return properties.map((property) => `${alias}.${columnName(property)} AS "${property}"`).join(", ");
 }
 
-/** The column of a property: the ORM's underscore naming strategy, `amountMinor` → `amount_minor`. */
+/** Returns the column of a property by the ORM's underscore naming strategy, `amountMinor` → `amount_minor`. */
 export function columnName(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { databaseTls, parseDatabaseAddress } from "./database-address.ts";
 
 describe("parseDatabaseAddress()", () => {
-  it("has the role, the place and how private the way there is", () => {
+  it("returns the role, the server and the privacy of the connection", () => {
     expect(parseDatabaseAddress("postgres://live:p%40ss@db:6432/payments?sslmode=verify-full")).toEqual({
       host: "db",
       port: 6432,
@@ -21,7 +21,7 @@ describe("parseDatabaseAddress()", () => {
   });
 
   it.each(["a:pa/ss@db/x", "a:12/ss@db/x", "a:12#ss@db/x", "a:100%@db/x", "a:b@db/%zz", "a:b@db:port/x"])(
-    "takes postgres://%s for none",
+    "rejects postgres://%s",
     (rest) => expect(parseDatabaseAddress(`postgres://${rest}`)).toBeUndefined(),
   );
 
@@ -32,13 +32,13 @@ describe("parseDatabaseAddress()", () => {
     ["?sslmode=no-verify", "encrypted"],
     ["?sslmode=require", "verified"],
     ["?sslmode=verify-ca", "verified"],
-  ])("takes %j for %s", (query, privacy) => {
+  ])("reads %j as %s", (query, privacy) => {
     expect(parseDatabaseAddress(`postgres://a:b@db/x${query}`)?.privacy).toBe(privacy);
   });
 });
 
 describe("databaseTls()", () => {
-  it("asks for TLS as the address does, and for none where it does not", () => {
+  it("requests TLS as the address does, and none if it does not", () => {
     expect(databaseTls("postgres://a:b@db/x")).toEqual({});
     expect(databaseTls("postgres://a:b@db/x?sslmode=verify-full")).toEqual({ ssl: { rejectUnauthorized: true } });
     expect(databaseTls("postgres://a:b@db/x?sslmode=no-verify")).toEqual({ ssl: { rejectUnauthorized: false } });

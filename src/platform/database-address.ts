@@ -1,4 +1,4 @@
-/** What the address of a PostgreSQL database says: where it is, who enters it, and how the connection is kept private. */
+/** Parses the address of a PostgreSQL database: the server, the role, and the encryption of the connection. */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import type { ClientConfig } from "pg";
@@ -10,14 +10,14 @@ export type DatabaseAddress = {
   readonly database: string;
   readonly user: string;
   readonly password: string;
-  /** Whether what is said is encrypted, and whether the server has proved who it is before. */
+  /** Encryption of the connection, and verification of the server's certificate. */
   readonly privacy: "clear" | "encrypted" | "verified";
   readonly isThisMachine: boolean;
 };
 
-const usualPort = 5_432;
-// As libpq names them (https://www.postgresql.org/docs/current/libpq-ssl.html). `require` verifies here, as in node's driver;
-// `no-verify` is that driver's own word. The others fall back to the clear on their own.
+const defaultPort = 5_432;
+// The names of libpq (https://www.postgresql.org/docs/current/libpq-ssl.html). `require` verifies here, as in node's
+// driver; `no-verify` is that driver's own name. The others fall back to an unencrypted connection.
 const privacyOf: Readonly<Record<string, DatabaseAddress["privacy"]>> = {
   "no-verify": "encrypted",
   require: "verified",
@@ -25,11 +25,11 @@ const privacyOf: Readonly<Record<string, DatabaseAddress["privacy"]>> = {
   "verify-full": "verified",
 };
 
-/** The parts of an address; undefined where it is none. Never throws, and repeats nothing of it. */
+/** Returns the parts of an address; undefined if it is not valid. Never throws, and repeats nothing of it. */
 export function parseDatabaseAddress(address: string): DatabaseAddress | undefined {
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);
-  // A password with `/` or `#` in it ends the host too early, and its digits may pass for a port.
+  // A password with `/` or `#` in it ends the host too early, and its digits may look like a port.
   if (/^\/.*[/@]/.test(url.pathname) || url.hash !== "") return undefined;
   try {
     return partsOf(url);
@@ -43,7 +43,7 @@ function partsOf(url: URL): DatabaseAddress {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return {
     host,
-    port: Number(url.port) || usualPort,
+    port: Number(url.port) || defaultPort,
     database: decodeURIComponent(url.pathname.slice(1)),
     user: decodeURIComponent(url.username),
     password: decodeURIComponent(url.password),
@@ -52,12 +52,17 @@ function partsOf(url: URL): DatabaseAddress {
   };
 }
 
-/** Whether a host name or address leads to this machine alone. A folder of sockets, which is no name, does. */
+/**
+ * Reports whether a host name or address leads to this machine only. A folder of sockets, which is not a name, does.
+ */
 export function isLoopback(host: string): boolean {
   return host === "" || host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** How the driver is to connect: the ORM takes host and role out of an address and drops the rest. Throws where a file cannot be read. */
+/**
+ * Returns the driver's TLS options: the ORM takes host and role from an address and drops the rest. Throws if a file
+ * cannot be read.
+ */
 export function databaseTls(address: string): { readonly ssl?: ConnectionOptions } {
   const parsed = parseDatabaseAddress(address);
   if (parsed === undefined || parsed.privacy === "clear") return {};
@@ -79,7 +84,10 @@ export function databaseTls(address: string): { readonly ssl?: ConnectionOptions
   };
 }
 
-/** What a `pg` client is given, so that every connection reads an address as the service does; the driver reads `sslmode` otherwise. */
+/**
+ * Returns the configuration of a `pg` client, so that every connection interprets an address as the service does; the
+ * driver interprets `sslmode` differently.
+ */
 export function databaseLogin(address: string): ClientConfig {
   const parsed = parseDatabaseAddress(address);
   if (parsed === undefined) throw new Error("an address of a database is postgres://role:password@host/database");

@@ -1,15 +1,24 @@
 /**
  * One PostgreSQL database as the payment path uses it: prepared statements and short transactions on a `pg` pool whose
- * connections pipeline. Statements that are sent before one of them is awaited share a round trip; they run in the
- * order in which they were sent, and in a transaction none runs behind one that failed.
+ * connections pipeline. Statements that are sent before one of them is awaited share a round trip. They run in the
+ * order in which they were sent, and in a transaction none runs behind a failed one.
  */
 import type { Duplex } from "node:stream";
-import { type CustomTypesConfig, type Pool, type PoolClient, types } from "pg";
+import driver, {
+  type CustomTypesConfig,
+  type Pool,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+  type Submittable,
+  types,
+} from "pg";
+import { OneSync, SyncMember } from "./one-sync.ts";
 
-// bigint: our amounts and counters stay far below 2^53 (limits.ts), and a number is what the domain counts with.
+// bigint: our amounts and counters stay far below 2^53 (limits.ts), and the domain uses numbers.
 const bigintOid = 20;
 
-/** The driver's own readings of every type but bigint, whatever the ORM that shares the pool has set on it. */
+/** The driver's own parsers of every type but bigint, whatever the ORM that shares the pool has set on it. */
 const readings: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
     oid === bigintOid ? parseSafeInteger : types.getTypeParser(oid, format as "text")) as typeof types.getTypeParser,
@@ -22,16 +31,21 @@ function parseSafeInteger(text: string): number {
 }
 
 /**
- * A statement prepared once per connection under its name. An empty name, and every name where a pooler stands between,
- * means that it is planned each time anew, for its values.
+ * A statement prepared once per connection under its name. With an empty name, and with every name behind a pooler, it
+ * is planned anew for its values each time.
  */
 export type Statement = { readonly name: string; readonly text: string };
 
+// The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
+const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
+
+// A value that cannot be written throws here, before anything is sent: the driver would detect it between two
+// statements.
 function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNames: boolean) {
-  return { ...(keepsNames && { name }), text, values: [...values], types: readings };
+  return { ...(keepsNames && { name }), text, values: values.map((value) => prepareValue(value)), types: readings };
 }
 
-/** The name of a statement that is planned for its values each time, because which index serves it depends on them. */
+/** The name of a statement that is planned anew each time, because its values decide which index serves it. */
 export const unnamed = "";
 
 /** Anything that runs statements: the pool itself (each on its own), or a transaction. */
@@ -39,42 +53,43 @@ export type Queryable = {
   query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 };
 
-// Databases plan for any values (migration 018), once for each name. Done for every call it would look at every partition.
-const beginPlanning = "BEGIN; SET LOCAL plan_cache_mode = force_custom_plan";
+// Databases plan for any values (src/migrations/environment/partitions.sql), once for each name. Done for every call it would look at every partition.
+const planEachTime = { text: "SET LOCAL plan_cache_mode = force_custom_plan" };
 
-/** What lists and analytics are read by: the database itself, or its replica. Nothing is changed through it. */
+/** The source of reads for lists and analytics: the database itself, or its replica. Nothing is changed through it. */
 export type Reads = Queryable & Pick<Database, "transaction">;
 
-/** A statement that was sent and not waited for: its rows are there when the transaction is durable, at the latest. */
+/** A statement that was sent without waiting: its rows have arrived at the latest when the transaction is durable. */
 export type Sent<Row extends object> = { readonly rows: Promise<Row[]> };
 
 /**
- * An open transaction. Only `Database.transaction` makes one, so a function that takes a `Tx` cannot run outside it.
+ * An open transaction. Only `Database.transaction` creates one, so a function that takes a `Tx` cannot run outside it.
  * No network call may happen while one is open.
  */
 export class Tx implements Queryable {
   readonly #client: PoolClient;
   readonly #keepsNames: boolean;
-  readonly #begun: Promise<unknown>;
+  readonly #begin: Promise<unknown>;
   readonly #sent: Promise<unknown>[] = [];
   readonly #hints: (() => void)[] = [];
+  #opening: SyncMember[] | undefined = [];
+  #hasEnded = false;
   #failure: unknown;
 
-  /** Begins on a connection that is nobody else's; what `query` and `send` are given first shares BEGIN's round trip. */
+  /** Begins on a connection of its own; the first statements given to `query` and `send` share BEGIN's round trip. */
   constructor(client: PoolClient, keepsNames: boolean) {
     this.#client = client;
     this.#keepsNames = keepsNames;
-    writeTogether(client);
-    this.#begun = client.query(keepsNames ? "BEGIN" : beginPlanning);
-    this.#begun.catch(() => {});
+    this.#begin = this.#run({ text: "BEGIN" });
+    this.#begin.catch(() => {});
+    if (!keepsNames) this.#sent.push(this.#run(planEachTime));
+    process.nextTick(() => this.#open());
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     try {
-      writeTogether(this.#client);
-      const running = this.#client.query<Row>(queryOf(statement, values, this.#keepsNames));
-      // Should BEGIN fail, which it does with its connection, nothing is sent behind what went out with it.
-      const [, { rows }] = await Promise.all([this.#begun, running]);
+      if (this.#hasEnded) throw new Error("the transaction of this statement has ended");
+      const { rows } = await this.#run(queryOf(statement, values, this.#keepsNames));
       return rows;
     } catch (error) {
       this.#failure ??= error;
@@ -82,7 +97,39 @@ export class Tx implements Queryable {
     }
   }
 
-  /** Sends a statement in one round trip with what comes next, the commit too; where it fails, so does the transaction. */
+  /**
+   * Runs a query with BEGIN, in one Sync; later ones wait until BEGIN has succeeded, so that nothing runs without it.
+   */
+  #run(query: QueryConfig | "COMMIT" | "ROLLBACK"): Promise<QueryResult> {
+    if (this.#opening !== undefined && typeof query !== "string") {
+      const member = new SyncMember(query);
+      this.#opening.push(member);
+      return member.result;
+    }
+    const send = () => {
+      writeTogether(this.#client);
+      return typeof query === "string" ? this.#client.query(query) : this.#inOneSync([new SyncMember(query)]);
+    };
+    // Without a transaction COMMIT and ROLLBACK do nothing: either may be sent before BEGIN's answer.
+    return this.#open() ? send() : this.#begin.then(send);
+  }
+
+  /** Sends the statements collected since the beginning; returns false if they have been sent. */
+  #open(): boolean {
+    if (this.#opening === undefined) return false;
+    writeTogether(this.#client);
+    this.#inOneSync(this.#opening);
+    this.#opening = undefined;
+    return true;
+  }
+
+  /** Sends the members in one Sync and returns the result of the last one. */
+  #inOneSync(members: readonly SyncMember[]): Promise<QueryResult> {
+    this.#client.query(new OneSync(members) as unknown as Submittable);
+    return members.at(-1)!.result;
+  }
+
+  /** Sends a statement in one round trip with the next, also with the commit; if it fails, so does the transaction. */
   send<Row extends object>(statement: Statement, values: readonly unknown[]): Sent<Row> {
     const rows = this.query<Row>(statement, values);
     rows.catch(() => {});
@@ -90,51 +137,70 @@ export class Tx implements Queryable {
     return { rows };
   }
 
-  /** Runs `hint` once the transaction is durable; never when it rolls back. A hint must not throw. */
+  /** Runs `hint` once the transaction is durable; never after a rollback. A hint must not throw. */
   afterCommit(hint: () => void): void {
     this.#hints.push(hint);
   }
 
-  /** For `Database`: commits, in one round trip with what was sent last, and runs the hints. */
+  /** Commits, in one round trip with the last statements sent, and runs the hints. For `Database`. */
   async commit(): Promise<void> {
-    writeTogether(this.#client);
-    // Behind a statement that failed, a commit rolls back.
-    await Promise.all([this.#begun, ...this.#sent, this.#client.query("COMMIT")]);
+    this.#hasEnded = true;
+    // The work may have caught the error; the transaction is incomplete all the same.
+    if (this.#failure !== undefined) throw this.#failure;
+    // After a failed statement a commit rolls back.
+    const [{ command }] = await Promise.all([this.#run("COMMIT"), this.#begin, ...this.#sent]);
+    if (this.#failure !== undefined) throw this.#failure;
+    if (command !== "COMMIT") throw new Error(`PostgreSQL answered COMMIT with ${command}`);
     for (const hint of this.#hints) hint();
   }
 
-  /** For `Database`: what went wrong, where `error` says no more than that something before it did. */
+  /** Undoes everything, including statements still on their way. For `Database`. */
+  async rollback(): Promise<void> {
+    this.#hasEnded = true;
+    await this.#run("ROLLBACK");
+  }
+
+  /** Returns the first failure if `error` only says that an earlier statement failed. For `Database`. */
   causeOf(error: unknown): unknown {
     return (error as { code?: unknown } | undefined)?.code === inFailedTransaction ? (this.#failure ?? error) : error;
   }
 }
 
-/** What is sent until the running code waits for something goes out as one write. */
+/** Sends everything written until the running code next waits as a single write. */
 function writeTogether(client: PoolClient): void {
   const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
 
-// What every statement is answered that comes behind one that failed.
+// The error of every statement behind a failed one.
 const inFailedTransaction = "25P02";
 // A primary that has become a standby refuses every change for as long as a connection to it lasts.
 const isReadOnly = (error: unknown) => (error as { code?: unknown } | undefined)?.code === "25006";
 // Both mean that nothing of the transaction happened and that the same work may succeed now.
 const repeatable = new Set(["40P01", "40001"]);
-// A deadlock's loser waited a second already (deadlock_timeout); a third loss in a row is a bug to be seen.
+// A deadlock's loser has already waited a second (deadlock_timeout); a third loss in a row is a bug that must surface.
 const transactionTries = 3;
 
-/** A pool of connections to one database under one role; made with `pipeline: true`. */
+/** Commits a transaction whose work is done, while holding whatever must be held until it is durable. */
+export type Committing = (commit: () => Promise<void>) => Promise<void>;
+
+/** A database, or a wrapper of one, in which changes are made. */
+export type Transacting = Queryable & { transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> };
+
+/** A pool of connections to one database under one role; created with `pipeline: true`. */
 export class Database implements Queryable {
   readonly pool: Pool;
-  /** Gives connections that stay with one session of the server; undefined where there is no way past a pooler. */
+  /** Connections that keep their session at the server; undefined if there is no address past a pooler. */
   readonly sessions: Pool | undefined;
-  /** How often a transaction was run again since the process began. */
+  /** Number of transactions that were run again since the process began. */
   repeats = 0;
   readonly #keepsNames: boolean;
 
-  /** `pooler`: the pool leads to one in transaction mode, where each transaction may meet another session of the server. */
+  /**
+   * `pooler`: the pool leads to a pooler in transaction mode, where each transaction may get another session of the
+   * server.
+   */
   constructor(pool: Pool, pooler?: { readonly keepsNames?: boolean; readonly sessions: Pool | undefined }) {
     this.pool = pool;
     this.sessions = pooler === undefined ? pool : pooler.sessions;
@@ -147,22 +213,15 @@ export class Database implements Queryable {
     return (await this.pool.query<Row>(queryOf(statement, values, true))).rows;
   }
 
-  /** The same for a statement without a name, in one round trip all the same. */
+  /** Runs a statement without a name in the same way, still in one round trip. */
   async #queryPlanned<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const client = await this.pool.connect();
-    const tx = new Tx(client, false);
-    const [rows, ended] = await Promise.allSettled([tx.query<Row>(statement, values), tx.commit()]);
-    const failure = rows.status === "rejected" ? rows.reason : undefined;
-    // Behind a statement that failed, a commit has rolled back.
-    client.release(ended.status === "rejected" || isReadOnly(failure));
-    if (rows.status === "rejected") throw failure;
-    if (ended.status === "rejected") throw ended.reason;
-    return rows.value;
+    const { rows } = await this.#transactionOnce(async (tx) => tx.send<Row>(statement, values), false);
+    return rows;
   }
 
   /**
-   * Runs what `ask` sends before it waits in one round trip. Each statement is its own, and sees what is committed when its
-   * turn comes. `ask` may take no other connection, for it holds one.
+   * Sends the statements that `ask` issues before it waits in one round trip. Each statement is separate, and sees the
+   * changes committed before it runs. `ask` must not take another connection, since it holds one.
    */
   async together<Result>(ask: (queryable: Queryable) => Promise<Result>): Promise<Result> {
     if (!this.#keepsNames)
@@ -180,13 +239,14 @@ export class Database implements Queryable {
   }
 
   /**
-   * Runs `work` in one READ COMMITTED transaction: durable when it returns, undone when it throws.
-   * A deadlock or serialization failure runs `work` again from its beginning, at most three times in all.
+   * Runs `work` in one READ COMMITTED transaction: durable when it returns, undone when it throws. A deadlock or
+   * serialization failure runs `work` again from its beginning, at most three times in all. `committing` either calls
+   * its commit argument once, or throws: then the transaction is undone.
    */
-  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>, committing?: Committing): Promise<Result> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#transactionOnce(work);
+        return await this.#transactionOnce(work, this.#keepsNames, committing);
       } catch (error) {
         if (tries === transactionTries || !repeatable.has(String((error as { code?: unknown }).code))) throw error;
         this.repeats++;
@@ -194,37 +254,46 @@ export class Database implements Queryable {
     }
   }
 
-  async #transactionOnce<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  async #transactionOnce<Result>(
+    work: (tx: Tx) => Promise<Result>,
+    keepsNames: boolean,
+    committing: Committing = (commit) => commit(),
+  ): Promise<Result> {
     const client = await this.pool.connect();
-    const tx = new Tx(client, this.#keepsNames);
+    const tx = new Tx(client, keepsNames);
     let broken: Error | undefined;
     try {
       const result = await work(tx);
-      await tx.commit();
+      await committing(() => tx.commit());
       return result;
     } catch (error) {
       const cause = tx.causeOf(error);
       if (isReadOnly(cause)) broken = cause as Error;
-      await client.query("ROLLBACK").catch((failure: Error) => {
+      await tx.rollback().catch((failure: Error) => {
         broken = failure;
       });
       throw cause;
     } finally {
-      // A connection that could not even roll back is closed, not reused; so is one to a server that leads no more.
+      // A connection that could not even roll back is closed, not reused; so is one to a server that is no longer the
+      // primary.
       client.release(broken);
     }
   }
 }
 
-// The network's errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention). 25P03: the
-// process stood still in mid-transaction for so long that the server ended it. 25006: the server is a standby by now.
+// Network errors, and PostgreSQL's classes 08 (connection), 53 (resources), 57 (operator intervention). 25P03: the
+// process was suspended within a transaction for so long that the server ended it. 25006: the server has become a
+// standby.
 const downCodes =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|53\w{3}|57\w{3}|25P03|25006)$/;
 // The driver's own errors carry no code (node_modules/pg/lib/client.js and pg-pool/index.js, 2026).
 const downMessages =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
-/** Whether an error says that the database cannot answer at the moment, so that the same request may succeed later. */
+/**
+ * Reports whether an error means that the database cannot answer at the moment, so that the same request may succeed
+ * later.
+ */
 export function isDatabaseDown(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return typeof code === "string" ? downCodes.test(code) : downMessages.test(String(message));

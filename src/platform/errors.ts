@@ -1,4 +1,4 @@
-/** The caller's mistakes, in our own words. Knows no protocol: edge/error-mapping.ts gives each code its status. */
+/** The caller's mistakes as domain errors. Knows no protocol: edge/error-mapping.ts gives each code its status. */
 
 /** Every mistake a caller can make; the same literals are public in `code` (docs/errors.md). */
 export type DomainErrorCode =
@@ -41,7 +41,7 @@ export type DomainErrorCode =
   | "unavailable"
   | "deadline_exceeded";
 
-/** One field that broke a rule. `pointer` is an RFC 6901 JSON pointer into the body; `detail` never repeats the value. */
+/** A field that broke a rule. `pointer` is an RFC 6901 JSON pointer into the body; `detail` never repeats the value. */
 export type FieldProblem = {
   readonly param: string;
   readonly pointer: string;
@@ -49,16 +49,16 @@ export type FieldProblem = {
   readonly detail: string;
 };
 
-/** An expected refusal. `message` is public and says what to do; it never holds a value the caller sent. */
+/** An expected refusal. `message` is public and says what to do; it never contains a value that the caller sent. */
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: DomainErrorCode;
   readonly field: string | undefined;
-  /** The HTTP methods that a path does have, for `method_not_allowed`. */
+  /** The HTTP methods that a path supports, for `method_not_allowed`. */
   readonly allow: readonly string[];
-  /** After how long a repeat is welcome, when that is known of this refusal. */
+  /** Time after which a retry may succeed, if known for this refusal. */
   readonly retryAfterMs: number | undefined;
-  /** Every problem found, when the refusal is about fields. */
+  /** Every problem found, if the refusal is about fields. */
   readonly problems: readonly FieldProblem[];
 
   constructor(
@@ -81,7 +81,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Closes a switch over a union: the compiler refuses it while a case is missing. */
+/** Closes a switch over a union: a missing case is a compile error. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable case: ${String(value)}`);
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HttpDrain } from "./http-drain.ts";
 
-// Far beyond what a test waits for.
+// Far beyond the duration of a test.
 const longMs = 600_000;
 
 let server: Server;
@@ -36,15 +36,15 @@ async function get(): Promise<IncomingMessage> {
 }
 
 describe("HttpDrain", () => {
-  it("answers on a connection that is kept, and says that it is the last time", async () => {
+  it("answers on a kept connection, and marks it as the last time", async () => {
     expect((await get()).headers.connection).toBe("keep-alive");
     drain.begin();
     expect((await get()).headers.connection).toBe("close");
   });
 
-  it("waits for an answer that is under way, and then ends its connection", async () => {
-    const { promise: came, resolve: tell } = Promise.withResolvers<ServerResponse>();
-    answer = tell;
+  it("waits for an answer in progress, and then ends its connection", async () => {
+    const { promise: came, resolve: respond } = Promise.withResolvers<ServerResponse>();
+    answer = respond;
     const response = get();
     const pending = await came;
     let isClosed = false;
@@ -58,7 +58,7 @@ describe("HttpDrain", () => {
     await closed;
   });
 
-  it("does not wait for connections on which nothing was ever said", async () => {
+  it("does not wait for connections without any request", async () => {
     const opened = once(server, "connection");
     const silent = connect(port, "127.0.0.1");
     await opened;
@@ -66,9 +66,9 @@ describe("HttpDrain", () => {
     await once(silent.resume(), "close");
   });
 
-  it("cuts what takes too long", async () => {
-    const { promise: came, resolve: tell } = Promise.withResolvers<ServerResponse>();
-    answer = tell;
+  it("closes a connection that takes too long", async () => {
+    const { promise: came, resolve: respond } = Promise.withResolvers<ServerResponse>();
+    answer = respond;
     const broken = expect(get()).rejects.toThrow("socket hang up");
     await came;
     await drain.close(10);

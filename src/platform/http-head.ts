@@ -1,9 +1,12 @@
-/** What a request's head must be, whatever its path: where node is kinder than the RFCs, another reader in front may differ. */
+/**
+ * Validates a request's head, whatever its path: where node is more lenient than the RFCs, another reader in front may
+ * differ.
+ */
 import type { IncomingMessage } from "node:http";
 import { headersMax } from "../limits.ts";
 import { DomainError } from "./errors.ts";
 
-// What decides who is asked, who asks, and where the body ends. Node keeps the first of two, or joins them.
+// Headers that decide the target, the caller, and the end of the body. Node keeps the first of two, or joins them.
 const singleHeaders: ReadonlySet<string> = new Set([
   "host",
   "authorization",
@@ -17,10 +20,10 @@ const singleHeaders: ReadonlySet<string> = new Set([
 // RFC 9110 7.2 and 9112 3.2: nothing but a host and a port.
 const hostShape = /^(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 
-// Most requests of a process name the same host; the URL parser need not see it every time.
+// Most requests of a process name the same host; the URL parser need not check it every time.
 let lastHost: string | undefined;
 
-/** Whether a Host or :authority is one that a URL can be made of: libraries do, and throw otherwise. */
+/** Reports whether a URL can be built from a Host or :authority: libraries build one, and throw otherwise. */
 export function isHost(value: string | undefined): value is string {
   if (value === undefined) return false;
   if (value === lastHost) return true;
@@ -29,7 +32,7 @@ export function isHost(value: string | undefined): value is string {
   return true;
 }
 
-/** Throws a DomainError for a head that two readers could take for two different requests. */
+/** Throws a DomainError for a head that two readers could interpret as two different requests. */
 export function requireSoundHead(request: IncomingMessage): void {
   const { headers, httpVersion, rawHeaders } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
@@ -50,7 +53,7 @@ export function requireSoundHead(request: IncomingMessage): void {
   }
 }
 
-/** Throws `duplicate_header` for a header that may come once and does not: node would keep the first, or join them. */
+/** Throws `duplicate_header` for a repeated header that must occur once: node would keep the first, or join them. */
 export function refuseRepeats(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {

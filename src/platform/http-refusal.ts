@@ -1,23 +1,23 @@
-/** Writes a refusal where no handler can: on a response that somebody else owns, or on a connection that has none. */
+/** Writes a refusal where no handler can: on a response owned by other code, or on a connection without one. */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { lingerMs } from "../limits.ts";
+import { lingerMs, refusedBodyBytesMax } from "../limits.ts";
 
-/** A whole answer. The body is JSON. */
+/** A complete answer. The body is JSON. */
 export type HttpAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** Answers on a response that nothing was written to, and closes its connection when it is sent. */
+/** Answers on a response to which nothing was written, and closes its connection when it is sent. */
 export function refuseOnResponse(response: ServerResponse, answer: HttpAnswer): void {
   if (!response.headersSent && !response.destroyed) {
     response.writeHead(answer.status, headersOf(answer)).end(answer.body);
   }
 }
 
-/** Answers on a connection on which no answer is under way. */
+/** Answers on a connection with no answer in progress. */
 export function refuseOnSocket(socket: Socket, answer: HttpAnswer): void {
   const lines = Object.entries(headersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join("")}\r\n`;
@@ -25,8 +25,8 @@ export function refuseOnSocket(socket: Socket, answer: HttpAnswer): void {
 }
 
 /**
- * Ends a connection and takes what still comes for a moment: closed at once, it would be reset, and the client could
- * lose the last answer on its way.
+ * Ends a connection and accepts remaining bytes for a moment: closed at once, it would be reset, and the client could
+ * lose the last answer.
  */
 export function closeGently(socket: Socket, lastWords = ""): void {
   if (!socket.writable) {
@@ -37,6 +37,25 @@ export function closeGently(socket: Socket, lastWords = ""): void {
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer));
+}
+
+/**
+ * Ends a connection whose last request was not read completely: reads and drops a bounded amount, then nothing more,
+ * and closes after a moment. Without it node would reset the connection, or read on.
+ */
+export function closeUnread(socket: Socket): void {
+  // Called by node when the last answer has been written.
+  socket.destroySoon = () => {
+    if (!socket.writable) return void socket.destroy();
+    // The parser's listeners: nothing that arrives now is a request, or a body that its reader could resume.
+    socket.removeAllListeners("data");
+    let left = refusedBodyBytesMax;
+    socket.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) socket.pause();
+    });
+    closeGently(socket);
+  };
 }
 
 function headersOf({ headers, body }: HttpAnswer): Record<string, string> {

@@ -1,28 +1,46 @@
-/** HTTP/1.1 servers for networks that mean harm: bounds on everything, and an answer of ours where node would give its own. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+/** HTTP/1.1 servers for hostile networks: bounds on everything, and our own answer in place of node's. */
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import * as limits from "../limits.ts";
 import { DomainError } from "./errors.ts";
-import { closeGently, type HttpAnswer, refuseOnResponse, refuseOnSocket } from "./http-refusal.ts";
+import { closeGently, closeUnread, type HttpAnswer, refuseOnResponse, refuseOnSocket } from "./http-refusal.ts";
 
-/** What a server is made of. */
+/** The parts of a server. */
 export type HttpServerParts = {
-  /** From the first byte of a request to its last. */
+  /** Limit from the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
-  /** Answers a request, whatever it throws inside. */
+  /** Answers a request; must catch its own errors. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Words a request that never came to `handle`, with every header that an answer carries. */
+  /** Renders a refusal of a request that never reached `handle`, with every header of an answer. */
   readonly refuse: (error: DomainError) => HttpAnswer;
 };
 
 /** The requests of one connection. */
 type Exchange = { unanswered: number; latest: ServerResponse | undefined; isRefused: boolean };
 
-/** Not listening yet. A body that waits for `100 Continue` is asked for when `handle` begins to read it. */
+/** An answer that announces the end of its connection if the request's body was not read completely. */
+class LastWhenUnread extends ServerResponse<IncomingMessage> {
+  override writeHead(...head: unknown[]): this {
+    const { req } = this;
+    if (!req.complete && hasBody(req) && !this.headersSent) {
+      this.shouldKeepAlive = false;
+      // Without a socket its reader has ended the connection.
+      if (req.socket !== null) closeUnread(req.socket);
+    }
+    return (super.writeHead as (...head: unknown[]) => this).apply(this, head);
+  }
+}
+
+/**
+ * Creates a server without listening. A body that waits for `100 Continue` is requested when `handle` begins to read
+ * it.
+ */
 export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServerParts): Server {
   const exchanges = new WeakMap<Socket, Exchange>();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = exchangeOf(exchanges, request.socket);
+    // After a refused body: the last answer of the connection is on its way.
+    if (exchange.latest?.headersSent && !exchange.latest.shouldKeepAlive) return;
     exchange.latest = response;
     exchange.unanswered++;
     response.once("close", () => exchange.unanswered--);
@@ -36,13 +54,14 @@ export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServe
       requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: limits.connectionCheckMs,
       keepAliveTimeout: limits.keepAliveMs,
-      // Node would answer a missing Host itself, without a word; http-head.ts says it in our error shape.
+      // Node would answer a missing Host itself, without a body; http-head.ts refuses it in our error shape.
       requireHostHeader: false,
+      ServerResponse: LastWhenUnread as typeof ServerResponse,
     },
     take,
   );
   server.maxConnections = limits.connectionsMax;
-  // Beyond a number node drops headers silently, a second Host among them; http-head.ts counts and refuses.
+  // Beyond a number of headers node silently drops the rest, a second Host among them; http-head.ts counts and refuses.
   server.maxHeadersCount = 0;
   server.timeout = limits.silenceTimeoutMs;
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -67,6 +86,11 @@ export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServe
   return server;
 }
 
+/** Reports whether a request's head announces a body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
 function exchangeOf(exchanges: WeakMap<Socket, Exchange>, socket: Socket): Exchange {
   const known = exchanges.get(socket);
   if (known !== undefined) return known;
@@ -75,7 +99,7 @@ function exchangeOf(exchanges: WeakMap<Socket, Exchange>, socket: Socket): Excha
   return exchange;
 }
 
-/** Answers bytes that are no request, in its turn: never inside an answer, and never in the place of another. */
+/** Answers bytes that are not a request, in order: never within an answer, and never in place of another. */
 function answerBroken({ latest, unanswered }: Exchange, socket: Socket, refuse: () => HttpAnswer): void {
   // The body of a request that has been handed over.
   if (latest !== undefined && !latest.req.complete) {
@@ -94,7 +118,7 @@ const unknownExpectation = new DomainError("invalid_parameter", "Expect may only
   field: "Expect",
 });
 
-/** What we say of a parser's error; undefined when the connection itself is broken and nobody can be told. */
+/** Returns the refusal for a parser's error; undefined if the connection itself is broken and no answer can be sent. */
 function refusalOf({ code = "" }: NodeJS.ErrnoException): DomainError | undefined {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
@@ -112,7 +136,7 @@ function refusalOf({ code = "" }: NodeJS.ErrnoException): DomainError | undefine
   }
 }
 
-/** A body that nobody reads is never asked for; its connection then ends, as it may come all the same. */
+/** Requests a body only when it is read; otherwise the connection ends, as the body may arrive all the same. */
 function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("connection", "close");
   const onListener = (event: string | symbol): void => {

@@ -19,7 +19,7 @@ describe("TypeIDs", () => {
     fc.assert(fc.property(fc.uuid(), (uuid) => decodeId("att", encodeId("att", uuid)) === uuid));
   });
 
-  it("sort as their UUIDs do", () => {
+  it("sort like their UUIDs", () => {
     const uuids = Array.from({ length: 50 }, () => v7()).toSorted();
     expect(uuids.map((uuid) => encodeId("ps", uuid)).toSorted()).toEqual(uuids.map((uuid) => encodeId("ps", uuid)));
   });

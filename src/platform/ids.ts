@@ -1,6 +1,6 @@
 /** Public identifiers: TypeIDs, a prefix and a UUIDv7 in Crockford base32 (https://github.com/jetify-com/typeid/tree/main/spec, 0.3.0). */
 
-/** What each kind of thing is called by in public. */
+/** The public prefix of each kind of object. */
 export type IdPrefix =
   | "ps"
   | "att"
@@ -23,7 +23,7 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.
 const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
+/** Returns a public id: `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
 export function encodeId(prefix: IdPrefix, uuid: string): string {
   let suffix = "";
   // Two zero bits before the 128 of the UUID make 26 digits of 5.
@@ -41,7 +41,7 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${suffix}`;
 }
 
-/** The UUID inside a public identifier, of whatever version, or undefined when it is not one with this prefix. */
+/** Returns the UUID of a public identifier, of any version, or undefined if it is not one with this prefix. */
 export function decodeId(prefix: IdPrefix, id: string): string | undefined {
   const suffix = id.slice(prefix.length + 1);
   if (!id.startsWith(`${prefix}_`) || !suffixPattern.test(suffix)) return undefined;

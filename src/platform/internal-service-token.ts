@@ -1,25 +1,25 @@
-/** How an internal service says for which merchant it calls the gRPC port: a claim that it signs anew for every call. */
+/** Claims by which an internal service names the merchant of a gRPC call; it signs one anew for every call. */
 import type { KeyObject } from "node:crypto";
 import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type { EnvironmentName, VerificationKey } from "./service-token.ts";
 
-/** For whom a service calls. */
+/** The merchant for whom a service calls. */
 export type InternalServiceClaim = {
   readonly environment: EnvironmentName;
   /** The merchant's public id, `mer_…`. */
   readonly merchant: string;
 };
 
-// Says what it is, so that no claim for the vault is ever taken for one.
+// Identifies the type, so that no claim for the vault is ever accepted as one.
 const type = "internal-service+jwt";
-// Long enough for one call and its repeat; what somebody copies is soon worth nothing.
+// Long enough for one call and its retry; a stolen token soon expires.
 const lifetimeSeconds = 60;
-// Two machines' clocks agree to a few seconds.
+// Allows for clocks of two machines that differ by a few seconds.
 const clockToleranceSeconds = 5;
 
 const audienceOf = (environment: EnvironmentName) => `edge:${environment}`;
 
-/** A token for one call. `kid` is the name under which the key file knows the service's public key. */
+/** Returns a token for one call. `kid` is the name of the service's public key in the key file. */
 export function signInternalServiceToken(
   key: { readonly kid: string; readonly privateKey: KeyObject },
   { environment, merchant }: InternalServiceClaim,
@@ -32,7 +32,10 @@ export function signInternalServiceToken(
     .sign(key.privateKey);
 }
 
-/** What a token claims, or undefined when no key of its environment signed it, when it is over, or is to last too long. */
+/**
+ * Returns a token's claim, or undefined if no key of its environment signed it, if it has expired, or if its lifetime
+ * is too long.
+ */
 export async function verifyInternalServiceToken(
   keys: readonly VerificationKey[],
   token: string,
@@ -40,7 +43,7 @@ export async function verifyInternalServiceToken(
   let payload: JWTPayload;
   let key: VerificationKey | undefined;
   try {
-    // A service may have one name in both environments, with a key for each: the audience says which is meant.
+    // A service may have one name in both environments, with a key for each: the audience selects one.
     const { aud } = decodeJwt(token);
     const findKey = ({ kid }: { kid?: string }) => {
       key = keys.find((candidate) => candidate.kid === kid && aud === audienceOf(candidate.environment));

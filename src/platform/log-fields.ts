@@ -1,9 +1,12 @@
-/** The closed list of what a log line may carry, each field with its kind. What is not on it, or not of its kind, is left out. */
+/**
+ * The closed list of a log line's fields, each with its kind. A field that is not on it, or not of its kind, is
+ * dropped.
+ */
 import { stdSerializers } from "pino";
 import { encodeId, type IdPrefix } from "./ids.ts";
 
-/** An error as lines show it: its other members stay out, for PostgreSQL puts whole rows into them. */
-export type ErrorShown = {
+/** An error as lines show it: its other members are omitted, since PostgreSQL puts whole rows into them. */
+type ErrorShown = {
   readonly type: string;
   readonly message: string;
   readonly stack: string | undefined;
@@ -11,14 +14,14 @@ export type ErrorShown = {
   readonly constraint: string | undefined;
 };
 
-// An error can carry a whole answer in its message; who reads the line needs its beginning.
+// An error's message can contain a whole answer; a reader needs its beginning.
 const messageCharactersMax = 4_096;
 const stackCharactersMax = 16_384;
-// Sentences of ours, and what a server said in one line.
+// Sentences of ours, and a server's message of one line.
 const textCharactersMax = 500;
 const listedMax = 20;
 
-/** What a line tells of anything that was thrown; the messages and stacks of its causes are in its own. */
+/** Describes anything that was thrown; the messages and stacks of its causes are in its own. */
 export function describeError(thrown: unknown): ErrorShown {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const { type, message, stack, code, constraint } = stdSerializers.err(error);
@@ -31,13 +34,16 @@ export function describeError(thrown: unknown): ErrorShown {
   };
 }
 
-/** How a value is shown; undefined when it is not of the field's kind. */
+/** Returns the form in which a value is shown; undefined if it is not of the field's kind. */
 type Kind<Value> = (value: Value) => unknown;
 
 const wordShape = /^[\w.:+-]{1,80}$/;
 const uuidShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A public id; a UUID as rows have it becomes one, so that a line is found by what merchants and the dashboard show. */
+/**
+ * Shows a public id; a UUID from a row becomes one, so that a line is found by the id that merchants and the dashboard
+ * show.
+ */
 function id(prefix: IdPrefix): Kind<string> {
   const publicShape = new RegExp(`^${prefix}_[0-9a-z]{26}$`);
   return (value) => {
@@ -46,7 +52,9 @@ function id(prefix: IdPrefix): Kind<string> {
   };
 }
 
-/** A name that our own code gave: of an environment, a loop, a kind. No sentence, and nothing that a merchant wrote. */
+/**
+ * A name that our own code gave: of an environment, a loop, a kind. Not a sentence, and nothing that a merchant wrote.
+ */
 const word: Kind<string> = (value) => (wordShape.test(value) ? value : undefined);
 /** A sentence of ours. */
 const text: Kind<string> = (value) => (typeof value === "string" ? value.slice(0, textCharactersMax) : undefined);
@@ -61,19 +69,18 @@ const fields = {
   pid: number,
   name: word,
   environment: word,
-  // Whom or what it is about.
+  // The subject of the line.
   requestId: id("req"),
   sessionId: id("ps"),
   attemptId: id("att"),
   event: id("evt"),
   endpoint: id("we"),
   merchant: id("mer"),
-  notice: id("ntc"),
+  alert: id("ntc"),
   loop: word,
   stream: word,
-  // What happened.
+  // The event.
   alarm: word,
-  because: text,
   code: word,
   err: error,
   kind: word,
@@ -83,7 +90,7 @@ const fields = {
   repairs: texts,
   rule: word,
   stage: word,
-  // How much, how often, since when.
+  // Amounts, counts and times.
   addresses: number,
   failingSince: moment,
   replyCode: number,
@@ -91,7 +98,7 @@ const fields = {
   tries: number,
 } as const;
 
-/** The fields that a line may be given. */
+/** The fields of a line. */
 export type LogFields = {
   readonly [Name in keyof typeof fields]?: Parameters<(typeof fields)[Name]>[0] | undefined;
 };
@@ -101,7 +108,9 @@ export const logFieldNames: readonly string[] = Object.keys(fields);
 
 const kinds: ReadonlyMap<string, Kind<never>> = new Map(Object.entries(fields));
 
-/** What of the given members may stand in a line, as it is shown there; the names of the others go to `onDropped`. */
+/**
+ * Returns the given members that may be in a line, as they are shown there; the names of the others go to `onDropped`.
+ */
 export function showFields(
   given: Readonly<Record<string, unknown>>,
   onDropped: (names: readonly string[]) => void,

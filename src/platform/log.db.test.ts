@@ -1,6 +1,6 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { describeError } from "./log-fields.ts";
 
 let testDatabase: TestDatabase;
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe("describeError()", () => {
-  it("leaves out the values of a refused row, which can be a customer's", async () => {
+  it("omits the values of a refused row, which can be a customer's", async () => {
     const insert = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, expires_at)
       VALUES (gen_random_uuid(), gen_random_uuid(), 0, 'EUR', 'order-1', 'ada@example.com', 1, now() + interval '1 h')`;
     const refusal: Error = await pool.query(insert).then(
@@ -28,13 +28,13 @@ describe("describeError()", () => {
     expect(describeError(refusal)).toMatchObject({ code: "23514", constraint: "payment_session_amount_minor_check" });
   });
 
-  it("names an error with its stack and the causes of it", () => {
+  it("includes an error's stack and its causes", () => {
     const error = new TypeError("outer", { cause: new Error("inner") });
     expect(describeError(error)).toMatchObject({ type: "TypeError", message: expect.stringContaining("inner") });
     expect(describeError(error).stack).toContain("log.db.test.ts");
   });
 
-  it("describes what is thrown without being an error", () => {
+  it("describes a thrown value that is not an error", () => {
     expect(describeError("a text")).toMatchObject({ message: "a text" });
   });
 });

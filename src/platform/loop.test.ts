@@ -7,11 +7,11 @@ afterEach(async () => {
   await loop?.close();
 });
 
-// Longer than any test: a second turn comes by a hint or not at all.
+// Longer than any test: a second turn is caused by a hint or not at all.
 const intervalMs = 3_600_000;
 const log = { error: vi.fn() };
 
-/** Turns that the test ends one by one. */
+/** Returns turns that the test ends one by one. */
 function countedTurns() {
   const ends: ((again: boolean) => void)[] = [];
   const starts = [Promise.withResolvers<void>()];
@@ -35,7 +35,7 @@ describe("runLoop()", () => {
     ends[1]?.(false);
   });
 
-  it("keeps a hint that comes during a turn", async () => {
+  it("keeps a hint that arrives during a turn", async () => {
     const { turn, ends, started } = countedTurns();
     loop = runLoop({ name: "test", intervalMs, log, turn });
     await started(1);
@@ -54,7 +54,7 @@ describe("runLoop()", () => {
     ends[1]?.(false);
   });
 
-  it("rests a whole interval after a failure, whatever is hinted", async () => {
+  it("rests a whole interval after a failure, whatever hints arrive", async () => {
     vi.useFakeTimers();
     let turns = 0;
     const turn = () => Promise.reject(new Error(`turn ${++turns}`));
@@ -68,7 +68,7 @@ describe("runLoop()", () => {
     expect(log.error).toHaveBeenCalledWith({ loop: "test", err: new Error("turn 1") }, "a turn failed");
   });
 
-  it("rests longer after a failure where it is told to, and its interval after a turn that ended", async () => {
+  it("rests longer after a failure if configured, and its interval after a turn that ended", async () => {
     vi.useFakeTimers();
     let turns = 0;
     const turn = async () => {
@@ -97,7 +97,7 @@ describe("runLoop()", () => {
     expect(ends).toHaveLength(1);
   });
 
-  it("tells a waiting turn that it is closing", async () => {
+  it("signals a waiting turn that it is closing", async () => {
     const turn = (closing: AbortSignal) =>
       new Promise<boolean>((resolve) => {
         closing.addEventListener("abort", () => resolve(false));

@@ -1,27 +1,27 @@
-/** Runs one kind of background work turn by turn: on an interval, sooner on a hint, and never twice at once. */
+/** Runs one kind of background work turn by turn: at an interval, sooner on a hint, and never concurrently. */
 import type { Logger } from "./log.ts";
 
-/** A kind of background work that is running. */
+/** A running kind of background work. */
 export type Loop = {
-  /** Runs a turn soon; while one is running, another one after it. Never throws and costs nothing to repeat. */
+  /** Runs a turn soon; if one is running, another one after it. Never throws and costs nothing to repeat. */
   wake(): void;
   /** Starts no further turn; resolves when the running one has ended. */
   close(): Promise<void>;
 };
 
-/** True when there is certainly more to do. The signal ends a turn that waits for something. */
+/** Returns true if there is certainly more to do. The signal ends a turn that waits for something. */
 export type Turn = (closing: AbortSignal) => Promise<boolean>;
 
-/** Told of each turn of one loop when it is over. Must not throw. */
-export type LoopWatch = (end: "ended" | "failed") => void;
+/** Receives the end of each turn of one loop. Must not throw. */
+export type LoopObserver = (end: "ended" | "failed") => void;
 
-/** Copies of the service must not all ask the database in the same moment. */
+/** Processes must not all query the database at the same moment. */
 const jitter = 0.1;
 
 /**
- * Starts a loop. `turn` answers true when there is certainly more to do, and is then called again at once.
- * A turn that throws is logged, and after it the loop rests a whole interval, or `failedRestMs` where that is longer,
- * whatever is hinted: what is broken is not hammered. The signal ends a turn that waits for something.
+ * Starts a loop. `turn` returns true if there is certainly more to do, and is then called again at once. A turn that
+ * throws is logged, and after it the loop rests a whole interval, or `failedRestMs` if that is longer, whatever hints
+ * arrive, so that a broken dependency is not overloaded. The signal ends a turn that waits for something.
  */
 export function runLoop(options: {
   name: string;
@@ -29,7 +29,7 @@ export function runLoop(options: {
   failedRestMs?: number | undefined;
   log: Pick<Logger, "error">;
   turn: Turn;
-  watch?: LoopWatch | undefined;
+  observer?: LoopObserver | undefined;
 }): Loop {
   const closing = new AbortController();
   const rest = new Rest();
@@ -47,10 +47,10 @@ export function runLoop(options: {
     while (!closing.signal.aborted) {
       rest.forgetHints();
       const result = await turn();
-      options.watch?.(result === "failed" ? "failed" : "ended");
+      options.observer?.(result === "failed" ? "failed" : "ended");
       if (result === "again") continue;
-      const leastMs = result === "failed" ? (options.failedRestMs ?? 0) : 0;
-      const restMs = Math.max(options.intervalMs, leastMs) * (1 + jitter * (2 * Math.random() - 1));
+      const minMs = result === "failed" ? (options.failedRestMs ?? 0) : 0;
+      const restMs = Math.max(options.intervalMs, minMs) * (1 + jitter * (2 * Math.random() - 1));
       await rest.wait({ restMs, hintsEndIt: result === "rest", closing: closing.signal });
     }
   }
@@ -66,7 +66,7 @@ export function runLoop(options: {
   };
 }
 
-/** The pause between two turns, which a hint ends early, also one that came during the turn before. */
+/** The pause between two turns, which a hint ends early, also one that arrived during the turn before. */
 class Rest {
   #hinted = false;
   #hintsEndIt = false;

@@ -2,7 +2,7 @@
 
 const zero = "0".charCodeAt(0);
 
-/** Whether the last digit fits the others (ISO/IEC 7812-1, annex B). */
+/** Reports whether the last digit is the check digit of the others (ISO/IEC 7812-1, annex B). */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   let isDoubled = false;

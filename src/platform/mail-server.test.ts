@@ -32,7 +32,7 @@ describe("readMailServer()", () => {
     ["smtp://ops:hunter2@localhost:2525", { tls: "if_offered" }],
     ["smtp://ops:hunter2@[::1]:2525", { tls: "if_offered", host: "::1" }],
     ["smtp://ops:hunter2@[2001:db8::1]", { tls: "required", host: "2001:db8::1" }],
-  ])("says of %s when TLS must be there", (url, expected) => {
+  ])("says of %s when TLS is required", (url, expected) => {
     expect(readUrl(url)).toMatchObject({ server: expected, problems: [] });
   });
 
@@ -55,7 +55,7 @@ describe("readMailServer()", () => {
     expect(problems.join()).not.toContain("hunter2");
   });
 
-  it("refuses a sender that is no bare address, and one without a server", () => {
+  it("refuses a sender that is not a bare address, and one without a server", () => {
     for (const sender of ["", "Pay <pay@example.com>", "pay@example.com, eve@example.com", "pay@example.com\r\nX: y"]) {
       const { problems } = read({ SWITCHYARD_SMTP_URL: "smtp://mail.example.com", SWITCHYARD_SMTP_FROM: sender });
       expect(problems, sender).toEqual([expect.stringContaining("SWITCHYARD_SMTP_FROM must be")]);

@@ -1,13 +1,13 @@
-/** Where mail is handed over, as an operator configures it. Sends nothing itself (mail.ts). */
+/** Settings of the mail server. Sends nothing itself (mail.ts). */
 import { Secret } from "./secrets.ts";
 import { optional, secretText, text } from "./setting.ts";
 import type { SettingReader } from "./setting-reader.ts";
 
-/** A mail server and the address that mail comes from. */
+/** A mail server and the sender's address. */
 export type MailServer = {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte; otherwise whether the connection must become TLS before anything is said, or may. */
+  /** TLS from the first byte; otherwise, before any other command, TLS is either required or used if offered. */
   readonly tls: "from_start" | "required" | "if_offered";
   readonly login: { readonly user: string; readonly password: Secret } | undefined;
   readonly from: string;
@@ -16,18 +16,18 @@ export type MailServer = {
 // One address without a name, as in headers and envelope alike.
 const addressPattern = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,200}[A-Za-z0-9])?$/;
 
-// Those of submission, in the clear at first and by TLS (RFC 6409, RFC 8314).
-const usualPorts = { "smtp:": 587, "smtps:": 465 } as const;
+// The ports of submission, unencrypted at first and by TLS (RFC 6409, RFC 8314).
+const defaultPorts = { "smtp:": 587, "smtps:": 465 } as const;
 
 const roles = ["edge", "worker", "dashboard"] as const;
 
-/** The server, and the address that mail comes from. */
+/** The server, and the sender's address. */
 export const mailSettings = {
   smtpUrl: optional("SWITCHYARD_SMTP_URL", {
     roles,
     kind: secretText({ test: isServerUrl }, "smtp:// or smtps://, with user:password@ if it wants them, and host:port"),
     about:
-      "[mail server](webhooks.md#mail) for notices of the worker and invitations of the dashboard; without it there is no mail, and members invite nobody",
+      "[mail server](webhooks.md#mail) for alerts of the worker and invitations of the dashboard; without it no mail is sent, and members cannot send invitations",
     example: "smtps://switchyard:…@mail.example.com",
   }),
   smtpFrom: optional("SWITCHYARD_SMTP_FROM", {
@@ -38,7 +38,7 @@ export const mailSettings = {
   }),
 } as const;
 
-/** Reads both settings; undefined where no mail server is set. */
+/** Reads both settings; undefined if no mail server is set. */
 export function readMailServer(reader: SettingReader): MailServer | undefined {
   if (!reader.isSet(mailSettings.smtpUrl)) {
     reader.leaveOut(mailSettings.smtpFrom, `where ${mailSettings.smtpUrl.name} is`);
@@ -55,12 +55,12 @@ function isServerUrl(text: string): boolean {
     const { host, login } = parseServerUrl(text);
     return host !== "" && (login === undefined || login.user !== "");
   } catch {
-    // A percent sign that begins no character.
+    // A percent sign that does not begin an encoded character.
     return false;
   }
 }
 
-/** A password is said over TLS only, but for a server on this machine. */
+/** Parses the server's address. A password is sent over TLS only, except to a server on this machine. */
 function parseServerUrl(text: string): Omit<MailServer, "from"> {
   const { protocol, hostname, port, username, password } = new URL(text);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -69,7 +69,7 @@ function parseServerUrl(text: string): Omit<MailServer, "from"> {
   const upgrade = hasLogin && !isThisMachine ? "required" : "if_offered";
   return {
     host,
-    port: Number(port) || usualPorts[protocol as keyof typeof usualPorts],
+    port: Number(port) || defaultPorts[protocol as keyof typeof defaultPorts],
     tls: protocol === "smtps:" ? "from_start" : upgrade,
     login: hasLogin
       ? { user: decodeURIComponent(username), password: new Secret(decodeURIComponent(password)) }

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { TestAuthority } from "../testing/certificates.ts";
-import { Mailbox, type MailboxOptions } from "../testing/mailbox.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
+import { Mailbox, type MailboxOptions } from "../dev/testing/mailbox.ts";
 import { Mailer } from "./mail.ts";
 import type { MailServer } from "./mail-server.ts";
 import { Secret } from "./secrets.ts";
@@ -35,7 +35,7 @@ function mailerTo(port: number, how: { tls?: MailServer["tls"]; withLogin?: bool
   return mailer;
 }
 
-/** A server of our own lines, which keeps what it is told. */
+/** Opens a server with scripted answers, which records what it receives. */
 async function openTalker(answers: (line: string) => string | undefined): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = [];
   const server = createServer((socket) => {
@@ -57,7 +57,7 @@ async function openTalker(answers: (line: string) => string | undefined): Promis
 }
 
 describe("Mailer", () => {
-  it("hands over one mail to one address, as plain text that no machine answers", async () => {
+  it("sends one mail to one address, as plain text that requests no automatic reply", async () => {
     expect(await mailerTo(mailbox.port).send(mail)).toEqual({ kind: "taken" });
     const [came] = mailbox.mails;
     expect(came).toMatchObject({ from: "switchyard@pay.example.com", to: ["ada@example.com"], text: mail.text });
@@ -71,33 +71,33 @@ describe("Mailer", () => {
     });
   });
 
-  it("tells an address that is refused for good from one that is worth another try", async () => {
+  it("distinguishes an address that is refused permanently from one that is worth a retry", async () => {
     mailbox.answerWith({ addresses: { "gone@example.com": 550, "later@example.com": 450 } });
     const mailer = mailerTo(mailbox.port);
     expect(await mailer.send({ ...mail, to: "gone@example.com" })).toEqual({ kind: "refused", replyCode: 550 });
     expect(await mailer.send({ ...mail, to: "later@example.com" })).toEqual({
       kind: "failed",
-      because: "the mail server answered 450 to RCPT TO",
+      reason: "the mail server answered 450 to RCPT TO",
     });
     expect(await mailer.send(mail)).toEqual({ kind: "taken" });
   });
 
-  it("says by codes alone what the server did not take", async () => {
+  it("reports by codes alone what the server did not accept", async () => {
     mailbox.answerWith({ mail: 554 });
     expect(await mailerTo(mailbox.port).send(mail)).toEqual({
       kind: "failed",
-      because: "the mail server answered 554 to DATA",
+      reason: "the mail server answered 554 to DATA",
     });
     const { port } = mailbox;
     await mailbox.close();
     open.splice(open.indexOf(mailbox), 1);
     expect(await mailerTo(port).send(mail)).toEqual({
       kind: "failed",
-      because: `the mail server could not be spoken to (ESOCKET: connect ECONNREFUSED 127.0.0.1:${port})`,
+      reason: `the mail server could not be spoken to (ESOCKET: connect ECONNREFUSED 127.0.0.1:${port})`,
     });
   });
 
-  it("ends at once by the signal, however silent the server is", async () => {
+  it("ends at once on the signal, however silent the server is", async () => {
     const { port } = await openTalker(() => undefined);
     const closing = new AbortController();
     const sending = mailerTo(port).send(mail, closing.signal);
@@ -114,7 +114,7 @@ describe("Mailer", () => {
     { ...mail, subject: "Hello\r\nBcc: eve@example.com\r\n\r\nBody" },
     { ...mail, id: "ntc_1@x>\r\nBcc: eve@example.com" },
     { ...mail, text: "Hello\r\n.\r\nMAIL FROM:<eve@example.com>\r\nRCPT TO:<eve@example.com>\r\n" },
-  ])("lets nothing become another address, header or mail: %j", async (hostile) => {
+  ])("keeps input from becoming another address, header or mail: %j", async (hostile) => {
     await mailerTo(mailbox.port).send(hostile);
     expect(mailbox.mails.length).toBeLessThanOrEqual(1);
     for (const came of mailbox.mails) {
@@ -127,16 +127,16 @@ describe("Mailer", () => {
 });
 
 describe("a password", () => {
-  const usual = getCACertificates("default");
+  const defaults = getCACertificates("default");
   const authority = new TestAuthority("Post office");
   const certificate = authority.issue("mail");
-  beforeAll(() => setDefaultCACertificates([...usual, authority.cert]));
+  beforeAll(() => setDefaultCACertificates([...defaults, authority.cert]));
   afterAll(() => {
-    setDefaultCACertificates(usual);
+    setDefaultCACertificates(defaults);
     authority.close();
   });
 
-  it("is said over TLS, after STARTTLS and from the start", async () => {
+  it("is sent over TLS, after STARTTLS and from the start", async () => {
     const upgraded = await openMailbox({ login, tls: certificate });
     const secure = await openMailbox({ login, tls: { ...certificate, fromStart: true } });
     const taken = { kind: "taken" };
@@ -148,7 +148,7 @@ describe("a password", () => {
     ]);
   });
 
-  it("is not said where TLS is not offered, was taken out of the offer, or fails", async () => {
+  it("is not sent if TLS is not offered, was removed from the offer, or fails", async () => {
     const offers = { "": "220 mail\r\n", EHLO: "250-mail\r\n250 AUTH PLAIN LOGIN\r\n", STARTTLS: "502 no\r\n" };
     const talker = await openTalker((line) => offers[line.split(" ")[0] as keyof typeof offers] ?? "500 what\r\n");
     expect(await mailerTo(talker.port, { tls: "required", withLogin: true }).send(mail)).toMatchObject({
@@ -167,7 +167,7 @@ describe("a password", () => {
   it("that is wrong is a failure that does not repeat it", async () => {
     const strict = await openMailbox({ login: { user: "ops", password: "another" }, tls: certificate });
     const failed = await mailerTo(strict.port, { tls: "required", withLogin: true }).send(mail);
-    expect(failed).toMatchObject({ kind: "failed", because: expect.stringContaining("535") });
+    expect(failed).toMatchObject({ kind: "failed", reason: expect.stringContaining("535") });
     expect(JSON.stringify(failed)).not.toContain("hunter2");
   });
 });

@@ -1,4 +1,4 @@
-/** Hands plain-text mail to an SMTP server, within a time. Knows nothing of what is in it. */
+/** Sends plain-text mail to an SMTP server, within a time limit. Knows nothing of its content. */
 import { createTransport } from "nodemailer";
 import { mailStepTimeoutMs, mailTimeoutMs } from "../limits.ts";
 import type { MailServer } from "./mail-server.ts";
@@ -8,17 +8,20 @@ export type Mail = {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The same for each copy of the same mail, so that a mailbox may show one. */
+  /** The same for each copy of the same mail, so that a mailbox may show a single one. */
   readonly id: string;
 };
 
-/** What became of a mail: the server has it, refuses its address for good, or another try may help. Reasons name no address. */
+/**
+ * The result of a mail: the server has accepted it, refuses its address permanently, or a retry may help. Reasons name
+ * no address.
+ */
 export type Handover =
   | { readonly kind: "taken" }
   | { readonly kind: "refused"; readonly replyCode: number }
-  | { readonly kind: "failed"; readonly because: string };
+  | { readonly kind: "failed"; readonly reason: string };
 
-/** Sends mail by one server, a connection each: there are few. */
+/** Sends mail through one server, with a connection for each: there are few. */
 export class Mailer {
   readonly #from: string;
   readonly #transport: ReturnType<typeof createTransport>;
@@ -40,12 +43,12 @@ export class Mailer {
     });
   }
 
-  /** Never rejects. Ends by itself in time, and at once by the signal. */
+  /** Sends a mail. Never rejects. Ends by itself at the time limit, and at once on the signal. */
   async send({ to, subject, text, id }: Mail, closing?: AbortSignal): Promise<Handover> {
     const timeout = AbortSignal.timeout(mailTimeoutMs);
     try {
       await this.#transport.sendMail({
-        // As objects: a text would be read as a list of addresses.
+        // As objects: a text would be parsed as a list of addresses.
         from: { name: "", address: this.#from },
         to: { name: "", address: to },
         subject,
@@ -57,12 +60,12 @@ export class Mailer {
       });
       return { kind: "taken" };
     } catch (error) {
-      if (timeout.aborted) return { kind: "failed", because: "the mail server took too long" };
+      if (timeout.aborted) return { kind: "failed", reason: "the mail server took too long" };
       return classifyFailure(error as SmtpFailure);
     }
   }
 
-  /** Connects and logs in, and sends nothing. Throws where the server does not let us in. */
+  /** Connects and logs in, and sends nothing. Throws if the server refuses the login. */
   async verify(): Promise<void> {
     await this.#transport.verify();
   }
@@ -74,14 +77,14 @@ export class Mailer {
 
 type SmtpFailure = Error & { readonly code?: string; readonly responseCode?: number; readonly command?: string };
 
-// Their texts are of Node and of the library. Others may repeat what the server says, or what it was told.
+// Their messages come from Node and the library. Others may repeat the server's text, or what was sent to it.
 const networkCodes = ["ESOCKET", "ECONNECTION", "ETIMEDOUT", "EDNS", "ETLS"];
 
 function classifyFailure({ code = "unknown", responseCode, command, message }: SmtpFailure): Handover {
   if (responseCode === undefined) {
     const detail = networkCodes.includes(code) ? `: ${message}` : "";
-    return { kind: "failed", because: `the mail server could not be spoken to (${code}${detail})` };
+    return { kind: "failed", reason: `the mail server could not be spoken to (${code}${detail})` };
   }
   if (command === "RCPT TO" && responseCode >= 500) return { kind: "refused", replyCode: responseCode };
-  return { kind: "failed", because: `the mail server answered ${responseCode} to ${command}` };
+  return { kind: "failed", reason: `the mail server answered ${responseCode} to ${command}` };
 }

@@ -1,4 +1,4 @@
-/** ISO 4217: the currencies of money in circulation and how many decimals each has. Pure. */
+/** ISO 4217: the currencies of money in circulation and the number of decimals of each. Pure. */
 
 // Number of decimals by currency, from ISO 4217 list one (published 2026-01-01, https://www.six-group.com/en/products-services/financial-information/data-standards.html).
 // Left out: precious metals, funds codes, bond units, test and "no currency" codes, withdrawn codes.
@@ -18,15 +18,18 @@ const decimalsByCode: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** Every currency that people pay with. */
+/** Every currency used for payment. */
 export const isoCurrencies: readonly string[] = [...decimalsByCode.keys()];
 
-/** Whether the code is an ISO 4217 currency that people pay with. */
+/** Reports whether the code is an ISO 4217 currency used for payment. */
 export function isCurrency(code: string): boolean {
   return decimalsByCode.has(code);
 }
 
-/** The exponent of a currency: 2 means that 4900 minor units are 49.00. Throws for a code that `isCurrency` refuses. */
+/**
+ * Returns the exponent of a currency: 2 means that 4900 minor units are 49.00. Throws for a code that `isCurrency`
+ * refuses.
+ */
 export function isoExponent(currency: string): number {
   const decimals = decimalsByCode.get(currency);
   if (decimals === undefined) throw new Error("not an ISO 4217 currency in circulation");

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { copyFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type LimitedNats, startLimitedNats } from "../events/testing/limited-nats.ts";
-import { TestAuthority } from "../testing/certificates.ts";
-import { TcpGate } from "../testing/tcp-gate.ts";
-import { enter, type NatsLink, type NatsTls, openNats } from "./nats.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
+import { type LimitedNats, startLimitedNats } from "../dev/testing/events/limited-nats.ts";
+import { TcpGate } from "../dev/testing/tcp-gate.ts";
+import { enter, type NatsLink, type NatsLogin, openNats } from "./nats.ts";
 
 const authority = new TestAuthority("Ours");
 const laterAuthority = new TestAuthority("Ours, a year later");
 const servers: LimitedNats[] = [];
 
-/** Asks clients for a certificate of the authority. */
+/** Starts a server that requires clients' certificates of the authority. */
 async function startTlsNats(by: TestAuthority): Promise<{ host: string; port: number }> {
   const { certFile, keyFile } = by.issue("server");
   const files = `cert_file: "${certFile}", key_file: "${keyFile}", ca_file: "${by.certFile}"`;
@@ -20,19 +20,19 @@ async function startTlsNats(by: TestAuthority): Promise<{ host: string; port: nu
   return { host: "127.0.0.1", port: Number(server.login("TEST").servers.split(":")[1]) };
 }
 
-function filesOf(by: TestAuthority): Required<NatsTls> {
+function filesOf(by: TestAuthority): Required<NonNullable<NatsLogin["tls"]>> {
   const { certFile, keyFile } = by.issue("client");
   return { caFile: by.certFile, certFile, keyFile };
 }
 
 let plain: Server;
-const toldPlain: Buffer[] = [];
+const receivedPlain: Buffer[] = [];
 let gate: TcpGate;
 let link: NatsLink | undefined;
 beforeAll(async () => {
   gate = await TcpGate.open(await startTlsNats(authority));
   plain = createServer((socket) => {
-    socket.on("data", (bytes) => toldPlain.push(bytes)).on("error", () => {});
+    socket.on("data", (bytes) => receivedPlain.push(bytes)).on("error", () => {});
     socket.write('INFO {"server_id":"P","version":"2.9.10","proto":1,"headers":true,"max_payload":1048576}\r\n');
   });
   plain.listen(0, "127.0.0.1");
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 describe("a connection to NATS over TLS", () => {
-  it("is refused without a certificate where one is asked for, and by a server that somebody else has certified", async () => {
+  it("is refused without a required certificate, and by a server certified by another authority", async () => {
     const login = { servers: `localhost:${gate.port}`, user: "TEST", pass: "secret" };
     const { caFile } = filesOf(authority);
     await expect(enter({ ...login, tls: { caFile } }, { reconnect: false })).rejects.toThrow();
@@ -57,7 +57,7 @@ describe("a connection to NATS over TLS", () => {
     await (await enter({ ...login, tls: filesOf(authority) }, { reconnect: false })).close();
   });
 
-  it("tells a server without TLS nothing, and the log why; renewed files count from the next connection on", async () => {
+  it("sends nothing to a server without TLS and logs why; renewed files count from the next connection on", async () => {
     const log = { error: vi.fn() };
     const tls = filesOf(authority);
     link = openNats({
@@ -73,7 +73,7 @@ describe("a connection to NATS over TLS", () => {
       .poll(() => log.error.mock.calls.map(([{ err }]) => err.message).join())
       .toContain("NATS offers no TLS");
     expect(() => link?.connection()).toThrow("no connection");
-    expect(Buffer.concat(toldPlain).toString()).toBe("");
+    expect(Buffer.concat(receivedPlain).toString()).toBe("");
 
     const renewed = filesOf(laterAuthority);
     for (const name of ["caFile", "certFile", "keyFile"] as const) copyFileSync(renewed[name]!, tls[name]!);

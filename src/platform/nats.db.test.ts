@@ -1,6 +1,6 @@
 import { Events } from "nats";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { startTestNats } from "../testing/nats.ts";
+import { startTestNats } from "../dev/testing/nats.ts";
 import { type NatsLink, openNats } from "./nats.ts";
 
 const log = { error: vi.fn() };
@@ -8,7 +8,7 @@ let link: NatsLink | undefined;
 afterEach(() => link?.close());
 
 describe("openNats()", () => {
-  it("gives a connection once there is one, and says so until then", async () => {
+  it("returns a connection once there is one, and throws until then", async () => {
     const nats = await startTestNats();
     link = openNats({ login: nats.urls.test, name: "test", log });
     expect(() => link?.connection()).toThrow("no connection to NATS");
@@ -17,7 +17,7 @@ describe("openNats()", () => {
     await nats.stop({ removeData: true });
   });
 
-  it("says so while the connection is broken", async () => {
+  it("throws while the connection is broken", async () => {
     const nats = await startTestNats();
     link = openNats({ login: nats.urls.test, name: "test", log });
     await link.connected;

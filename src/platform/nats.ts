@@ -1,57 +1,57 @@
-/** One lasting connection to NATS that nobody has to wait for: the service starts, works and stops without it too. */
+/** One lasting connection to NATS that never blocks: the service starts, works and stops without it too. */
 import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
 import type { Logger } from "./log.ts";
 import { runLoop } from "./loop.ts";
 
-/** A connection to NATS that comes, breaks and mends by itself. */
+/** A connection to NATS that opens, breaks and reconnects by itself. */
 export type NatsLink = {
-  /** The connection, which mends itself when it breaks. Throws while it is broken, and until the first one is there. */
+  /** Returns the connection, which reconnects by itself. Throws while it is broken, and until the first one is open. */
   connection(): NatsConnection;
-  /** Resolves when there is a connection for the first time. */
+  /** Resolves when the first connection is open. */
   readonly connected: Promise<void>;
   close(): Promise<void>;
 };
 
-/** Paths of PEM files, read anew for every connection: a renewed certificate is in use from the next one on. */
-export type NatsTls = {
-  /** The authorities that the servers' certificates are from. */
+/** Paths of PEM files, read anew for every connection: a renewed certificate is used from the next one on. */
+type NatsTls = {
+  /** The authorities of the servers' certificates. */
   readonly caFile: string;
-  /** What the client shows of itself, where the servers ask for it. */
+  /** The client's certificate, if the servers require one. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
 };
 
-/** How an account is entered. `servers` are addresses with commas between them. */
+/** The login of an account. `servers` are addresses separated by commas. */
 export type NatsLogin = {
   readonly servers: string;
   readonly user: string;
   readonly pass: string;
-  /** With it a server that offers no TLS is given neither the password nor anything else. */
+  /** With it neither the password nor anything else is sent to a server that offers no TLS. */
   readonly tls?: NatsTls | undefined;
 };
 
-// Soon enough that the outage of NATS ends for us when it ends, seldom enough to log each failure.
+// Soon enough to reconnect right after an outage of NATS, and seldom enough to log each failure.
 const firstConnectEveryMs = 1_000;
 // A server on the same network answers in milliseconds; a request without an answer is repeated by its loop.
 const timeoutMs = 5_000;
-// The client mends a connection in silence; a person who looks at the log of an outage finds its reason this fresh.
+// The client reconnects silently; a person who reads the log of an outage finds its reason at most this old.
 const reasonEveryMs = 10_000;
 
 const lasting: ConnectionOptions = {
-  // The default gives up after ten tries, and then for ever.
+  // By default the client gives up permanently after ten attempts.
   maxReconnectAttempts: -1,
-  // A password that is being rotated on the server is refused for a moment only.
+  // A password that is being rotated on the server is refused only for a moment.
   ignoreAuthErrorAbort: true,
   reconnectTimeWait: 500,
   timeout: timeoutMs,
-  // Finds a peer that vanished without a word in at most 20 s (two pings without an answer).
+  // Detects a peer that vanished silently in at most 20 s (two pings without an answer).
   pingInterval: 10_000,
   maxPingOut: 2,
 };
 
 /**
- * Opens a link in the background. The client's own `waitOnFirstConnect` cannot be stopped while it waits, so the first
- * connection is made by a loop, which also replaces a connection that was closed for good.
+ * Opens a link in the background. The client's own `waitOnFirstConnect` cannot be stopped while it waits, so a loop
+ * makes the first connection, and also replaces a connection that was closed permanently.
  */
 export function openNats(options: {
   login: NatsLogin;
@@ -82,7 +82,7 @@ export function openNats(options: {
       isUp = true;
       resolveConnected();
       if (closing.aborted) await current.close();
-      // Beside the wait: the list of states does not end with the connection.
+      // Not awaited: the list of states does not end with the connection.
       void followState(current);
       await current.closed();
       isUp = false;
@@ -96,7 +96,7 @@ export function openNats(options: {
     log: options.log,
     turn: async () => {
       if (current === undefined || isUp) return false;
-      // What keeps the client out keeps this one out too, and the loop logs it.
+      // An error that keeps the client out affects this connection too, and the loop logs it.
       const probe = await enter(options.login, { reconnect: false, timeout: timeoutMs });
       await probe.close();
       return false;
@@ -118,7 +118,7 @@ export function openNats(options: {
   };
 }
 
-/** Connects, over TLS where the login says so. Throws in words what a person can act on. */
+/** Connects, over TLS if the login says so. Throws with a message that an operator can act on. */
 export async function enter(
   { servers, user, pass, tls }: NatsLogin,
   options: Omit<ConnectionOptions, "servers" | "user" | "pass" | "tls">,
@@ -130,7 +130,7 @@ export async function enter(
   } catch (error) {
     if (!(error instanceof NatsError) || error.code !== ErrorCode.ServerOptionNotAvailable) throw error;
     throw new Error(
-      "NATS offers no TLS, which the settings ask for: it was told nothing. Give its servers certificates, or take the CA file out of the settings.",
+      "NATS offers no TLS, but the settings require it, so nothing was sent. Give its servers certificates, or remove the CA file from the settings.",
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-/** docs/observability.md names every field of a log line, every span and every attribute, and none that is not there. */
+/** Checks that docs/observability.md names every field of a log line, every span and every attribute, and no others. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { attributeNames, spanNames } from "./telemetry.ts";
 
 const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "observability.md"), "utf8");
 
-/** What stands in backticks in the first column of the tables under a heading. */
+/** Returns the text in backticks in the first column of the tables under a heading. */
 function namedUnder(heading: string): string[] {
   const section = page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const cells = [...section.matchAll(/^\| ([^|]+)\|/gm)].map(([, cell]) => cell ?? "");

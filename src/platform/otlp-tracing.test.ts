@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { createStrictLog } from "../dev/testing/strict-log.ts";
+import { TraceCollector } from "../dev/testing/trace-collector.ts";
 import { spansSentMax, spansWaitingMax } from "../limits/telemetry.ts";
-import { Receiver } from "../testing/receiver.ts";
-import { createStrictLog } from "../testing/strict-log.ts";
-import { TraceCollector } from "../testing/trace-collector.ts";
-import { systemEntropy } from "./entropy.ts";
 import { openOtlpTracing } from "./otlp-tracing.ts";
+import { systemRuntime } from "./runtime.ts";
 import { spanIdOf, traceIdOf } from "./telemetry.ts";
 
 const service = { name: "switchyard", role: "edge", version: "1" };
@@ -16,7 +16,7 @@ function open(endpoint: string, ratio = 1) {
   return { tracing: openOtlpTracing({ endpoint, service, ratio, log }), lines };
 }
 
-/** The sessions that were sent, of as many that each had a span. */
+/** Returns the sent sessions, out of as many that each had a span. */
 async function sampledOf(sessions: readonly string[], ratio: number, link: string): Promise<string[]> {
   const collector = await TraceCollector.start();
   const { tracing } = open(collector.origin, ratio);
@@ -31,8 +31,8 @@ async function sampledOf(sessions: readonly string[], ratio: number, link: strin
 }
 
 describe("openOtlpTracing()", () => {
-  it("keeps a share of the sessions, the same ones in every process, whatever a caller asks for", async () => {
-    const sessions = Array.from({ length: 400 }, () => systemEntropy.uuid());
+  it("samples a share of the sessions, the same in every process, whatever a caller requests", async () => {
+    const sessions = Array.from({ length: 400 }, () => systemRuntime.uuid());
     const kept = await sampledOf(sessions, 0.5, sampledByOthers);
     expect(await sampledOf(sessions, 0.5, "")).toEqual(kept);
     const ofSessions = kept.filter((traceId) => sessions.map(traceIdOf).includes(traceId));
@@ -42,32 +42,32 @@ describe("openOtlpTracing()", () => {
     expect(await sampledOf(sessions.slice(0, 20), 0, sampledByOthers)).toEqual([]);
   });
 
-  it("neither slows nor fails work while the collector is silent, nor holds up the end", async () => {
+  it("neither slows nor fails work while the collector is silent, nor delays the end", async () => {
     const collector = await Receiver.start();
     collector.answerWith("hang");
     const { tracing } = open(collector.url);
-    const session = systemEntropy.uuid();
+    const session = systemRuntime.uuid();
     const started = performance.now();
     for (let count = 0; count < 5_000; count++) {
       expect(await tracing.span("payment.process", { of: { session } }, async () => count)).toBe(count);
     }
-    // One takes some 0.02 ms; a span that waited for the network would take whole ones.
+    // One takes some 0.02 ms; a span that waited for the network would take whole milliseconds.
     expect((performance.now() - started) / 5_000).toBeLessThan(0.5);
     const closing = performance.now();
     await tracing.close();
-    // A request to the collector is given five seconds.
+    // A request to the collector may take five seconds.
     expect(performance.now() - closing).toBeLessThan(4_000);
     await collector.close();
   });
 
-  it("says once that the collector refuses, and once that it takes spans again", async () => {
+  it("logs once that the collector refuses, and once that it accepts spans again", async () => {
     const collector = await Receiver.start();
     const { tracing, lines } = open(collector.url);
     const send = async (status: number) => {
       collector.answerWith({ status });
-      // A full batch leaves at once.
+      // A full batch is sent at once.
       for (let count = 0; count < spansSentMax; count++) {
-        await tracing.span("payment.process", { of: { session: systemEntropy.uuid() } }, async () => {});
+        await tracing.span("payment.process", { of: { session: systemRuntime.uuid() } }, async () => {});
       }
       await collector.waitForCount(collector.requests.length + 1);
     };
@@ -77,17 +77,17 @@ describe("openOtlpTracing()", () => {
     expect(lines).toEqual(["traces cannot be sent; they are dropped until they can be", "traces are sent again"]);
   });
 
-  it("lets a bounded number of spans wait for a collector that answers late", async () => {
+  it("keeps a bounded number of spans for a collector that answers late", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const collector = await Receiver.start();
     collector.answerWith(() => released.then(() => ({ status: 200 })));
     const { tracing } = open(collector.url);
-    const session = systemEntropy.uuid();
+    const session = systemRuntime.uuid();
     for (let count = 0; count < 3 * spansWaitingMax; count++) {
       await tracing.span("payment.process", { of: { session } }, async () => {});
     }
     release();
-    // One batch was on its way, and so many more waited.
+    // One batch was in flight, and this many more waited.
     const batches = 1 + spansWaitingMax / spansSentMax;
     await collector.waitForCount(batches);
     await tracing.span("webhook.deliver", { of: { session } }, async () => {});
@@ -97,10 +97,10 @@ describe("openOtlpTracing()", () => {
     await collector.close();
   });
 
-  it("hangs the spans of other processes at the session and at its events, whichever process has ended", async () => {
+  it("attaches other processes' spans to the session and to its events, whichever process has ended", async () => {
     const collector = await TraceCollector.start();
     const [edge, worker] = [open(collector.origin).tracing, open(collector.origin).tracing];
-    const [session, event] = [systemEntropy.uuid(), systemEntropy.uuid()];
+    const [session, event] = [systemRuntime.uuid(), systemRuntime.uuid()];
     const finish = edge.begin();
     finish("session.create", { of: { session }, id: session });
     await edge.span("payment.process", { of: { session } }, async () => {
@@ -108,8 +108,8 @@ describe("openOtlpTracing()", () => {
     });
     await edge.close();
     await worker.span("payment.process", { of: { session } }, async () => {
-      // Work on one session that leads to another's is no part of it.
-      await worker.span("payment.process", { of: { session: systemEntropy.uuid() } }, async () => {});
+      // Work on one session that leads to another's does not belong to it.
+      await worker.span("payment.process", { of: { session: systemRuntime.uuid() } }, async () => {});
       await worker.span("webhook.deliver", { of: { session, event } }, async () => {});
     });
     await worker.close();
@@ -127,11 +127,11 @@ describe("openOtlpTracing()", () => {
     expect(collector.spans).toHaveLength(6);
   });
 
-  it("tells that work failed, without the words of its error", async () => {
+  it("records that work failed, without the message of its error", async () => {
     const collector = await TraceCollector.start();
     const { tracing } = open(collector.origin);
     const failing = () => Promise.reject(new Error("no card 4242424242424242"));
-    const of = { session: systemEntropy.uuid() };
+    const of = { session: systemRuntime.uuid() };
     await expect(tracing.span("payment.process", { of }, failing)).rejects.toThrow("no card");
     await tracing.close();
     await collector.close();

@@ -1,4 +1,7 @@
-/** Traces over OTLP, by OpenTelemetry's tracer: spans wait in a bounded queue, and a collector that is away costs them alone. */
+/**
+ * Exports traces over OTLP, by OpenTelemetry's tracer: spans wait in a bounded queue, and an outage of the collector
+ * loses only spans.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -32,7 +35,7 @@ import {
   parseTraceparent,
   type SpanName,
   type SpanOptions,
-  type SpanPlace,
+  type SpanOrigin,
   spanIdOf,
   type Tracing,
   traceIdOf,
@@ -40,18 +43,18 @@ import {
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
-/** What traces are opened with. */
+/** The options of tracing over OTLP. */
 export type OtlpOptions = {
   /** The collector's address, to which `/v1/traces` is added. */
   readonly endpoint: string;
-  /** The process, as the traces call it. */
+  /** The process's name in the traces. */
   readonly service: { readonly name: string; readonly role: string; readonly version: string };
   /** The share of sessions that are traced, from 0 to 1: decided by the session's id, so the same in every process. */
   readonly ratio: number;
   readonly log: Pick<Logger, "info" | "warn">;
 };
 
-/** Opens them. Nothing is sent before a span has ended, and nothing here waits for the collector. */
+/** Opens tracing. Nothing is sent before a span has ended, and nothing here waits for the collector. */
 export function openOtlpTracing(options: OtlpOptions): Tracing {
   const ids = new ChosenIds();
   const exporter = new OTLPTraceExporter({
@@ -64,7 +67,7 @@ export function openOtlpTracing(options: OtlpOptions): Tracing {
       "service.version": options.service.version,
       "switchyard.role": options.service.role,
     }),
-    // By the trace's id alone: neither a caller nor a parent has a say.
+    // By the trace's id alone: neither a caller nor a parent decides.
     sampler: new TraceIdRatioBasedSampler(options.ratio),
     idGenerator: ids,
     spanProcessors: [
@@ -94,7 +97,7 @@ class OtlpTracing implements Tracing {
 
   async span<Result>(...[name, options, work]: Parameters<Tracing["span"]>): Promise<Result> {
     const span = this.#start(name, options);
-    const open = { tell: (facts: Parameters<typeof attributesOf>[0]) => void span.setAttributes(attributesOf(facts)) };
+    const open = { set: (facts: Parameters<typeof attributesOf>[0]) => void span.setAttributes(attributesOf(facts)) };
     try {
       return (await this.#current.run(span.spanContext(), () => work(open))) as Result;
     } catch (error) {
@@ -116,14 +119,14 @@ class OtlpTracing implements Tracing {
   }
 
   async close(): Promise<void> {
-    // What cannot be sent by then is lost; the trouble has been told.
+    // Spans that cannot be sent by then are lost; the failure has been logged.
     await Promise.race([this.#provider.shutdown().catch(() => {}), pause(lastSpansWaitMs, undefined, { ref: false })]);
   }
 
   #start(name: SpanName, options: SpanOptions, past?: { startTime: number; id: string | undefined }): Span {
-    const { traceId, parent } = this.#placeOf(options.of);
+    const { traceId, parent } = this.#originOf(options.of);
     const spanId = past?.id === undefined ? undefined : spanIdOf(past.id);
-    // The first span of a session is below nothing.
+    // The first span of a session has no parent.
     const isRoot = parent === undefined || parent === spanId;
     const link = parseTraceparent(options.link);
     this.#ids.next = { traceId, spanId };
@@ -141,23 +144,23 @@ class OtlpTracing implements Tracing {
     );
   }
 
-  /** Below the span that is open here when it is of the same session; else where the place says. */
-  #placeOf(place: SpanPlace): { traceId: string; parent: string | undefined } {
+  /** Returns the parent of a span: the span open here if it is of the same session; otherwise as given. */
+  #originOf(origin: SpanOrigin): { traceId: string; parent: string | undefined } {
     const current = this.#current.getStore();
-    if ("traceparent" in place) {
-      const remote = parseTraceparent(place.traceparent);
+    if ("traceparent" in origin) {
+      const remote = parseTraceparent(origin.traceparent);
       if (remote !== undefined) return { traceId: remote.traceId, parent: remote.spanId };
       return current
         ? { traceId: current.traceId, parent: current.spanId }
         : { traceId: this.#ids.random(), parent: undefined };
     }
-    const traceId = traceIdOf(place.session);
-    if (place.event !== undefined) return { traceId, parent: spanIdOf(place.event) };
-    return { traceId, parent: current?.traceId === traceId ? current.spanId : spanIdOf(place.session) };
+    const traceId = traceIdOf(origin.session);
+    if (origin.event !== undefined) return { traceId, parent: spanIdOf(origin.event) };
+    return { traceId, parent: current?.traceId === traceId ? current.spanId : spanIdOf(origin.session) };
   }
 }
 
-/** Gives a span the ids that were chosen right before it is started, and random ones where none were. */
+/** Gives a span the ids chosen just before its start, and random ones if none were chosen. */
 class ChosenIds {
   readonly #random = new RandomIdGenerator();
   next: { readonly traceId: string; readonly spanId: string | undefined } | undefined;
@@ -175,7 +178,7 @@ class ChosenIds {
   }
 }
 
-/** Says once that spans cannot be sent, and once that they can be again. */
+/** Logs once that spans cannot be sent, and once that they can be again. */
 function tellingTrouble(exporter: SpanExporter, log: OtlpOptions["log"]): SpanExporter {
   let isAway = false;
   return {

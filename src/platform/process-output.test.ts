@@ -14,7 +14,7 @@ const script = `
   });`;
 
 describe("a service process", () => {
-  it("scrubs what libraries print, Node's warnings and its own last words, and ends as it would have", async () => {
+  it("scrubs the output of libraries, Node's warnings and its own last output, and ends as it would have", async () => {
     const { code, out, err } = await new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
       execFile(process.execPath, ["--input-type=module", "--eval", script], { env: {} }, (error, out, err) =>
         resolve({ code: error?.code ?? 0, out, err }),
@@ -30,7 +30,7 @@ describe("a service process", () => {
     });
     expect(JSON.parse(lastWords ?? "")).toMatchObject({
       level: 50,
-      msg: "the process ends by an error that nobody caught",
+      msg: "the process ends because of an uncaught error",
       err: { message: "no customer ****@****, ****", stack: expect.stringContaining("Error: no customer") },
     });
     expect(rest).toEqual([""]);

@@ -1,10 +1,10 @@
-/** What a service process writes beside its log lines: text of libraries, warnings and its last words, all of it scrubbed. */
+/** Scrubs the output of a service process besides its log lines: text of libraries, warnings and its last output. */
 import type { Logger } from "./log.ts";
 import { scrub } from "./scrub.ts";
 
 type Write = NodeJS.WriteStream["write"];
 
-/** Scrubs what is written to this process's standard output and error from now on, whoever writes it. Once is enough. */
+/** Scrubs everything written to this process's standard output and error from now on. Called once. */
 export function scrubOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...parts: unknown[]) => boolean;
@@ -15,14 +15,14 @@ export function scrubOutput(): void {
 }
 
 /**
- * Has Node's warnings and an error that nobody caught written as log lines: Node would print them past every stream. The
- * process then ends as it would have without us.
+ * Writes Node's warnings and an uncaught error as log lines: Node would print them past every stream. The process then
+ * ends as it would have otherwise.
  */
 export function logLastWords(log: Pick<Logger, "warn" | "error">): void {
   process.removeAllListeners("warning");
   process.on("warning", (warning) => log.warn({ err: warning }, "Node warns"));
   process.on("uncaughtException", (error) => {
-    log.error({ err: error }, "the process ends by an error that nobody caught");
+    log.error({ err: error }, "the process ends because of an uncaught error");
     process.exit(1);
   });
 }

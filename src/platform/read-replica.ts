@@ -1,19 +1,25 @@
 /**
- * Reads that may be some seconds old: lists, search, analytics. They go to a streaming replica while it answers and keeps
- * up, and to the database itself otherwise. Nothing that a payment decides by is read here.
+ * Reads that may be some seconds old: lists, search, analytics. They go to a streaming replica while it answers and
+ * keeps up, and to the database itself otherwise. No payment decision reads here.
  */
 import { replicaLagMaxMs, replicaLookEveryMs } from "../limits/databases.ts";
 import { type Database, isDatabaseDown, type Queryable, type Reads, type Statement, type Tx } from "./database.ts";
 import type { Logger } from "./log.ts";
 import { type Loop, runLoop } from "./loop.ts";
 
-/** `unchecked`: not known yet to have come as far as we have seen the database itself. Only one `in_use` is asked. */
+/**
+ * `unchecked`: not known yet to have reached the position that we have seen on the database itself. Only an `in_use`
+ * replica is queried.
+ */
 export type ReplicaState = "unchecked" | "in_use" | "behind" | "unreachable" | "no_replica";
 
-/** Where the database was at a moment of ours, and what we had written there by then, if anything. */
+/** The database's position at a time of ours, and the stamp that we had written there by then, if any. */
 type Mark = { readonly position: string; readonly atMs: number; readonly stamp: number | null };
 
-/** What the replica answers: the newest of our marks that lies behind it, what was written by then, and what it has. */
+/**
+ * The replica's answer: the newest of our marks that it has replayed, the stamp written by then, and the stamp that it
+ * has.
+ */
 type Reached = {
   readonly isReplica: boolean;
   readonly atMs: number | null;
@@ -21,10 +27,10 @@ type Reached = {
   readonly stamp: number | null;
 };
 
-// So many looks back it is told how far a replica is behind; longer than that is told as that.
+// Number of checks for which the lag of a replica is known; a longer lag is reported as this one.
 const marksMax = 720;
 
-// No earlier than what is there already, whatever the clock does.
+// Never earlier than the existing stamp, whatever the clock does.
 const writeStamp: Statement = {
   name: "write_replica_mark",
   text: `UPDATE replica_mark SET marked_at = greatest(marked_at, clock_timestamp())
@@ -41,16 +47,16 @@ const selectReached: Statement = {
          FROM unnest($1::pg_lsn[], $2::float8[], $3::float8[]) AS m(position, at_ms, stamp) WHERE m.position <= pg_last_wal_replay_lsn()`,
 };
 
-/** A database's replica, and what is known of it. Close it before the database. */
+/** A database's replica and its state. Close it before the database. */
 export class ReadReplica implements Reads {
   readonly #primary: Database;
-  /** The replica alone, whatever its state. */
+  /** The replica itself, whatever its state. */
   readonly database: Database;
   readonly #log: Pick<Logger, "warn">;
   readonly #nowMs: () => number;
   readonly #marks: Mark[] = [];
   #state: ReplicaState = "unchecked";
-  /** Whether it has shown what was written on the database since either of them was away. */
+  /** True once it has shown a stamp written on the database since either of them was away. */
   #isProven = false;
   #lagMs: number | undefined;
   #loop: Loop | undefined;
@@ -71,7 +77,7 @@ export class ReadReplica implements Reads {
     return this.#state;
   }
 
-  /** How old what it answers was at the last look, to within the pause between two; undefined while nobody knows. */
+  /** Age of its answers at the last check, to within the pause between two; undefined while unknown. */
   get lagMs(): number | undefined {
     return this.#lagMs;
   }
@@ -84,7 +90,7 @@ export class ReadReplica implements Reads {
     return this.#read((database) => database.transaction(work));
   }
 
-  /** Looks after it from now on. */
+  /** Checks it regularly from now on. */
   watch(log: Pick<Logger, "error">): void {
     const turn = () => this.checkOnce().then(() => false);
     this.#loop = runLoop({ name: "replica", intervalMs: replicaLookEveryMs, log, turn });
@@ -94,12 +100,12 @@ export class ReadReplica implements Reads {
     await this.#loop?.close();
   }
 
-  /** Compares it with the database itself. Throws where that one does not answer. */
+  /** Compares it with the database itself. Throws if the database does not answer. */
   async checkOnce(): Promise<void> {
     try {
       await this.#mark();
     } catch (error) {
-      // It may come back as another, or as it was before: what was known of the two is forgotten.
+      // The database may come back as another one, or in an earlier state: everything known of the two is dropped.
       this.#marks.length = 0;
       this.#isProven = false;
       throw error;
@@ -125,7 +131,7 @@ export class ReadReplica implements Reads {
   }
 
   #judge({ isReplica, atMs, writtenStamp, stamp }: Reached): void {
-    // Positions are numbers that another server has too: whoever is past a mark of ours must have what was written before it.
+    // Another server has the same positions too: a replica past one of our marks must have the stamp written before it.
     if (isReplica && writtenStamp !== null) this.#isProven = stamp !== null && stamp >= writtenStamp;
     if (isReplica && writtenStamp !== null && !this.#isProven) {
       this.#lagMs = undefined;
@@ -136,7 +142,7 @@ export class ReadReplica implements Reads {
     if (this.#lagMs === undefined)
       this.#become("no_replica", "the read address leads to a server that follows no other");
     else if (this.#lagMs > replicaLagMaxMs) this.#become("behind", `it is ${Math.round(this.#lagMs / 1_000)} s behind`);
-    // Otherwise it has not come to where we began to look, and the next look will tell.
+    // Otherwise it has not reached our first mark, and the next check will decide.
     else if (atMs !== null && this.#isProven) this.#become("in_use", "it answers and keeps up");
   }
 
@@ -157,11 +163,11 @@ export class ReadReplica implements Reads {
     this.#become("unreachable", error instanceof Error ? error.message : String(error));
   }
 
-  #become(state: ReplicaState, because: string): void {
+  #become(state: ReplicaState, reason: string): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#log.warn(
-      { kind: state, because },
+      { kind: state, reason },
       state === "in_use"
         ? "lists are read from the replica"
         : "lists are read from the database itself, not from its replica",
@@ -169,9 +175,9 @@ export class ReadReplica implements Reads {
   }
 }
 
-// 40001: what was read is removed by what is replayed. 42P01, 42703: a migration has not come there yet.
+// 40001: rows that were read are removed by replay. 42P01, 42703: a migration has not reached the replica yet.
 const replicaCodes = new Set(["40001", "42P01", "42703"]);
-// Too long for one is too long for the other.
+// A query too long for one is too long for the other.
 const statementTimedOut = "57014";
 
 function isOfReplica(error: unknown): boolean {

@@ -1,11 +1,11 @@
-/** Whether this process wants traffic: its databases answer, and it has not been asked to stop. */
+/** Readiness of this process for traffic: its databases answer, and it has not been asked to stop. */
 import { readinessFreshMs } from "../limits.ts";
 
-/** What a server's surfaces watch while the process lives and while it stops. */
+/** State that a server's surfaces observe while the process lives and while it stops. */
 export class Readiness {
-  /** Aborts when balancers are to look elsewhere; calls are still served. */
+  /** Aborts when balancers should use other processes; calls are still served. */
   readonly draining: AbortSignal;
-  /** Aborts when servers close: whoever only waits for an outcome is answered now. */
+  /** Aborts when servers close: calls that only wait for an outcome are answered now. */
   readonly stopping: AbortSignal;
   readonly #draining = new AbortController();
   readonly #stopping = new AbortController();
@@ -18,7 +18,7 @@ export class Readiness {
     this.stopping = this.#stopping.signal;
   }
 
-  /** However many ask, the databases are asked once a second. */
+  /** Reports readiness; the databases are queried at most once a second, however many callers there are. */
   async isReady(): Promise<boolean> {
     const now = performance.now();
     if (this.#last === undefined || now - this.#last.at >= readinessFreshMs) {

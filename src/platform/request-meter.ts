@@ -1,26 +1,26 @@
-/** What a server tells of its requests, for whoever counts them; it says nothing of who asks or what for. */
+/** Request metrics of a server; they contain neither the caller nor the content. */
 import type { ServerResponse } from "node:http";
 import type { DomainErrorCode } from "./errors.ts";
 
-/** How a request ended: by the first digit of its status, or without an answer that arrived whole. */
+/** The end of a request: the first digit of its status, or no complete answer. */
 export type RequestEnd = "2xx" | "3xx" | "4xx" | "5xx" | "gone";
 
-/** Told of each request of one server. Neither call may throw. */
+/** Observes each request of one server. Neither call may throw. */
 export type RequestMeter = {
-  /** A request has begun. What is returned is called once, at its end, with the name of what was asked for. */
+  /** Records the start of a request. The returned function is called once, at its end, with the name of the route. */
   begin(): (route: string, end: RequestEnd) => void;
-  /** A request is refused for this, whether or not it had begun for us. */
+  /** Records a request refused with this code, whether or not it had begun here. */
   refused(code: DomainErrorCode): void;
 };
 
-/** The end of a request by the status of its answer. */
+/** Returns the end of a request by the status of its answer. */
 export function requestEndOf(status: number): RequestEnd {
   if (status >= 500) return "5xx";
   if (status >= 400) return "4xx";
   return status >= 300 ? "3xx" : "2xx";
 }
 
-/** Has a request counted when its connection lets go of the answer. `routeOf` is asked then, and names one of few. */
+/** Counts a request when its connection releases the answer. `routeOf` is called then, and returns one of few names. */
 export function meterResponse(meter: RequestMeter | undefined, response: ServerResponse, routeOf: () => string): void {
   if (meter === undefined) return;
   const end = meter.begin();

@@ -54,25 +54,25 @@ describe("scrub()", () => {
     "postgres://db.internal:5432/live, https://pay.example.com/a?b=c",
     "took 12.424242424242424242 ms",
     "Node warns: the security of Basic authentication",
-  ])("leaves as it is: %s", (text) => {
+  ])("leaves unchanged: %s", (text) => {
     expect(scrub(text)).toBe(text);
   });
 
-  it("leaves ids as they are, whatever digits they are made of", () => {
+  it("leaves ids unchanged, whatever their digits", () => {
     const uuids = Array.from({ length: 2_000 }, () => randomUUID());
     const ids = [...uuids, ...uuids.map((uuid) => encodeId("ps", uuid))];
     expect(ids.map(scrub)).toEqual(ids);
   });
 
-  it("takes a time in proportion to the text, whatever stands in it", () => {
+  it("takes time linear in the text, whatever it contains", () => {
     const nasty = ["a", "1 ", "1", "://a:", "a.", "eyJa", "[", "%20", "pass"].map((part) => `@${part.repeat(50_000)}`);
     const started = performance.now();
     for (const text of nasty) scrub(text);
-    // Far more than it needs; a rule that looks back over all of the text takes minutes.
+    // Far more than it needs; a rule that backtracks over the whole text takes minutes.
     expect(performance.now() - started).toBeLessThan(8_000);
   });
 
-  it("finds nothing to mask in what a Secret shows of itself", () => {
+  it("finds nothing to mask in the output of a Secret", () => {
     expect(scrub(String(new Secret("x")))).toBe(String(new Secret("x")));
   });
 });

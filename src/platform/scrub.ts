@@ -1,9 +1,12 @@
-/** The last look at text before it leaves the process: what looks like a card number, a secret or an e-mail address is masked. PURE. */
+/**
+ * Scrubs text before it leaves the process: anything that looks like a card number, a secret or an e-mail address is
+ * masked. PURE.
+ */
 import { passesLuhn } from "./luhn.ts";
 
 const mask = "****";
 
-/** Nothing that any rule below could match is in text without one of these. Most lines end here, after one pass. */
+/** Text without one of these matches no rule below. Most lines end here, after one pass. */
 const suspicious = new RegExp(
   [
     "@",
@@ -22,7 +25,7 @@ const suspicious = new RegExp(
 
 type Rule = readonly [pattern: RegExp, shown: string | ((match: string) => string)];
 
-// Every repetition is bounded, so that no text takes longer than in proportion to its length.
+// Every repetition is bounded, so that the time is linear in the length of any text.
 const rules: readonly Rule[] = [
   [/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{0,8000}/g, `-----BEGIN PRIVATE KEY-----${mask}`],
   // The user and password of an address: databases, NATS, proxies.
@@ -39,7 +42,7 @@ const rules: readonly Rule[] = [
   [/\bAQE[\w+/=-]{20,512}[^\s"',]{0,200}/g, mask],
   [/\bA21AA[\w-]{20,512}/g, mask],
   [/(?<![\w-])[AE][\w-]{79}(?![\w-])/g, mask],
-  // A value beside a name that says what it is, in JSON, forms and printed objects.
+  // A value beside a name that identifies it, in JSON, forms and printed objects.
   [
     /\b(pass(?:word|wd)?|(?:client|signing|shared)?_?secret|api[_-]?key|authorization|cvc2?|cvv2?|cvn|csc|security[_-]?code)((?:\\?["'])?\s{0,4}[:=]\s{0,4}(?:\\?["'])?)(?!\*)[^\s"'\\,;&}]{1,512}/gi,
     `$1$2${mask}`,
@@ -47,13 +50,19 @@ const rules: readonly Rule[] = [
   [/[^\s"'\\<>()[\]{},;:=/@*|]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62}/gu, `${mask}@${mask}`],
 ];
 
-/** UUIDs, a few of which read as numbers; and runs of 12 digits or more, in groups or not, that are no part of a longer number. */
+/**
+ * UUIDs, a few of which read as numbers; and runs of 12 digits or more, in groups or not, that are not part of a longer
+ * number.
+ */
 const uuidOrNumber =
   /[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?<run>(?<![0-9]|[0-9]\.)[0-9](?:(?:[ +-]|%20)?[0-9]){11,})/g;
 
 const [cardDigitsMin, cardDigitsMax] = [12, 19];
 
-/** The same text with `****` for what must not be in a log. A net below the allow-list of fields, for messages and stacks. */
+/**
+ * Returns the text with `****` in place of anything that must not be in a log. A second defence after the allow-list of
+ * fields, for messages and stacks.
+ */
 export function scrub(text: string): string {
   if (!suspicious.test(text)) return text;
   let scrubbed = text;
@@ -61,11 +70,14 @@ export function scrub(text: string): string {
   return scrubbed.replace(uuidOrNumber, (match, run?: string) => (run === undefined ? match : maskCards(run)));
 }
 
-/** Masks a run that is a card's number, or else the groups of it that are: an expiry date may follow, or a count come before. */
+/**
+ * Masks a run that is a card's number, or else the groups of it that are: an expiry date may follow, or a count
+ * precede.
+ */
 function maskCards(run: string): string {
   const isCard = (digits: string) =>
     digits.length >= cardDigitsMin && digits.length <= cardDigitsMax && passesLuhn(digits);
-  // Groups at even places, what separates them at odd ones.
+  // Groups at even indexes, their separators at odd ones.
   const parts = run.split(/([ +-]|%20)/);
   if (isCard(parts.filter((_, at) => at % 2 === 0).join(""))) return mask;
   const masked = new Set<number>();

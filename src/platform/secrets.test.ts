@@ -5,7 +5,7 @@ import { deriveKey, equalInConstantTime, type KeyRing, Secret, seal, unseal } fr
 const ring: KeyRing = { current: "k2", keys: { k1: Buffer.alloc(32, 1), k2: Buffer.alloc(32, 2) } };
 
 describe("Secret", () => {
-  it("shows its value only when it is asked to", () => {
+  it("shows its value only on request", () => {
     const secret = new Secret("hunter2");
     expect([`${secret}`, JSON.stringify([secret]), inspect({ secret }), String(secret)].join()).not.toContain(
       "hunter2",
@@ -15,14 +15,14 @@ describe("Secret", () => {
 });
 
 describe("seal()", () => {
-  it("is opened again in its own place, and nothing of it is in clear", () => {
+  it("opens with its own associated data, and contains nothing in clear", () => {
     const sealed = seal(ring, "credential/1", "hunter2");
     expect(sealed).toMatch(/^k2\./);
     expect(Buffer.from(sealed.slice(3), "base64url").includes("hunter2")).toBe(false);
     expect(unseal(ring, "credential/1", sealed).expose()).toBe("hunter2");
   });
 
-  it("does not open in another place, changed, or without its key", () => {
+  it("does not open with other associated data, when changed, or without its key", () => {
     const sealed = seal(ring, "credential/1", "hunter2");
     expect(() => unseal(ring, "credential/2", sealed)).toThrow();
     expect(() => unseal(ring, "credential/1", `${sealed.slice(0, -2)}AA`)).toThrow();
@@ -31,7 +31,7 @@ describe("seal()", () => {
     );
   });
 
-  it("opens what an older key of the ring sealed", () => {
+  it("opens a value that an older key of the ring sealed", () => {
     const old = seal({ ...ring, current: "k1" }, "credential/1", "hunter2");
     expect(unseal(ring, "credential/1", old).expose()).toBe("hunter2");
   });
@@ -42,7 +42,7 @@ describe("seal()", () => {
 });
 
 describe("deriveKey()", () => {
-  it("gives each purpose a key of its own", () => {
+  it("derives a separate key for each purpose", () => {
     const master = Buffer.alloc(32, 9);
     expect(deriveKey(master, "a")).toHaveLength(32);
     expect(equalInConstantTime(deriveKey(master, "a"), deriveKey(master, "b"))).toBe(false);

@@ -1,4 +1,4 @@
-/** Values that must not reach a log, an error or a row in clear, and the ways we hash, seal and compare them. */
+/** Values that must not reach a log, an error or a row in clear, and functions that hash, seal and compare them. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -12,7 +12,7 @@ import { inspect } from "node:util";
 
 const redacted = "[secret]";
 
-/** A string that prints as `[secret]` everywhere; only `expose()` gives it back. */
+/** A string that prints as `[secret]` everywhere; only `expose()` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -20,7 +20,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The clear value; call it only where it is used. */
+  /** Returns the clear value; call it only where it is used. */
   expose(): string {
     return this.#value;
   }
@@ -38,22 +38,22 @@ export class Secret {
   }
 }
 
-/** SHA-256 of UTF-8 text. */
+/** Returns SHA-256 of UTF-8 text. */
 export function sha256(text: string | Uint8Array): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-/** HMAC-SHA-256 of UTF-8 text. */
+/** Returns HMAC-SHA-256 of UTF-8 text. */
 export function hmacSha256(key: Uint8Array, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();
 }
 
-/** Compares without telling by its time where two values differ. */
+/** Compares two values in a time that does not depend on where they differ. */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** A key of 32 bytes for one purpose, derived by HKDF-SHA-256 from a master key. */
+/** Derives a key of 32 bytes for one purpose, by HKDF-SHA-256 from a master key. */
 export function deriveKey(master: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", master, Buffer.alloc(0), purpose, 32));
 }
@@ -66,28 +66,31 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Seals text with AES-256-GCM as `kid.base64url(nonce ‖ ciphertext ‖ tag)`.
- * `place` (table, row, environment) is authenticated, so a sealed value moved to another row does not open.
+ * Seals text with AES-256-GCM as `kid.base64url(nonce ‖ ciphertext ‖ tag)`. The associated data `associatedData` (table, row,
+ * environment) is authenticated, so a sealed value moved to another row does not open.
  */
-export function seal(ring: KeyRing, place: string, text: string): string {
+export function seal(ring: KeyRing, associatedData: string, text: string): string {
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv("aes-256-gcm", keyOf(ring, ring.current), nonce).setAAD(Buffer.from(place));
+  const cipher = createCipheriv("aes-256-gcm", keyOf(ring, ring.current), nonce).setAAD(Buffer.from(associatedData));
   const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
   return `${ring.current}.${sealed.toString("base64url")}`;
 }
 
-/** Opens what `seal` made for the same place. Throws when the value was changed, moved, or sealed by an unknown key. */
-export function unseal(ring: KeyRing, place: string, sealed: string): Secret {
+/**
+ * Opens a value that `seal` made with the same associated data. Throws if it was changed, moved, or sealed by an
+ * unknown key.
+ */
+export function unseal(ring: KeyRing, associatedData: string, sealed: string): Secret {
   const dot = sealed.indexOf(".");
   const bytes = Buffer.from(sealed.slice(dot + 1), "base64url");
   const decipher = createDecipheriv("aes-256-gcm", keyOf(ring, sealed.slice(0, dot)), bytes.subarray(0, nonceBytes))
-    .setAAD(Buffer.from(place))
+    .setAAD(Buffer.from(associatedData))
     .setAuthTag(bytes.subarray(-tagBytes));
   const text = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]);
   return new Secret(text.toString("utf8"));
 }
 
-/** Whether the ring still has the key that sealed this. */
+/** Reports whether the ring still has the key that sealed this. */
 export function hasKeyFor(ring: KeyRing, sealed: string): boolean {
   return ring.keys[sealed.slice(0, sealed.indexOf("."))] !== undefined;
 }

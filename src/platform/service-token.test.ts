@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { SignJWT } from "jose";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   claimTypes,
   type EnvironmentName,
+  serviceTokenLifetimeSeconds,
   verifyFramePolicy,
   verifyServiceToken,
   verifySessionGrant,
@@ -20,43 +21,89 @@ const keys = [test.verification, live.verification];
 const inOneMinute = () => new Date(Math.floor(Date.now() / 1000) * 1000 + 60_000);
 const oneMinuteAgo = () => new Date(Date.now() - 60_000);
 
+const environmentOf = async (...given: Parameters<typeof verifyServiceToken>) => {
+  const check = await verifyServiceToken(...given);
+  return check.type === "valid" ? check.environment : undefined;
+};
+
 describe("verifyServiceToken()", () => {
-  it("names the environment of the key that signed", async () => {
-    expect(await verifyServiceToken(keys, await signServiceToken(test.signing))).toBe("test");
-    expect(await verifyServiceToken(keys, await signServiceToken(live.signing))).toBe("live");
+  it("returns the environment of the key that signed", async () => {
+    expect(await environmentOf(keys, await signServiceToken(test.signing))).toBe("test");
+    expect(await environmentOf(keys, await signServiceToken(live.signing))).toBe("live");
   });
 
   it("refuses a test key's token for the live audience", async () => {
     const token = await signServiceToken({ ...test.signing, environment: "live" });
-    expect(await verifyServiceToken(keys, token)).toBeUndefined();
+    expect(await environmentOf(keys, token)).toBeUndefined();
   });
 
-  it("refuses a key that it was not given, and text that is no token", async () => {
+  it("refuses an unknown key, and text that is not a token", async () => {
     const stranger = pairOf("t1", "test");
-    expect(await verifyServiceToken(keys, await signServiceToken(stranger.signing))).toBeUndefined();
-    expect(await verifyServiceToken([], await signServiceToken(test.signing))).toBeUndefined();
-    for (const text of ["", "x", "a.b.c", "..."]) expect(await verifyServiceToken(keys, text)).toBeUndefined();
+    expect(await environmentOf(keys, await signServiceToken(stranger.signing))).toBeUndefined();
+    expect(await environmentOf([], await signServiceToken(test.signing))).toBeUndefined();
+    for (const text of ["", "x", "a.b.c", "..."]) expect(await environmentOf(keys, text)).toBeUndefined();
   });
 
-  it("refuses a token without an end, and one that is over", async () => {
+  it("refuses a token without an expiry, and an expired one", async () => {
     const header = { alg: "EdDSA", kid: "t1", typ: claimTypes.serviceToken };
     const token = () => new SignJWT().setProtectedHeader(header).setAudience("vault:test");
-    expect(await verifyServiceToken(keys, await token().sign(test.signing.privateKey))).toBeUndefined();
+    expect(await environmentOf(keys, await token().sign(test.signing.privateKey))).toBeUndefined();
     const over = await token().setExpirationTime(oneMinuteAgo()).sign(test.signing.privateKey);
-    expect(await verifyServiceToken(keys, over)).toBeUndefined();
+    expect(await environmentOf(keys, over)).toBeUndefined();
+  });
+
+  it("is valid for a short time after it is signed, whatever expiry it names", async () => {
+    const now = Math.floor(Date.now() / 1_000);
+    const header = { alg: "EdDSA", kid: "t1", typ: claimTypes.serviceToken };
+    const endless = (issuedAt?: number) => {
+      const token = new SignJWT().setProtectedHeader(header).setAudience("vault:test").setExpirationTime("10y");
+      return (issuedAt === undefined ? token : token.setIssuedAt(issuedAt)).sign(test.signing.privateKey);
+    };
+    expect(await environmentOf(keys, await endless(now))).toBe("test");
+    expect(await environmentOf(keys, await endless(now - serviceTokenLifetimeSeconds - 10))).toBeUndefined();
+    expect(await environmentOf(keys, await endless(now + 3_600))).toBeUndefined();
+    expect(await environmentOf(keys, await endless())).toBeUndefined();
+  });
+});
+
+describe("a refused service token", () => {
+  // A whole second, as the token's time is: its age is exact. The clock stands still.
+  const now = Math.floor(Date.now() / 1_000) * 1_000;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now }));
+  afterEach(() => void vi.useRealTimers());
+
+  const issuedAt = (seconds: number) => {
+    vi.useFakeTimers({ toFake: ["Date"], now: now + seconds * 1_000 });
+    const token = signServiceToken(test.signing);
+    vi.useRealTimers();
+    return token;
+  };
+
+  it.each([
+    ["clock", "it was made 30 s ahead of this machine's clock", issuedAt(30.5)],
+    ["clock", "it was made 60 s behind this machine's clock", issuedAt(-60)],
+    ["unknown_key", "no key that the vault knows", signServiceToken(pairOf("t1", "test").signing)],
+    ["unknown_key", "no key that the vault knows", signServiceToken(pairOf("t2", "test").signing)],
+    ["unknown_key", "another environment", signServiceToken({ ...test.signing, environment: "live" })],
+    ["malformed", "it is no service token", "a.b.c"],
+    ["malformed", "it is no service token", signFramePolicy(test.signing, { origins: [], expiresAt: inOneMinute() })],
+  ])("names the reason: %s, %s", async (kind, reason, token) => {
+    const check = await verifyServiceToken(keys, token);
+    expect(check).toEqual({ type: "refused", kind, reason: expect.stringContaining(reason) });
+    expect(JSON.stringify(check)).not.toContain(token);
   });
 });
 
 describe("verifySessionGrant()", () => {
   const claims = { session: "ps_1", profile: "mer_1", origins: ["https://shop.example"] };
 
-  it("gives what was signed", async () => {
+  it("returns the signed content", async () => {
     const expiresAt = inOneMinute();
     const grant = await signSessionGrant(test.signing, { ...claims, expiresAt });
     expect(await verifySessionGrant(keys, grant)).toEqual({ environment: "test", ...claims, expiresAt });
   });
 
-  it("refuses one that is over, or says the other environment than its key", async () => {
+  it("refuses one that has expired, or names another environment than its key's", async () => {
     const over = await signSessionGrant(test.signing, { ...claims, expiresAt: oneMinuteAgo() });
     const crossing = await signSessionGrant(
       { ...test.signing, environment: "live" },
@@ -66,7 +113,7 @@ describe("verifySessionGrant()", () => {
     expect(await verifySessionGrant(keys, crossing)).toBeUndefined();
   });
 
-  it("takes neither a policy nor a service token for a grant", async () => {
+  it("accepts neither a policy nor a service token as a grant", async () => {
     const policy = await signFramePolicy(test.signing, { origins: [], expiresAt: inOneMinute() });
     expect(await verifySessionGrant(keys, policy)).toBeUndefined();
     expect(await verifySessionGrant(keys, await signServiceToken(test.signing))).toBeUndefined();
@@ -77,7 +124,7 @@ describe("verifyFramePolicy()", () => {
   const sign = (origins: readonly string[], expiresAt = inOneMinute()) =>
     signFramePolicy(test.signing, { origins, expiresAt });
 
-  it("gives the origins that were signed", async () => {
+  it("returns the signed origins", async () => {
     const policy = await verifyFramePolicy(keys, await sign(["https://shop.example", "http://localhost:3000"]));
     expect(policy?.origins).toEqual(["https://shop.example", "http://localhost:3000"]);
   });
@@ -89,11 +136,11 @@ describe("verifyFramePolicy()", () => {
     "null",
     "javascript:alert(1)",
     "https:",
-  ])("refuses a policy with %s for an origin, even signed", async (origin) => {
+  ])("refuses a policy with %s as an origin, even signed", async (origin) => {
     expect(await verifyFramePolicy(keys, await sign([origin]))).toBeUndefined();
   });
 
-  it("refuses one that is over, and a grant", async () => {
+  it("refuses one that has expired, and a grant", async () => {
     const grant = await signSessionGrant(test.signing, {
       session: "s",
       profile: "p",

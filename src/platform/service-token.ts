@@ -1,88 +1,127 @@
 /**
- * Signed claims between the core and the vault: what they say, and how the vault checks them with public keys only.
- * service-token-signing.ts makes them.
+ * Signed claims between the core and the vault: their content, and the vault's checks with public keys only.
+ * service-token-signing.ts signs them.
  */
 import type { KeyObject } from "node:crypto";
-import { errors, type JWTPayload, jwtVerify } from "jose";
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 
-/** The environment that signed claims are for; they count in no other. */
+/** The environment of signed claims; they are valid in no other. */
 export type EnvironmentName = "test" | "live";
 
-/** Lets a page tokenize cards for one session. A secret of the same rank as the client secret. */
+/** Lets a page tokenize cards for one session. As sensitive as the client secret. */
 export type SessionGrant = {
   readonly environment: EnvironmentName;
   readonly session: string;
-  /** The profile of the merchant's publishable key; what the merchant's rate limit is counted under. */
+  /** The profile of the merchant's publishable key, which counts against the merchant's rate limit. */
   readonly profile: string;
   readonly origins: readonly string[];
   readonly expiresAt: Date;
 };
 
-/** Who may embed the card frame. Not a secret and grants nothing. In test an empty list stands for every origin. */
+/**
+ * The origins that may embed the card frame. Not a secret and grants nothing. In test an empty list means every origin.
+ */
 export type FramePolicy = {
   readonly environment: EnvironmentName;
   readonly origins: readonly string[];
   readonly expiresAt: Date;
 };
 
-/** An Ed25519 public key and the environment it speaks for: a test key cannot vouch for anything live. */
+/** An Ed25519 public key and its environment: a test key cannot sign anything for live. */
 export type VerificationKey = {
   readonly kid: string;
   readonly environment: EnvironmentName;
   readonly publicKey: KeyObject;
 };
 
-/** The JWS `typ` of each kind, so that one is never taken for another. */
+/** The JWS `typ` of each kind, so that one is never accepted as another. */
 export const claimTypes = {
   serviceToken: "vault-service+jwt",
   sessionGrant: "vault-grant+jwt",
   framePolicy: "vault-policy+jwt",
 } as const;
 
-/** Core and vault may be two machines: their clocks agree to a few seconds. */
+/** Allows for clocks of core and vault that differ by a few seconds. */
 const clockToleranceSeconds = 5;
 
-/** The audience of a service token. */
+/**
+ * Time for which a service token is valid after it is signed, whatever expiry it names. It also bounds the time at
+ * which a suspended vault may still send an authorize: within twice the default wait for a gateway, and so before the
+ * attempt's `latestExecutionAt`. The clocks of both machines have to agree within it.
+ */
+export const serviceTokenLifetimeSeconds = 20;
+
+/** Returns the audience of a service token. */
 export function vaultAudience(environment: EnvironmentName): string {
   return `vault:${environment}`;
 }
 
-/** The environment a service token speaks for, or undefined when it is not one of ours, or is over. */
-export async function verifyServiceToken(
-  keys: readonly VerificationKey[],
-  token: string,
-): Promise<EnvironmentName | undefined> {
-  const verified = await verify(keys, claimTypes.serviceToken, token);
-  if (verified === undefined) return undefined;
+/** A service token's environment and expiry, or why it is not valid. */
+export type ServiceTokenCheck =
+  | { readonly type: "valid"; readonly environment: EnvironmentName; readonly endsAt: Date }
+  | ({ readonly type: "refused" } & TokenRefusal);
+
+/** The reason why a service token is not valid, which contains nothing of it. */
+export type TokenRefusal = { readonly kind: "clock" | "unknown_key" | "malformed"; readonly reason: string };
+
+/** Checks a service token: it is valid until `endsAt` by this machine's clock, or refused. */
+export async function verifyServiceToken(keys: readonly VerificationKey[], token: string): Promise<ServiceTokenCheck> {
+  const verified = await verify(keys, claimTypes.serviceToken, token, { maxTokenAge: serviceTokenLifetimeSeconds });
+  if (verified instanceof Error) return { type: "refused", ...refusalOf(verified) };
   const { environment } = verified.key;
-  return verified.claims.aud === vaultAudience(environment) ? environment : undefined;
+  // Both are present: verify() requires them.
+  const { aud, iat, exp } = verified.claims as Required<JWTPayload>;
+  if (aud !== vaultAudience(environment)) {
+    return { type: "refused", kind: "unknown_key", reason: "it is for another environment than its key's" };
+  }
+  const end = Math.min(exp, iat + serviceTokenLifetimeSeconds) + clockToleranceSeconds;
+  return { type: "valid", environment, endsAt: new Date(end * 1_000) };
 }
 
-/** The grant, or undefined when it is not signed by a key of its own environment, or is over. */
+function refusalOf(error: Error): TokenRefusal {
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed) {
+    return { kind: "unknown_key", reason: "no key that the vault knows has signed it" };
+  }
+  // Known only after the signature was verified, so the times are ours.
+  const isTimed = error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed;
+  const issuedAt = isTimed && error.reason === "check_failed" && error.claim !== "typ" ? error.payload.iat : undefined;
+  if (issuedAt === undefined) return { kind: "malformed", reason: "it is no service token" };
+  const age = Math.round(Date.now() / 1_000 - issuedAt);
+  const made = age < 0 ? `${-age} s ahead of` : `${age} s behind`;
+  const reason = `it was made ${made} this machine's clock; it counts for ${serviceTokenLifetimeSeconds} s, and clocks may differ by ${clockToleranceSeconds} s`;
+  return { kind: "clock", reason };
+}
+
+/** Returns the grant, or undefined if no key of its own environment signed it, or if it has expired. */
 export async function verifySessionGrant(
   keys: readonly VerificationKey[],
   grant: string,
 ): Promise<SessionGrant | undefined> {
   const verified = await verify(keys, claimTypes.sessionGrant, grant);
-  if (verified === undefined) return undefined;
+  if (verified instanceof Error) return undefined;
   const { session, profile } = verified.claims;
   const policy = policyOf(verified);
   if (policy === undefined || !isName(session) || !isName(profile)) return undefined;
   return { ...policy, session, profile };
 }
 
-/** The policy, or undefined when it is not signed by a key of its own environment, or is over. */
+/** Returns the policy, or undefined if no key of its own environment signed it, or if it has expired. */
 export async function verifyFramePolicy(
   keys: readonly VerificationKey[],
   policy: string,
 ): Promise<FramePolicy | undefined> {
   const verified = await verify(keys, claimTypes.framePolicy, policy);
-  return verified && policyOf(verified);
+  return verified instanceof Error ? undefined : policyOf(verified);
 }
 
 type Verified = { readonly claims: JWTPayload; readonly key: VerificationKey };
 
-async function verify(keys: readonly VerificationKey[], typ: string, jws: string): Promise<Verified | undefined> {
+async function verify(
+  keys: readonly VerificationKey[],
+  typ: string,
+  jws: string,
+  more: Pick<JWTVerifyOptions, "maxTokenAge"> = {},
+): Promise<Verified | Error> {
   let key: VerificationKey | undefined;
   try {
     const { payload } = await jwtVerify(
@@ -92,11 +131,11 @@ async function verify(keys: readonly VerificationKey[], typ: string, jws: string
         if (key === undefined) throw new errors.JWKSNoMatchingKey();
         return key.publicKey;
       },
-      { algorithms: ["EdDSA"], typ, requiredClaims: ["exp"], clockTolerance: clockToleranceSeconds },
+      { algorithms: ["EdDSA"], typ, requiredClaims: ["exp"], clockTolerance: clockToleranceSeconds, ...more },
     );
-    return key && { claims: payload, key };
+    return { claims: payload, key: key! };
   } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return error;
     throw error;
   }
 }
@@ -112,7 +151,7 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Origins end up in a response header, so nothing but a serialized origin passes. */
+/** Reports whether a value is a serialized origin. Origins end up in a response header, so nothing else is accepted. */
 function isOrigin(value: unknown): value is string {
   return (
     typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && new URL(value).origin === value

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { optional, port, required, secretText, usually } from "./setting.ts";
+import { optional, port, required, secretText, withDefault } from "./setting.ts";
 import { SettingReader } from "./setting-reader.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-secret-"));
@@ -20,13 +20,13 @@ function read(variables: Record<string, string>, isLive = false) {
 }
 
 describe("SettingReader", () => {
-  it("takes a secret as it is or out of a file, without the line's end", () => {
+  it("reads a secret as it is or from a file, without the line's end", () => {
     expect(read({ NATS_PASSWORD: "hunter2" }).value?.expose()).toBe("hunter2");
     const { value, problems, warnings } = read({ NATS_PASSWORD_FILE: path }, true);
     expect([value?.expose(), problems, warnings]).toEqual(["hunter2", [], []]);
   });
 
-  it("names both where both are set, and a file that cannot be read", () => {
+  it("names both if both are set, and a file that cannot be read", () => {
     expect(read({ NATS_PASSWORD: "hunter2", NATS_PASSWORD_FILE: path }).problems).toEqual([
       "- NATS_PASSWORD_FILE must be left out where NATS_PASSWORD is set",
     ]);
@@ -44,10 +44,10 @@ describe("SettingReader", () => {
     expect([inLive.problems, inLive.warnings]).toEqual([[line], []]);
   });
 
-  it("takes what is set to nothing for left out, unless it is required", () => {
+  it("treats an empty value as absent, unless it is required", () => {
     const reader = new SettingReader({ A: "", B: "", NATS_PASSWORD: "" }, []);
     expect(reader.read(optional("A", { ...about, kind: port }))).toBeUndefined();
-    expect(reader.read(usually("B", "80", { ...about, kind: port }))).toBe(80);
+    expect(reader.read(withDefault("B", "80", { ...about, kind: port }))).toBe(80);
     expect(reader.read(password)).toBeUndefined();
     expect(reader.problems).toEqual(["- NATS_PASSWORD must be a password"]);
   });

@@ -1,24 +1,30 @@
-/** Reads settings of a process one after another and keeps going, so that a person mends all mistakes in one round. */
+/** Collects all configuration errors of a process's settings and reports them together. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Setting, type SettingScope, variableOf } from "./setting.ts";
 
-/** Reads settings out of variables, and notes what is wrong with its name and what to set. Problems repeat no value: it may be secret. */
+/**
+ * Reads settings from variables, and collects each problem with its name and what to set. Problems repeat no value,
+ * since it may be secret.
+ */
 export class SettingReader {
   readonly variables: Readonly<NodeJS.ProcessEnv>;
   readonly problems: string[];
-  /** What does not stop a start. */
+  /** Problems that do not prevent a start. */
   readonly warnings: string[] = [];
 
   readonly #isLive: boolean;
 
-  /** `isLive` says whether what belongs to no environment is used in live too. */
+  /** `isLive` says if settings of no environment are used in live too. */
   constructor(variables: NodeJS.ProcessEnv, problems: string[], { isLive = false } = {}) {
     this.variables = variables;
     this.problems = problems;
     this.#isLive = isLive;
   }
 
-  /** Its value. Where it is missing or wrong a problem is noted, and there is none in spite of its type. */
+  /**
+   * Returns its value. If it is missing or wrong a problem is collected, and the value is undefined in spite of its
+   * type.
+   */
   read<Value>(setting: Setting<Value>, scope: SettingScope = {}): Value {
     const given = this.#given(setting, scope);
     const { presence } = setting;
@@ -28,22 +34,24 @@ export class SettingReader {
     return this.#parse(setting, given, scope) as Value;
   }
 
-  /** The value of a setting that another one makes necessary. */
+  /** Returns the value of a setting that another one requires. */
   readNeeded<Value>(setting: Setting<Value>, scope: SettingScope = {}): NonNullable<Value> {
     return this.#parse(setting, this.#given(setting, scope), scope) as NonNullable<Value>;
   }
 
-  /** Whether an operator has set it, by itself or as a file. */
+  /** Reports whether an operator has set it, directly or as a file. */
   isSet(setting: Setting<unknown>, scope: SettingScope = {}): boolean {
     return Boolean(this.#given(setting, scope));
   }
 
-  /** Notes a setting that has no meaning where others are as they are. */
-  leaveOut(setting: Setting<unknown>, because: string, scope: SettingScope = {}): void {
-    if (this.isSet(setting, scope)) this.problem(variableOf(setting, scope.environment), `must be left out ${because}`);
+  /** Reports a setting that has no meaning with the given values of others. */
+  leaveOut(setting: Setting<unknown>, reason: string, scope: SettingScope = {}): void {
+    if (this.isSet(setting, scope)) this.problem(variableOf(setting, scope.environment), `must be left out ${reason}`);
   }
 
-  /** What a file says that a setting names. `parse` throws an Error whose message is shown. */
+  /**
+   * Returns the parsed content of a file that a setting names. The message of an Error that `parse` throws is shown.
+   */
   readFile<Content>(setting: Setting<string>, parse: (text: string) => Content, scope: SettingScope = {}): Content {
     const path = this.read(setting, scope);
     if (path === undefined) return undefined as never;
@@ -58,13 +66,13 @@ export class SettingReader {
     }
   }
 
-  /** Notes a file that a setting names, where others can read it and should not. */
+  /** Reports a file of a setting that other users can read and should not. */
   keepPrivate(setting: Setting<string | undefined>, scope: SettingScope = {}): void {
     const path = this.#given(setting, scope);
     if (path && existsSync(path)) this.#lookAtReaders(variableOf(setting, scope.environment), path, scope);
   }
 
-  /** Notes what is wrong with a variable. */
+  /** Reports a problem of a variable. */
   problem(variable: string, what: string): void {
     this.problems.push(`- ${variable} ${what}`);
   }
@@ -90,7 +98,7 @@ export class SettingReader {
       return content;
     } catch {
       this.problem(`${variable}_FILE`, "must be a file that can be read");
-      // Not missing: what is wrong has been said.
+      // Not missing: its problem has already been reported.
       return direct;
     }
   }
@@ -104,8 +112,8 @@ export class SettingReader {
 }
 
 /**
- * Whether more than its owner can read a file. A group may where the owner is somebody else: that is how mounted secrets
- * are given to a process that is not root.
+ * Reports whether more than its owner can read a file. A group may if the owner is another user: that is how mounted
+ * secrets are given to a process that is not root.
  */
 function isOpenToOthers(path: string): boolean {
   const { mode, uid } = statSync(path);

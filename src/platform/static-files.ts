@@ -1,10 +1,10 @@
-/** Serves files from memory, compressed once when they are taken in, with an ETag. */
+/** Serves files from memory, compressed once, with an ETag. */
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, gzipSync } from "node:zlib";
 import { DomainError } from "./errors.ts";
 
-/** A file and what its answer says of it; `content-type` and `cache-control` at least. */
+/** A file and the headers of its answer; `content-type` and `cache-control` at least. */
 export type StaticFile = {
   readonly headers: Readonly<Record<string, string>> & { readonly "content-type": string; "cache-control": string };
   readonly bytes: Uint8Array;
@@ -12,11 +12,27 @@ export type StaticFile = {
 
 type Served = { readonly headers: Record<string, string>; readonly plain: Uint8Array; readonly gzip: Uint8Array };
 
-/** Answers GET and HEAD for the paths of the map, and refuses other methods; false, with nothing written, for other paths. */
-export function serveFiles(files: ReadonlyMap<string, StaticFile>) {
-  const served = new Map([...files].map(([path, file]) => [path, prepare(file)]));
+/**
+ * Answers GET and HEAD for the paths of the map, and refuses other methods; false, with nothing written, for other paths.
+ * A file that is given as a function is made at its first request.
+ */
+export function serveFiles(files: ReadonlyMap<string, StaticFile | (() => StaticFile)>) {
+  const served = new Map<string, Served>();
+  const later = new Map<string, () => StaticFile>();
+  for (const [path, file] of files) {
+    if (typeof file === "function") later.set(path, file);
+    else served.set(path, prepare(file));
+  }
+  const find = (path: string): Served | undefined => {
+    const make = later.get(path);
+    if (make !== undefined) {
+      served.set(path, prepare(make()));
+      later.delete(path);
+    }
+    return served.get(path);
+  };
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const file = served.get(pathOf(request.url));
+    const file = find(pathOf(request.url));
     if (file === undefined) return false;
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new DomainError("method_not_allowed", "This path knows GET and HEAD.", { allow: ["GET", "HEAD"] });
@@ -37,7 +53,7 @@ export function serveFiles(files: ReadonlyMap<string, StaticFile>) {
   };
 }
 
-/** Without its query: a browser that lost a file asks for it by another address. */
+/** Returns the path without its query: a browser that lost a file requests it by another address. */
 function pathOf(target = ""): string {
   return target.split("?", 1)[0]!;
 }

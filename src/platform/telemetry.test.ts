@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { attributesOf, parseTraceparent, type SpanFacts, untraced } from "./telemetry.ts";
 
 describe("attributesOf()", () => {
-  it("tells facts that are on the list and in their form", () => {
+  it("returns facts that are on the list and in their form", () => {
     const facts = { gateway: "SANDBOX_A", outcome: "declined", failureKind: "HARD_DECLINE", tries: 2, httpStatus: 402 };
     expect(attributesOf({ ...facts, sessionId: "ps_01h2xcejqtf2nbrexx3vqjhp41" })).toEqual({
       "payment.gateway": "SANDBOX_A",
@@ -14,7 +14,7 @@ describe("attributesOf()", () => {
     });
   });
 
-  it("leaves out everything else, so that no card, secret or address gets into a trace by mistake", () => {
+  it("omits everything else, so that no card, secret or address enters a trace by mistake", () => {
     const facts = {
       sessionId: "ps_01h2xcejqtf2nbrexx3vqjhp41_secret_t1_abc",
       outcome: "card 4242 4242",
@@ -43,13 +43,13 @@ describe("parseTraceparent()", () => {
     "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
     "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-  ])("takes %s for none", (header) => {
+  ])("rejects %s", (header) => {
     expect(parseTraceparent(header)).toBeUndefined();
   });
 });
 
 describe("untraced", () => {
-  it("does the work as it is and carries nothing on", async () => {
+  it("does the work and propagates nothing", async () => {
     const options = { of: { session: "00000000-0000-7000-8000-000000000001" } };
     expect(await untraced.span("payment.process", options, async () => untraced.outgoing())).toBeUndefined();
     await expect(untraced.span("payment.process", options, () => Promise.reject(new Error("lost")))).rejects.toThrow(

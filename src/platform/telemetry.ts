@@ -1,4 +1,4 @@
-/** The traces of payments: which spans there are, what each may tell, and how they hang together. Knows no exporter. */
+/** The traces of payments: their spans, the attributes of each, and their hierarchy. Knows no exporter. */
 
 /** Every span. Nothing else is traced: no library is instrumented, which could take bodies, addresses or statements. */
 export const spanNames = [
@@ -16,13 +16,13 @@ export const spanNames = [
   "event.publish",
   "webhook.deliver",
 ] as const;
-/** One of them. */
+/** The name of a span. */
 export type SpanName = (typeof spanNames)[number];
 
 const word = /^[\w.:-]{1,64}$/;
 const id = /^[a-z]{2,4}_[0-9a-z]{26}$/;
 
-/** What a span may tell, each under its attribute and in its form. A card, a secret or an address has no place here. */
+/** The attributes of spans, each with its name and form. A card, a secret or an address must not be added. */
 const attributes = {
   environment: ["payment.environment", /^(test|live)$/],
   sessionId: ["payment.session_id", id],
@@ -42,13 +42,13 @@ const attributes = {
   httpStatus: ["http.response.status_code", /^\d{3}$/],
 } as const satisfies Record<string, readonly [attribute: string, shape: RegExp]>;
 
-/** Every attribute that any span may have. */
+/** Every attribute of any span. */
 export const attributeNames: readonly string[] = Object.values(attributes).map(([attribute]) => attribute);
 
-/** Facts of a span. One that is not in its form is left out. */
+/** Facts of a span. One that is not in its form is omitted. */
 export type SpanFacts = { readonly [Fact in keyof typeof attributes]?: string | number | undefined };
 
-/** The attributes of facts, by the names under which traces show them. */
+/** Returns the attributes of facts, by the names that traces show. */
 export function attributesOf(facts: SpanFacts): Record<string, string | number> {
   const shown: Record<string, string | number> = {};
   for (const [fact, [attribute, shape]] of Object.entries(attributes)) {
@@ -59,46 +59,49 @@ export function attributesOf(facts: SpanFacts): Record<string, string | number> 
 }
 
 /**
- * Where a span belongs: to a session, by its UUID, which is the trace's id, so that every process knows it and nothing has
- * to carry it; below one of the session's events, by its UUID; or where another process of ours said, as a traceparent.
+ * The parent of a span: a session, by its UUID, which is the trace's id, so that every process knows it without
+ * propagation; one of the session's events, by its UUID; or a span of another process of ours, as a traceparent.
  */
-export type SpanPlace =
+export type SpanOrigin =
   | { readonly session: string; readonly event?: string | undefined }
   | { readonly traceparent: string | undefined };
 
-/** What a span is opened with. */
+/** The options of a new span. */
 export type SpanOptions = {
-  /** Inside a span of the same session the new one is below that; else it hangs where this says. */
-  readonly of: SpanPlace;
-  /** Asked for only where there are traces. */
+  /** Within a span of the same session the new one is its child; otherwise its parent is this. */
+  readonly of: SpanOrigin;
+  /** Called only if tracing is on. */
   readonly facts?: () => SpanFacts;
-  /** Whether it takes a request, sends one, or neither. */
+  /** Kind of the span: it receives a request, sends one, or neither. */
   readonly kind?: "server" | "client";
-  /** A caller's traceparent header: linked to, never obeyed, for an outsider decides neither our traces nor which are kept. */
+  /** A caller's traceparent header: linked only, since an outsider decides neither our traces nor which are kept. */
   readonly link?: string | null;
 };
 
-/** A span that is open. */
-export type OpenSpan = { tell(facts: SpanFacts): void };
+/** An open span. */
+type OpenSpan = { set(facts: SpanFacts): void };
 
-/** Records a span that began when this was given; `id` is the UUID of the event or session that others hang below. */
+/**
+ * Records a span that began when this was created; `id` is the UUID of the event or session that is the parent of
+ * others.
+ */
 export type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
 
-/** Where spans go. None of it throws, waits for a collector, or changes what the work returns. */
+/** The receiver of spans. None of it throws, waits for a collector, or changes the work's result. */
 export type Tracing = {
-  /** Does the work inside a span. A rejection is told as an error, without its message. */
+  /** Runs the work within a span. A rejection is recorded as an error, without its message. */
   span<Result>(name: SpanName, options: SpanOptions, work: (span: OpenSpan) => Promise<Result>): Promise<Result>;
   begin(): FinishSpan;
-  /** The traceparent for another process of ours; never for a gateway or a merchant. */
+  /** Returns the traceparent for another process of ours; never for a gateway or a merchant. */
   outgoing(): string | undefined;
-  /** Sends what waits, for as long as a stop may take. */
+  /** Sends waiting spans, within the time limit of a stop. */
   close(): Promise<void>;
 };
 
-const silent: OpenSpan = { tell: () => {} };
+const silent: OpenSpan = { set: () => {} };
 const finishNothing: FinishSpan = () => {};
 
-/** No traces: what holds unless a collector is configured. */
+/** No tracing: the default unless a collector is configured. */
 export const untraced: Tracing = {
   span: (_name, _options, work) => work(silent),
   begin: () => finishNothing,
@@ -106,12 +109,12 @@ export const untraced: Tracing = {
   close: async () => {},
 };
 
-/** A session's trace. Of a UUIDv7 the last 62 bits are random, which is what samplers look at. */
+/** Returns a session's trace id. Of a UUIDv7 the last 62 bits are random, which samplers use. */
 export function traceIdOf(sessionId: string): string {
   return sessionId.replaceAll("-", "");
 }
 
-/** The span that belongs to a session or an event: the second half of its UUID, whose first bit is always set. */
+/** Returns the span id of a session or an event: the second half of its UUID, whose first bit is always set. */
 export function spanIdOf(uuid: string): string {
   return uuid.replaceAll("-", "").slice(16);
 }
@@ -119,7 +122,7 @@ export function spanIdOf(uuid: string): string {
 /** https://www.w3.org/TR/trace-context/#traceparent-header (level 2, 2024), version 00. */
 const traceparentShape = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-/** The ids of a traceparent header; undefined for anything else. */
+/** Returns the ids of a traceparent header; undefined for anything else. */
 export function parseTraceparent(
   header: string | null | undefined,
 ): { readonly traceId: string; readonly spanId: string } | undefined {

@@ -1,4 +1,4 @@
-/** The certificate files of a TLS port: read at the start, checked, and read again when they change. */
+/** The certificate files of a TLS port: read at the start, checked, and reloaded when they change. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { SecureServerOptions } from "node:http2";
@@ -6,7 +6,7 @@ import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import { certificateLookEveryMs } from "../limits.ts";
 
-/** Paths of PEM files. With a client CA only clients with a certificate of it get a connection. */
+/** Paths of PEM files. With a client CA only clients with a certificate of it can connect. */
 export type TlsPaths = {
   readonly certFile: string;
   readonly keyFile: string;
@@ -18,19 +18,19 @@ const protocol = { minVersion: "TLSv1.2" } as const;
 
 type Pem = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
 
-/** Throws, naming no content, when files cannot be read, or certificate and key do not belong together. */
+/** Throws, naming no content, if files cannot be read, or if certificate and key do not belong together. */
 export function checkTlsFiles(paths: TlsPaths): void {
   read(paths);
 }
 
-/** One set of files, as it is now and as it changes. */
+/** One set of files, reloaded when it changes. */
 export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #onBroken: (error: unknown) => void;
   readonly #lookEveryMs: number;
   #pem: Pem;
 
-  /** `onBroken` hears of files that changed into something unusable; the old ones stay in use. */
+  /** `onBroken` receives the error of files that changed into something unusable; the old ones stay in use. */
   constructor(paths: TlsPaths, options: { onBroken: (error: unknown) => void; lookEveryMs?: number }) {
     this.#paths = paths;
     this.#onBroken = options.onBroken;
@@ -38,21 +38,21 @@ export class TlsFiles {
     this.#pem = read(paths);
   }
 
-  /** When the certificate that is in use ends. */
+  /** Returns the expiry of the certificate in use. */
   get validUntil(): Date {
     return new X509Certificate(this.#pem.cert).validToDate;
   }
 
-  /** What an HTTP/2 server is made with. */
+  /** Returns the options of an HTTP/2 server. */
   serverOptions(): SecureServerOptions {
     const isMutual = this.#paths.clientCaFile !== undefined;
     return { ...this.#pem, ...protocol, allowHTTP1: false, requestCert: isMutual, rejectUnauthorized: isMutual };
   }
 
-  /** Gives the server new files whenever they have changed; connections that are open stay. Returns how to stop. */
+  /** Gives the server new files whenever they have changed; open connections stay. Returns a function that stops it. */
   renew(server: { setSecureContext(options: SecureContextOptions): void }): () => void {
     let seen = this.#pem;
-    let told = "";
+    let reportedError = "";
     const look = () => {
       try {
         const found = readFiles(this.#paths);
@@ -60,14 +60,14 @@ export class TlsFiles {
         seen = found;
         server.setSecureContext({ ...usable(found), ...protocol });
         this.#pem = found;
-        told = "";
+        reportedError = "";
       } catch (error) {
-        // Once for each way of being broken, not at every look.
-        if (String(error) !== told) this.#onBroken(error);
-        told = String(error);
+        // Reported once for each error, not at every check.
+        if (String(error) !== reportedError) this.#onBroken(error);
+        reportedError = String(error);
       }
     };
-    // By their content: a watcher takes what it sees first for known, which may be newer than what is in use.
+    // Compares the content: a file watcher's first state may already be newer than the one in use.
     const timer = setInterval(look, this.#lookEveryMs).unref();
     return () => clearInterval(timer);
   }

@@ -1,4 +1,4 @@
-/** The payment step: puts the widget into the page with the order's session. */
+/** The payment step: mounts the widget with the order's session. */
 
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
@@ -6,7 +6,7 @@ import { page } from "./page.ts";
 import { product } from "./product-page.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
-/** The page on which an order is paid, with test cards to try. */
+/** Returns the page on which a customer pays an order, with test cards to try. */
 export function checkoutPage(
   order: Order,
   { apiOrigin, testCards }: { apiOrigin: string; testCards: readonly TestCard[] },

@@ -1,6 +1,6 @@
 /** Builds HTML in which every value is escaped unless it is HTML already. */
 
-/** Text that is known to be HTML. Only the tag below makes it. */
+/** Text that is known to be safe HTML. Only the tag below creates it. */
 export class Html {
   readonly text: string;
 
@@ -11,12 +11,12 @@ export class Html {
 
 type Part = Html | string | number | false | undefined | readonly Part[];
 
-/** html`<p>${anything}</p>`: safe in text and in quoted attributes. Nothing comes of `false` and `undefined`. */
+/** html`<p>${anything}</p>`: safe in text and in quoted attributes. `false` and `undefined` produce nothing. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(String.raw({ raw: texts }, ...parts.map(render)));
 }
 
-/** Data for a script of the page, as the content of a `<script type="application/json">`. */
+/** Returns data for a script of the page, as the content of a `<script type="application/json">`. */
 export function jsonForScript(data: unknown): Html {
   return new Html(JSON.stringify(data).replaceAll("<", "\\u003c"));
 }

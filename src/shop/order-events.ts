@@ -6,14 +6,14 @@ import type { RestClient } from "../client/merchant/rest-client.ts";
 import { orderDetails } from "./order-page.ts";
 import type { Order, Orders } from "./orders.ts";
 
-// Webhooks tell the end at once; asking shows the attempts on the way there.
+// Webhooks report the outcome at once; polling shows the attempts before it.
 const askOpenEveryMs = 1_000;
-// After the end only a hold that is given back can still change the trail.
+// After the outcome, only a voided hold can still change the attempt trail.
 const askEndedEveryMs = 5_000;
-// A page left open all day stops asking; its browser reconnects when it is looked at again.
+// A page left open all day stops polling; its browser reconnects when a person returns to it.
 const asksMax = 3_600;
 
-/** Sends the order's details now and after every change, until the page goes away. */
+/** Sends the order's details now and after every change, until the page disconnects. */
 export async function streamOrder(order: Order, response: ServerResponse, shop: { orders: Orders; api: RestClient }) {
   const gone = new AbortController();
   let shown = "";
@@ -24,10 +24,10 @@ export async function streamOrder(order: Order, response: ServerResponse, shop: 
     response.write(`data: ${JSON.stringify(details)}\n\n`);
   };
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
-  const unwatch = shop.orders.watch(order, show);
+  const unsubscribe = shop.orders.subscribe(order, show);
   response.on("close", () => {
     gone.abort();
-    unwatch();
+    unsubscribe();
   });
   show();
   for (let asks = 0; asks < asksMax && !gone.signal.aborted; asks++) {
@@ -38,7 +38,7 @@ export async function streamOrder(order: Order, response: ServerResponse, shop: 
   response.end();
 }
 
-/** Asks the service about the order's newest session. Without an answer the order stays as it was. */
+/** Reads the order's newest session from the service. Without an answer the order stays unchanged. */
 export async function refreshState(
   order: Order,
   { orders, api }: { orders: Orders; api: RestClient },

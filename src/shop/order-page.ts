@@ -1,4 +1,4 @@
-/** What became of an order: its status, the way its payment took, and the webhooks received. */
+/** The result of an order: its status, its attempts, and the webhooks received. */
 
 import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-session.ts";
 import { type Html, html } from "./html.ts";
@@ -6,7 +6,7 @@ import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
 import { product } from "./product-page.ts";
 
-/** The page that shows an order as it stands. */
+/** Returns the page that shows an order's current state. */
 export function orderPage(order: Order): string {
   return page(
     `Order ${order.orderRef}`,
@@ -17,7 +17,7 @@ export function orderPage(order: Order): string {
   );
 }
 
-/** The part of the page that changes; public/order.js puts it in place. */
+/** Returns the part of the page that changes; public/order.js replaces it. */
 export function orderDetails(order: Order): Html {
   const { state } = order;
   return html`<section class="panel">
@@ -27,25 +27,25 @@ ${order.webhooks.some(({ type }) => type === "payment_attempt.capture_failed") &
 </section>
 <section class="panel">
 <h2>Attempts</h2>
-${state?.attempts.length ? html`<ol class="trail">${state.attempts.map(attempt)}</ol>` : html`<p class="note">None yet.</p>`}
+${state?.attempts.length ? html`<ol class="steps">${state.attempts.map(attempt)}</ol>` : html`<p class="note">None yet.</p>`}
 </section>
 <section class="panel">
 <h2>Webhooks received</h2>
-${order.webhooks.length ? html`<ul class="trail">${order.webhooks.map(webhook)}</ul>` : html`<p class="note">None yet.</p>`}
+${order.webhooks.length ? html`<ul class="steps">${order.webhooks.map(webhook)}</ul>` : html`<p class="note">None yet.</p>`}
 </section>`;
 }
 
-// The session stays SUCCEEDED, because the gateway had taken the capture on: what now is the shop's to settle.
-const captureFailed = html`<p class="alarm">The gateway has reported that the capture failed: the money does not come.</p>`;
+// The session stays SUCCEEDED, because the gateway had accepted the capture: the shop has to settle the order itself.
+const captureFailed = html`<p class="alarm">The gateway has reported that the capture failed: the money will not arrive.</p>`;
 
 function statusLine(state: PaymentSession | undefined): Html {
-  if (!state) return html`<p class="note">Asking…</p>`;
+  if (!state) return html`<p class="note">Loading…</p>`;
   const paid =
     state.capturedVia &&
     html`Captured via <strong>${state.capturedVia}</strong>${state.failover ? " after failover" : ""}. `;
   const card = state.card && html`Card: ${state.card.brand} ending in ${state.card.last4}. `;
   const declined = state.declineCode && html`Reason: <code>${state.declineCode}</code>. `;
-  const waiting = state.processing && "We are confirming your payment; you need not pay again.";
+  const waiting = state.processing && "We are confirming your payment; you do not need to pay again.";
   return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>
 <p class="note">Session <code>${state.sessionId}</code></p>`;
 }
@@ -60,7 +60,7 @@ function attempt(state: PaymentAttempt): Html {
 <p><strong>${sequence}. ${gateway}</strong> ${badge(status)} ${why.map((one) => html`<code>${one}</code> `)}${duration}</p>
 <p class="note">${because}</p>
 ${nextStep}
-${status === "VOIDING" && html`<p class="note">What it may hold is being given back; that can take a minute or two.</p>`}
+${status === "VOIDING" && html`<p class="note">Any hold is being voided, which can take a minute or two.</p>`}
 </li>`;
 }
 
@@ -74,7 +74,7 @@ function webhook({ type, webhookId, receivedAt }: Order["webhooks"][number]): Ht
 
 const good = ["SUCCEEDED", "CAPTURED", "AUTHORIZED"];
 const open = ["CREATED", "AUTHORIZING", "VOIDING", "UNKNOWN"];
-// Given back, as it should be.
+// Voided, as intended.
 const neutral = ["VOIDED"];
 
 function badge(status: string): Html {

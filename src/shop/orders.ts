@@ -3,26 +3,26 @@
 import { EventEmitter } from "node:events";
 import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/payment-session.ts";
 
-/** A verified webhook, as it came. */
+/** A verified webhook, as it arrived. */
 export type ReceivedWebhook = {
   readonly webhookId: string;
   readonly type: string;
   readonly receivedAt: Date;
 };
 
-/** One purchase, with what the shop knows of its payment. */
+/** One purchase, with the shop's knowledge of its payment. */
 export type Order = {
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
-  /** The payment sessions of this order: one, and one more for every try after a decline. */
+  /** The payment sessions of this order: one, and one more for every attempt with another card after a decline. */
   readonly sessions: CreatedPaymentSession[];
-  /** The newest session as the service last told it. */
+  /** The newest session as the service last returned it. */
   state: PaymentSession | undefined;
   readonly webhooks: ReceivedWebhook[];
 };
 
-// A demo may run for weeks; nobody looks at the thousandth order.
+// A demo may run for weeks; orders beyond the latest thousand are dropped.
 const ordersMax = 1_000;
 
 /** The latest orders, and a signal when one changes. */
@@ -42,14 +42,14 @@ export class Orders {
     return this.#orders.get(orderRef);
   }
 
-  /** Keeps what the service says about the order's newest session; an answer about an older one changes nothing. */
+  /** Stores the service's state of the order's newest session; an answer about an older one changes nothing. */
   recordState(order: Order, state: PaymentSession): void {
     if (state.sessionId !== order.sessions.at(-1)?.sessionId) return;
     order.state = state;
     this.#changes.emit(order.orderRef);
   }
 
-  /** Returns false for a webhook that came before: deliveries are repeated until they are answered. */
+  /** Returns false for a webhook that was already received: deliveries are repeated until they are acknowledged. */
   recordWebhook(order: Order, webhook: ReceivedWebhook): boolean {
     if (order.webhooks.some(({ webhookId }) => webhookId === webhook.webhookId)) return false;
     order.webhooks.push(webhook);
@@ -58,7 +58,7 @@ export class Orders {
   }
 
   /** Calls `listener` after every change of the order until the returned function is called. */
-  watch(order: Order, listener: () => void): () => void {
+  subscribe(order: Order, listener: () => void): () => void {
     this.#changes.on(order.orderRef, listener);
     return () => this.#changes.off(order.orderRef, listener);
   }

@@ -1,11 +1,13 @@
-/** What all pages of the shop have in common. */
+/** The parts that all pages of the shop share. */
 
 import { type Html, html } from "./html.ts";
 
-/** The hosts that a checkout page talks to, besides the shop's own. */
+/** The hosts that a checkout page connects to, besides the shop's own. */
 export type PaymentHosts = { readonly apiOrigin: string; readonly vaultOrigin: string };
 
-/** A page's policy: the shop itself, and for a checkout the three named hosts that docs/integration.md lists. */
+/**
+ * Returns a page's policy: the shop itself, and for a checkout the three named hosts that docs/integration.md lists.
+ */
 export function contentSecurityPolicy(hosts?: PaymentHosts): string {
   const { apiOrigin = "", vaultOrigin = "" } = hosts ?? {};
   return [
@@ -18,12 +20,13 @@ export function contentSecurityPolicy(hosts?: PaymentHosts): string {
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
-    // On the page with the card form no script writes HTML; the widget loads the vault's script by a policy of its name.
+    // On the page with the card form no script writes HTML; the widget loads the vault's script by a policy of its
+    // name.
     ...(hosts ? ["require-trusted-types-for 'script'", "trusted-types switchyard"] : []),
   ].join("; ");
 }
 
-/** A whole page around its content. */
+/** Returns a whole page around its content. */
 export function page(title: string, content: Html, scripts: readonly string[] = []): string {
   return html`<!doctype html>
 <html lang="en">
@@ -45,7 +48,7 @@ ${content}
 `.text;
 }
 
-/** 4900 EUR is €49.00. The shop sells in currencies with two decimals only. */
+/** Formats a price: 4900 EUR is €49.00. The shop sells only in currencies with two decimals. */
 export function priceText({ amountMinor, currency }: { amountMinor: number; currency: string }): string {
   return new Intl.NumberFormat("en", { style: "currency", currency }).format(amountMinor / 100);
 }

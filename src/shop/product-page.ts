@@ -1,12 +1,12 @@
-/** The one thing that the shop sells. */
+/** The page of the shop's only product. */
 
 import { html } from "./html.ts";
 import { page, priceText } from "./page.ts";
 
-/** What is for sale; its price is in minor units. */
+/** The product for sale; its price is in minor units. */
 export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
 
-/** The page with the product and the button that buys it. */
+/** Returns the page with the product and the button that buys it. */
 export function productPage(): string {
   return page(
     product.name,
@@ -26,7 +26,7 @@ export function productPage(): string {
 <p>Six cups, heavy steel, made to be handed down. Fits every hob, induction included.</p>
 <p class="price">${priceText(product)} <small>with shipping</small></p>
 <form method="post" action="/orders"><button class="button">Buy now</button></form>
-<p class="note">Nothing is sold here: this is a demo of a payment, in test mode, from the first click to the webhook.</p>
+<p class="note">Nothing is for sale: this demo shows a payment in test mode, from the first click to the webhook.</p>
 </div>
 </article>`,
   );

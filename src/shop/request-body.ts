@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 // A webhook holds one session with at most five attempts; 256 KiB is fifty times that.
 const bodyBytesMax = 256 * 1024;
 
-/** The whole body; throws when it is longer than the bound. */
+/** Returns the whole body; throws when it is longer than the bound. */
 export async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bodyBytes = 0;

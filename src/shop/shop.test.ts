@@ -17,7 +17,7 @@ let refusal: object | undefined;
 let service: Server;
 let shop: Shop;
 
-/** The REST API as a merchant sees it: create, repeated by key, and read. */
+/** Starts the REST API as a merchant sees it: create, repeat by key, and read. */
 async function startService(): Promise<Server> {
   const sessionIds = new Map<string, string>();
   const server = createServer(async (request, response) => {
@@ -87,7 +87,7 @@ function sendWebhook(body: object, change: { signature?: string; timestamp?: Dat
   return fetch(`${shop.origin}/webhooks`, { method: "POST", headers, body: payload });
 }
 
-/** The details that an open order page is sent, until one holds `expected`. */
+/** Reads the details that an open order page receives, until one holds `expected`. */
 async function seenOnOrderPage(orderRef: string, expected: string): Promise<string> {
   const response = await fetch(`${shop.origin}/orders/${orderRef}/events`);
   let seen = "";
@@ -110,7 +110,7 @@ describe("ordering", () => {
     ]);
   });
 
-  it("keeps the session of an order that may yet be paid", async () => {
+  it("keeps the session of an order that may still be paid", async () => {
     const answer = await fetch(`${shop.origin}/orders/${await order()}/sessions`, { method: "POST" });
     expect(await answer.json()).toMatchObject({ sessionId: "ps_1" });
   });
@@ -132,7 +132,7 @@ describe("ordering", () => {
 });
 
 describe("the checkout page", () => {
-  it("carries the session past any markup in it, and never the secret key", async () => {
+  it("embeds the session safely, with any markup in it, and never the secret key", async () => {
     const text = await (await fetch(`${shop.origin}/checkout/${await order()}`)).text();
     const data = /<script type="application\/json" id="checkout">(.*?)<\/script>/.exec(text)?.[1] ?? "";
     expect(JSON.parse(data).widget).toMatchObject({ sessionId: "ps_1", vault: { mode: "</script>" } });
@@ -149,13 +149,13 @@ describe("the checkout page", () => {
     expect(headers.get("Cache-Control")).toBe("no-store");
   });
 
-  it("is not found for an order that is not there", async () => {
+  it("is not found for an order that does not exist", async () => {
     expect((await fetch(`${shop.origin}/checkout/RH-none`)).status).toBe(404);
   });
 });
 
 describe("the webhook route", () => {
-  it("shows a signed webhook on the open order page, once however often it comes", async () => {
+  it("shows a signed webhook once on the open order page, even if it comes repeatedly", async () => {
     const orderRef = await order();
     const seen = seenOnOrderPage(orderRef, "payment_session.<wbr>succeeded");
     const body = { type: "payment_session.succeeded", data: { orderRef } };
@@ -169,7 +169,7 @@ describe("the webhook route", () => {
   it("shows that a capture failed after the payment had succeeded", async () => {
     const orderRef = await order();
     expect((await sendWebhook({ type: "payment_attempt.capture_failed", data: { orderRef } })).status).toBe(204);
-    await seenOnOrderPage(orderRef, "the money does not come");
+    await seenOnOrderPage(orderRef, "the money will not arrive");
   });
 
   it("refuses a wrong signature, an old timestamp and missing headers", async () => {
@@ -183,7 +183,7 @@ describe("the webhook route", () => {
     expect(page).not.toContain("Signature verified");
   });
 
-  it("accepts the dashboard's test event, which is of no order", async () => {
+  it("accepts the dashboard's test event, which belongs to no order", async () => {
     expect((await sendWebhook({ type: "webhook_endpoint.test" })).status).toBe(204);
   });
 });

@@ -1,4 +1,4 @@
-/** The demo merchant: a shop with one product, which talks to the payment service by HTTP like anybody else. */
+/** The demo merchant: a shop with one product, which calls the payment service by HTTP like any merchant. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,23 +17,23 @@ import { readText } from "./request-body.ts";
 import type { TestCard } from "./test-card-list.ts";
 import { WebhookReceiver } from "./webhooks.ts";
 
-/** How the shop reaches the payment service, and where it listens. */
+/** The addresses of the payment service, and the shop's own. */
 export type ShopConfig = {
   /** The REST address with its version, such as `https://pay.example/api/v1`. */
   readonly restBase: string;
-  /** Where the widget comes from, and what it calls. */
+  /** The origin that serves the widget and its API. */
   readonly apiOrigin: string;
-  /** The one origin that sees a card; the checkout page's content security policy names it. */
+  /** The only origin that sees a card; the checkout page's content security policy names it. */
   readonly vaultOrigin: string;
   readonly secretKey: string;
   readonly signingSecret: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** Shown beside the card form. */
   readonly testCards: readonly TestCard[];
 };
 
-/** A shop that is open, and where. */
+/** A running shop and its address. */
 export type Shop = { readonly origin: string; close(): Promise<void> };
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly orderRef: string };
@@ -67,7 +67,7 @@ function routesOf(config: ShopConfig): Route[] {
   return [
     { method: "GET", path: /^\/$/, handle: ({ response }) => sendPage(response, productPage()) },
     {
-      // The customer wants to pay: an order of ours, and a payment session for it.
+      // The customer wants to pay: creates an order of ours, and a payment session for it.
       method: "POST",
       path: /^\/orders$/,
       handle: async ({ response }) => {
@@ -78,18 +78,18 @@ function routesOf(config: ShopConfig): Route[] {
       },
     },
     {
-      // Reloading shows the same session: the widget goes on where it was.
+      // Reloading shows the same session: the widget continues where it was.
       method: "GET",
       path: /^\/checkout\/([\w-]+)$/,
       handle: ({ response, orderRef }) => {
-        // Only what says that it may be embedded gets into the page, and no window of another page can reach it.
+        // The page embeds only resources that allow it, and no window of another page can access it.
         response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
         response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
         sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy);
       },
     },
     {
-      // Another card after a decline. An order that is paid, or may yet be, keeps the session it has.
+      // Another card after a decline. An order that is paid, or may still be, keeps its session.
       method: "POST",
       path: /^\/orders\/([\w-]+)\/sessions$/,
       handle: async ({ response, orderRef }) => {
@@ -124,7 +124,10 @@ function routesOf(config: ShopConfig): Route[] {
   ];
 }
 
-/** A session of an order. The key makes a repeated call, after a lost answer or a double click, return the same one. */
+/**
+ * Opens a session for an order. The key makes a repeated call, after a lost answer or a double click, return the same
+ * one.
+ */
 async function openSession(order: Order, api: RestClient) {
   const { orderRef, amountMinor, currency, sessions } = order;
   const idempotencyKey = `${orderRef}-${sessions.length + 1}`;
@@ -136,7 +139,7 @@ async function openSession(order: Order, api: RestClient) {
 
 async function answer(routes: readonly Route[], request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.setHeader("X-Content-Type-Options", "nosniff");
-  // An order's address is all it takes to see the order: it goes to nobody else.
+  // An order's address is enough to see the order, so it is sent to no other site.
   response.setHeader("Referrer-Policy", "no-referrer");
   const path = request.url?.split("?")[0] ?? "";
   for (const route of routes) {

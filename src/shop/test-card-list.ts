@@ -1,21 +1,21 @@
-/** The card numbers that decide what the pretend gateways do, beside the card form. */
+/** Test cards that choose the sandbox gateways' behaviour, listed beside the card form. */
 
 import { type Html, html } from "./html.ts";
 
-/** A card number of the sandbox, what happens with it, and how the payment ends. */
+/** A card number of the sandbox, with its behaviour and the outcome of the payment. */
 export type TestCard = {
   readonly number: string;
   readonly name: string;
-  /** The title that the card stands under. */
+  /** The title of the card's group. */
   readonly group: string;
   readonly behaviour: string;
   readonly outcome: string;
 };
 
-/** The cards by their groups, of which the first is open; public/test-cards.js makes the buttons copy. */
+/** Returns the cards in groups, the first one open; public/test-cards.js makes the buttons copy. */
 export function testCardList(cards: readonly TestCard[]): Html {
   const groups = [...new Set(cards.map(({ group }) => group))];
-  return html`<p class="note">With any expiry to come and any security code. Attempts and webhooks of each card: <code>docs/test-cards.md</code>.</p>
+  return html`<p class="note">Use any future expiry date and any security code. Attempts and webhooks of each card: <code>docs/test-cards.md</code>.</p>
 <div id="test-cards">${groups.map((group, index) =>
     cardGroup(
       group,
@@ -43,7 +43,7 @@ function cardItem({ number, name, behaviour, outcome }: TestCard): Html {
 </li>`;
 }
 
-/** As on the cards themselves: American Express in 4, 6 and 5 digits. */
+/** Groups digits as on the cards themselves: American Express in 4, 6 and 5 digits. */
 function grouped(number: string): string {
   const isAmex = number.length === 15;
   return isAmex ? number.replace(/^(.{4})(.{6})/, "$1 $2 ") : number.replace(/(.{4})(?=.)/g, "$1 ");

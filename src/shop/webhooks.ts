@@ -1,4 +1,4 @@
-/** Receives the service's webhooks: proves who sent them, and keeps each once. */
+/** Receives the service's webhooks: verifies their signatures, and stores each once. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { verifyWebhook, WebhookVerificationError } from "../client/merchant/verify-webhook.ts";
@@ -16,7 +16,9 @@ export class WebhookReceiver {
     this.#orders = orders;
   }
 
-  /** Returns the status to answer with. `rawBody` is the body as received: parsed and printed again it would differ. */
+  /**
+   * Returns the status to answer with. `rawBody` is the body as received: parsed and serialized again, it would differ.
+   */
   receive(headers: IncomingHttpHeaders, rawBody: string): 204 | 400 {
     try {
       this.#keep(verifyWebhook({ body: rawBody, headers, secrets: this.#signingSecret }), headers["webhook-id"]);
@@ -28,11 +30,12 @@ export class WebhookReceiver {
   }
 
   #keep(event: WebhookEvent, webhookId: unknown): void {
-    // The dashboard's Verify is of no order, and what a newer service may tell is none of ours: received all the same.
+    // The dashboard's test event belongs to no order, and events of newer services are not for this shop: both are
+    // acknowledged.
     if (event.type === "webhook_endpoint.test" || event.type === "unknown") return;
     const order = this.#orders.find(event.data.orderRef);
     if (!order) return;
     this.#orders.recordWebhook(order, { webhookId: String(webhookId), type: event.type, receivedAt: new Date() });
-    // This, and not the browser's onSuccess, is where a shop sends the goods: once, on payment_session.succeeded.
+    // A shop ships the goods here, and not in the browser's onSuccess: once, on payment_session.succeeded.
   }
 }

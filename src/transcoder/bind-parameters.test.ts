@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LibraryServer, startLibrary } from "./testing/library-server.ts";
+import { type LibraryServer, startLibrary } from "../dev/testing/transcoder/library-server.ts";
 
-// The methods echo their request, so what comes back is what was bound.
+// The methods echo their request, so the response shows what was bound.
 let library: LibraryServer;
 
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => library.close());
 
-/** Every problem as "code param: detail". */
+/** Returns every problem as "code param: detail". */
 async function problemsOf(requestLine: string, body?: unknown): Promise<string[]> {
   const { json } = await library.send(requestLine, body);
   return json.problems.map((problem: Record<string, string>) => `${problem.code} ${problem.param}: ${problem.detail}`);
@@ -48,7 +48,7 @@ describe("bindQuery()", () => {
     expect(status).toBe(200);
   });
 
-  it("takes a 64-bit integer in full, since text loses nothing", async () => {
+  it("reads a 64-bit integer in full, since text loses nothing", async () => {
     const { text } = await library.send("GET /v1/books?barcode=18446744073709551615");
     expect(text).toContain('"barcode":18446744073709551615');
   });
@@ -91,7 +91,7 @@ describe("bindQuery()", () => {
     expect(await problemsOf(`GET /v1/books?${query}`)).toEqual([`invalid_parameter ${problem}`]);
   });
 
-  it("follows a type that contains itself only so far", async () => {
+  it("follows a recursive type to a bounded depth", async () => {
     const deep = `chapter.${"sequel.".repeat(200)}heading`;
     expect((await library.send(`GET /v1/books?${deep}=x`)).json.kind).toBe("invalid_parameter");
   });
@@ -103,7 +103,7 @@ describe("bindQuery()", () => {
     expect(json.problems.map(({ param }: { param: string }) => param)).toEqual(["isbn", "lent", "pageSize"]);
   });
 
-  it("takes parameters beside a body that is one field", async () => {
+  it("reads parameters beside a body that is one field", async () => {
     const { json } = await library.send("PUT /v1/books/a/tags?replace=true", ["xx"]);
     expect(json).toEqual(["xx"]);
   });

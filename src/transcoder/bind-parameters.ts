@@ -1,4 +1,4 @@
-/** Puts what the path and the query say into the request's JSON, next to what the body said. */
+/** Merges path variables and query parameters into the request's JSON beside the body. */
 import type { DescField, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type FieldPath, findFieldPath, jsonPathTo, openContainer } from "./field-path.ts";
 import { captureVariable } from "./path-template.ts";
@@ -34,7 +34,7 @@ export function bindQuery(route: Route, rawQuery: string, json: JsonObject, find
   }
 }
 
-/** Binds one parameter, or says what is wrong with it. */
+/** Binds one parameter, or reports its problem. */
 function bindParameter(
   route: Route,
   name: string | undefined,
@@ -65,7 +65,7 @@ function readText(field: DescField, text: string): Reading {
   return field.enum !== undefined ? readEnum(field.enum, text) : readScalarText(field.scalar!, text);
 }
 
-/** Maps, and messages that are more than one value, are for bodies. */
+/** Reports whether a query can carry the field. Maps, and messages of more than one value, need a body. */
 function fitsQuery(field: DescField): boolean {
   return field.fieldKind !== "map" && (field.message === undefined || isSingleValue(field.message));
 }
@@ -82,7 +82,7 @@ function splitPair(pair: string): [string | undefined, string | undefined] {
   return [decodeForm(pair.slice(0, equalsAt)), decodeForm(pair.slice(equalsAt + 1))];
 }
 
-/** Query text is form-encoded: a plus is a space. */
+/** Decodes form-encoded query text: a plus is a space. */
 function decodeForm(raw: string): string | undefined {
   try {
     return decodeURIComponent(raw.replaceAll("+", " "));

@@ -2,15 +2,15 @@ import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { echo } from "./testing/library.ts";
-import { libraryStarter } from "./testing/library-server.ts";
+import { echo } from "../dev/testing/transcoder/library.ts";
+import { libraryStarter } from "../dev/testing/transcoder/library-server.ts";
 
 const start = libraryStarter();
 
 const emma = { title: "Emma" };
 
 describe("the implementation's context", () => {
-  it("carries the request, and what authenticate put into it", async () => {
+  it("carries the request, and the values that authenticate has set", async () => {
     const callerKey = createContextKey("nobody");
     const seen: unknown[] = [];
     const library = await start({
@@ -29,7 +29,7 @@ describe("the implementation's context", () => {
     expect(seen).toEqual(["Bearer ann on CreateBook", "POST", "/v1/books?", "c", "LibraryService", "CreateBook"]);
   });
 
-  it("aborts its signal when the client goes away", async () => {
+  it("aborts its signal when the client disconnects", async () => {
     const entered = Promise.withResolvers<AbortSignal>();
     const aborted = Promise.withResolvers<void>();
     const searchBooks = async (_: unknown, { signal }: HandlerContext) => {
@@ -46,7 +46,7 @@ describe("the implementation's context", () => {
     await aborted.promise;
   });
 
-  it("has an aborted signal when it is asked for too late", async () => {
+  it("has an aborted signal if it is read after that", async () => {
     const outcome = Promise.withResolvers<boolean>();
     const entered = Promise.withResolvers<void>();
     let arrived: IncomingMessage | undefined;
@@ -74,28 +74,28 @@ describe("the implementation's context", () => {
 
 describe("interceptors", () => {
   it("wrap the implementation, the first outermost, and see a valid message", async () => {
-    const trail: string[] = [];
+    const calls: string[] = [];
     const named = (name: string): Interceptor => {
       return (next) => async (request) => {
-        trail.push(
+        calls.push(
           `${name}: ${request.method.name} ${(request as unknown as { message: { title: string } }).message.title}`,
         );
         const response = await next({ ...request });
         response.header.set(`x-${name}`, "seen");
-        trail.push(`${name} done`);
+        calls.push(`${name} done`);
         return response;
       };
     };
     const library = await start({ interceptors: [named("outer"), named("inner")] });
     const answer = await library.send("POST /v1/books", emma);
-    expect(trail).toEqual(["outer: CreateBook Emma", "inner: CreateBook Emma", "inner done", "outer done"]);
+    expect(calls).toEqual(["outer: CreateBook Emma", "inner: CreateBook Emma", "inner done", "outer done"]);
     expect(answer.headers).toMatchObject({ "x-outer": "seen", "x-inner": "seen" });
-    trail.length = 0;
+    calls.length = 0;
     await library.send("POST /v1/books", {});
-    expect(trail).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
-  it("keep calls apart that run at the same time", async () => {
+  it("keep concurrent calls apart", async () => {
     const passOn: Interceptor = (next) => async (request) => next(request);
     const library = await start({ interceptors: [passOn] });
     const titles = Array.from({ length: 20 }, (_, position) => `book ${position}`);

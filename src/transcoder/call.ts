@@ -1,4 +1,4 @@
-/** Calls an implementation the way Connect would, without Connect's protocol handling around it. */
+/** Calls an implementation as Connect would, without Connect's protocol handling around it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import {
@@ -12,30 +12,30 @@ import {
 } from "@connectrpc/connect";
 import type { Route } from "./route.ts";
 
-/** What a call goes to. */
+/** The target of a call. */
 export type Target = Pick<Route, "service" | "method" | "implementation">;
 
 /** One request on its way to one implementation. */
 export type Call = {
   readonly target: Target;
   readonly context: HandlerContext;
-  /** What the call's response headers are so far; undefined when nobody has looked at them. */
+  /** Returns the call's response headers so far; undefined if none were accessed. */
   headersSet(): Headers | undefined;
-  /** The same of its trailers. */
+  /** Returns the call's trailers likewise. */
   trailersSet(): Headers | undefined;
 };
 
-/** What a protocol other than plain HTTP knows of a call. */
+/** The protocol's part of a call, for protocols other than plain HTTP. */
 export type Protocol = {
   readonly protocolName: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller no longer waits for the answer. */
   readonly signal?: AbortSignal;
 };
 
 /** Runs a call through the interceptors to its implementation. */
 export type Invoke = (call: Call, message: MessageShape<DescMessage>) => Promise<MessageShape<DescMessage>>;
 
-/** Makes a call's context. Headers and signal are made when they are first looked at; most calls never do. */
+/** Creates a call's context. Headers and signal are created at their first use; most calls never need them. */
 export function openCall(
   target: Target,
   request: IncomingMessage,
@@ -51,7 +51,7 @@ export function openCall(
   };
 }
 
-// The chain of interceptors is built once for all calls; the context values lead its end back to the call at hand.
+// The chain of interceptors is built once for all calls; the context values lead its end back to the current call.
 const callKey = createContextKey<Call | undefined>(undefined);
 
 /** Builds the chain: the first interceptor is the outermost, as in Connect. */
@@ -72,7 +72,7 @@ async function implement({ target, context }: Call, message: MessageShape<DescMe
   return create(target.method.output, await target.implementation(message, context));
 }
 
-/** Accessors are the object's own, so that an interceptor may spread it. */
+/** Returns the interceptors' request. Accessors are its own properties, so that an interceptor may spread it. */
 function unaryRequest({ target, context }: Call, message: MessageShape<DescMessage>): UnaryRequest {
   const { service, method } = target;
   const { requestMethod, url, values: contextValues } = context;
@@ -152,7 +152,7 @@ class LightContext implements HandlerContext {
     return this.#responseTrailer;
   }
 
-  /** Aborts when the client goes away, and when the answer is complete, unless the protocol knows better. */
+  /** Aborts when the client disconnects, and when the answer is complete, unless the protocol provides a signal. */
   get signal(): AbortSignal {
     this.#signal ??= closeSignal(this.#response);
     return this.#signal;
@@ -167,7 +167,7 @@ function headersOf(rawHeaders: readonly string[]): Headers {
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!;
-    // HTTP/2 keeps method and path among the headers, under names that no Headers object takes.
+    // HTTP/2 keeps method and path among the headers, under names that no Headers object accepts.
     if (!name.startsWith(":")) headers.append(name, rawHeaders[at + 1]!);
   }
   return headers;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { implementLibrary, serviceWithRule } from "../dev/testing/transcoder/library.ts";
 import { compileRoutes } from "./compile-routes.ts";
 import { allowedMethods, findRoute } from "./route-table.ts";
-import { implementLibrary, serviceWithRule } from "./testing/library.ts";
 
 type Rule = Parameters<typeof serviceWithRule>[0];
 type Method = Parameters<typeof serviceWithRule>[1];
@@ -33,12 +33,7 @@ describe("compileRoutes()", () => {
     ["a method in lower case", custom("get"), {}, 'the method "get"'],
     ["a custom rule without a kind", custom(""), {}, 'the method ""'],
     ["TRACE", custom("TRACE"), {}, "TRACE requests are not served"],
-    [
-      "the same path twice",
-      post("/v1/{name}", { additionalBindings: [post("/v1/*")] }),
-      {},
-      "already taken by library",
-    ],
+    ["the same path twice", post("/v1/{name}", { additionalBindings: [post("/v1/*")] }), {}, "already used by library"],
     ["a request that holds an Any", post("/v1/x"), { input: "library.v1.Parcel" }, "google.protobuf.Any has no fixed"],
     [
       "a response that holds an Any",
@@ -62,12 +57,12 @@ describe("compileRoutes()", () => {
 
   it("refuses a route that another service has", () => {
     expect(() => compileRoutes([implementLibrary({}), serviceWithRule(get("/v1/books"))])).toThrow(
-      "the same GET path is already taken by library.v1.LibraryService.SearchBooks",
+      "the same GET path is already used by library.v1.LibraryService.SearchBooks",
     );
   });
 
   it("leaves methods without a rule to other protocols", () => {
-    expect(compileRoutes([implementLibrary({})]).match("/library.v1.LibraryService/Untold")).toBeUndefined();
+    expect(compileRoutes([implementLibrary({})]).match("/library.v1.LibraryService/Unimplemented")).toBeUndefined();
   });
 });
 
@@ -121,13 +116,13 @@ describe("match()", () => {
     expect(table.match(target)).toBeUndefined();
   });
 
-  it("finds no route, but the methods there are, for another method", () => {
+  it("finds no route for another method, but the existing methods", () => {
     const match = table.match("/v1/books/8")!;
     expect(findRoute(match, "POST")).toBeUndefined();
     expect(allowedMethods(match)).toEqual(["DELETE", "GET", "HEAD", "OPTIONS"]);
   });
 
-  it("does not take a registered verb for part of a value", () => {
+  it("does not read a registered verb as part of a value", () => {
     expect(find("DELETE", "/v1/books/8:move")).toBeUndefined();
   });
 });

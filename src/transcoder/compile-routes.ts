@@ -1,4 +1,4 @@
-/** Turns annotated services into a route table, once at start; every wrong annotation ends here. */
+/** Compiles annotated services into a route table, once at start, and refuses every wrong annotation. */
 import type { ServiceImplSpec } from "@connectrpc/connect";
 import { readHttpBindings } from "./http-rule.ts";
 import { resolveRoute } from "./route.ts";

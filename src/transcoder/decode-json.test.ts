@@ -1,17 +1,17 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { libraryMessage } from "../dev/testing/transcoder/library.ts";
 import { decodeMessage } from "./decode-json.ts";
 import { type Finding, problemOf } from "./problem.ts";
 import { parseStrictJson } from "./strict-json.ts";
-import { libraryMessage } from "./testing/library.ts";
 
 const book = libraryMessage("Book");
 
-/** Decodes a book from JSON text: what is kept, and every problem as "code pointer: detail". */
+/** Decodes a book from JSON text; returns the decoded part, and every problem as "code pointer: detail". */
 function decode(text: string) {
   const findings: Finding[] = [];
   const json = decodeMessage(book, parseStrictJson(Buffer.from(text)), [], findings);
-  // Whatever was kept is fit for protobuf-es.
+  // The decoded part must be valid for protobuf-es.
   fromJson(book, json ?? {});
   const problems = findings.map((finding) => problemOf(finding));
   return { json, problems: problems.map(({ code, pointer, detail }) => `${code} ${pointer}: ${detail}`) };
@@ -126,7 +126,7 @@ describe("decodeMessage()", () => {
     });
   });
 
-  it("does not repeat a key that may be a value in the wrong place", () => {
+  it("does not repeat a key that may be a misplaced value", () => {
     expect(decode('{"4242424242424242":1,"sales":{"card 4242":"x"}}').problems).toEqual([
       "unknown_field : is not a field of this request",
       "invalid_field /sales: must be a number, not a string",

@@ -1,7 +1,8 @@
 /**
- * Gives a strictly parsed JSON tree the types of a message: every mistake is found, and what is left is JSON that
- * protobuf-es reads without complaint.
+ * Types a strictly parsed JSON tree by a message: reports every mistake, and returns JSON that protobuf-es reads
+ * without error.
  */
+
 import {
   create,
   type DescField,
@@ -23,10 +24,11 @@ import {
   readString,
 } from "./scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject } from "./strict-json.ts";
+import { unreachable } from "./unreachable.ts";
 
 /**
- * Decodes a message. Findings are added in the order of the body; members that have one are left out.
- * Undefined when the value is no message at all.
+ * Decodes a message. Findings are added in the order of the body; members that have one are left out. Undefined if the
+ * value is no message at all.
  */
 export function decodeMessage(
   desc: DescMessage,
@@ -77,8 +79,12 @@ class Decoder {
         return this.#list(field, node, path);
       case "map":
         return this.#map(field, node, path);
-      default:
+      case "scalar":
+      case "enum":
+      case "message":
         return this.#element(field, node, path);
+      default:
+        return unreachable(field);
     }
   }
 
@@ -120,7 +126,7 @@ class Decoder {
     });
   }
 
-  /** A value of a list, a map or a singular field: the descriptor names its type in the same places. */
+  /** Decodes a value of a list, a map or a singular field: the descriptor names its type in the same places. */
   #element(field: DescField, node: JsonNode, path: JsonPath): JsonValue | undefined {
     const { scalar, message, enum: enumDesc } = field;
     if (message !== undefined) {
@@ -131,7 +137,7 @@ class Decoder {
     return node === null ? this.#refuseNull(path) : this.#keep(readScalar(scalar!, node, this.#dialect), path);
   }
 
-  /** Struct, Value and ListValue: any JSON, as long as nothing of it is lost. */
+  /** Decodes Struct, Value and ListValue: any JSON that can be represented without loss. */
   #freeForm(node: JsonNode, path: JsonPath): JsonValue | undefined {
     if (node === null || typeof node === "boolean") return node;
     if (typeof node === "string") return this.#keep(readString(node), path);
@@ -141,7 +147,7 @@ class Decoder {
     return node.map((item, position) => this.#freeForm(item, [...path, position]) ?? null);
   }
 
-  /** Object.fromEntries makes own members only, also of the key `__proto__`. */
+  /** Decodes the members of an object. Object.fromEntries creates own members only, also for the key `__proto__`. */
   #entries(
     node: JsonObject,
     path: JsonPath,
@@ -178,7 +184,7 @@ class Decoder {
   }
 }
 
-/** These types keep numbers as doubles; a whole number that a double would change was meant to its last digit. */
+/** Reads a number of a type that stores doubles; refuses a whole number that a double would change. */
 function readFreeNumber(node: JsonNumber): Reading {
   const value = Number(node.source);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return refused("is too large a whole number");

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { implementLibrary, libraryMessage } from "../dev/testing/transcoder/library.ts";
 import { compileRoutes } from "./compile-routes.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { findRoute } from "./route-table.ts";
-import { implementLibrary, libraryMessage } from "./testing/library.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 
 const table = compileRoutes([implementLibrary({})]);
 
-/** Decodes as a request would be; a refusal is an outcome, any other error is a bug and rises. */
+/** Decodes as a request would be; a refusal is an outcome, any other error is a bug and is rethrown. */
 function outcome(method: string, target: string, body: string | undefined): "decoded" | "refused" | "unmatched" {
   const match = table.match(target);
   const route = match && findRoute(match, method);

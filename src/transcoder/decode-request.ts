@@ -1,4 +1,4 @@
-/** Makes the request message of a call from its body, path and query, or tells everything that is wrong with them. */
+/** Decodes the request message of a call from its body, path and query, or reports all their problems. */
 import { type DescMessage, fromJson, type JsonObject, type MessageShape } from "@bufbuild/protobuf";
 import { bindPath, bindQuery } from "./bind-parameters.ts";
 import { decodeField, decodeMessage } from "./decode-json.ts";
@@ -10,7 +10,7 @@ import { parseStrictJson } from "./strict-json.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 import { findProblems, type MessageRules, problemsMax } from "./validation.ts";
 
-/** Decodes and validates a request; `body` is undefined when the route takes none. Throws TranscodingError. */
+/** Decodes and validates a request; `body` is undefined if the route takes none. Throws TranscodingError. */
 export function decodeRequest(
   route: Route,
   match: PathMatch,
@@ -40,7 +40,10 @@ function isParameter({ body, pathFields }: Route, path: JsonPath): boolean {
   return pathFields.some(({ fields }) => fields.length === path.length && sameOrInside(jsonPathTo(fields), path));
 }
 
-/** Reading has said of the first findings what they are about; of a broken rule, its place tells. */
+/**
+ * Builds the refusal. The first findings are the reader's, which have their code; for a broken rule, its path says
+ * whether it is about a parameter.
+ */
 function refusal(route: Route, readingCount: number, findings: readonly Finding[]): TranscodingError {
   const { body } = route;
   const bodyField = body.kind === "field" ? body.field.jsonName : undefined;

@@ -6,10 +6,10 @@ import type { JsonPath } from "./problem.ts";
 /** The fields from a message down to one inside it; never empty. */
 export type FieldPath = readonly DescField[];
 
-// A type that contains itself has paths without end; nobody means one deeper than a body may be.
+// A recursive type has endless paths; none needs to be deeper than a body may be.
 const stepsMax = 32;
 
-/** Follows names from field to field; every field but the last must be a single message. Undefined when one is not. */
+/** Follows names from field to field; every field but the last must be a single message. Undefined if one is not. */
 export function findFieldPath(
   desc: DescMessage,
   names: readonly string[],
@@ -27,19 +27,22 @@ export function findFieldPath(
   return fields;
 }
 
-/** Whether JSON writes a message as an object of its fields; a Timestamp, a Struct and their like have another form. */
+/**
+ * Reports whether JSON writes a message as an object of its fields; a Timestamp, a Struct and similar types have
+ * another form.
+ */
 export function hasMembers(desc: DescMessage): boolean {
   return !hasCustomJsonRepresentation(desc);
 }
 
-/** The same path in JSON names. */
+/** Returns the same path in JSON names. */
 export function jsonPathTo(fields: FieldPath): JsonPath {
   return fields.map((field) => field.jsonName);
 }
 
 /**
- * The object that holds, or will hold, the last field of a path; objects on the way are made. Undefined when a step on
- * the way belongs to a oneof that is already set otherwise.
+ * Returns the object that holds, or will hold, the last field of a path; missing objects on the way are created.
+ * Undefined if a step on the way belongs to a oneof that is already set otherwise.
  */
 export function openContainer(json: JsonObject, fields: FieldPath): JsonObject | undefined {
   let container = json;

@@ -1,8 +1,10 @@
-/** Reads the google.api.http annotation of a method. What its paths and names mean is checked in route.ts. */
+/** Reads the google.api.http annotation of a method. route.ts checks its paths and names. */
+
 import { METHODS } from "node:http";
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { unreachable } from "./unreachable.ts";
 
 /** One way to call a method over HTTP. */
 export type HttpBinding = {
@@ -24,7 +26,7 @@ export class HttpRuleError extends Error {
   }
 }
 
-/** The bindings of a method, its own first; none when it has no annotation. Throws HttpRuleError. */
+/** Returns the bindings of a method, its own first; none if it has no annotation. Throws HttpRuleError. */
 export function readHttpBindings(method: DescMethod): HttpBinding[] {
   if (!hasOption(method, http)) return [];
   if (method.methodKind !== "unary")
@@ -57,7 +59,13 @@ function readPattern(method: DescMethod, { pattern }: HttpRule): { httpMethod: s
       throw new HttpRuleError(method, "the rule has neither a method nor a path");
     case "custom":
       return { httpMethod: pattern.value.kind, path: pattern.value.path };
-    default:
+    case "get":
+    case "put":
+    case "post":
+    case "delete":
+    case "patch":
       return { httpMethod: pattern.case.toUpperCase(), path: pattern.value };
+    default:
+      return unreachable(pattern);
   }
 }

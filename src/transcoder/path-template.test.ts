@@ -16,7 +16,7 @@ describe("parsePathTemplate()", () => {
     });
   });
 
-  it("takes {id} for {id=*}", () => {
+  it("reads {id} as {id=*}", () => {
     expect(parsePathTemplate("/a/{id}")).toEqual(parsePathTemplate("/a/{id=*}"));
   });
 

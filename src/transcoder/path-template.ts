@@ -1,13 +1,13 @@
-/** The path templates of google.api.http: their grammar, and what a variable takes from a path. PURE. */
+/** The path templates of google.api.http: their grammar, and the part of a path that a variable captures. PURE. */
 
-/** One part between slashes: text to match, `*` for any one part, `**` for all that is left. */
+/** One part between slashes: text to match, `*` for any one part, `**` for the whole rest. */
 export type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "one" | "rest" };
 
-/** A variable and the segments it takes, from `start` to before `end`. */
+/** A variable and the segments it captures, from `start` to before `end`. */
 export type PathVariable = {
   readonly fieldNames: readonly string[];
   readonly start: number;
-  /** Undefined when the variable takes all that is left. */
+  /** Undefined if the variable captures the whole rest. */
   readonly end: number | undefined;
 };
 
@@ -15,17 +15,17 @@ export type PathVariable = {
 export type PathTemplate = {
   readonly segments: readonly Segment[];
   readonly variables: readonly PathVariable[];
-  /** What follows the colon, empty when there is none. */
+  /** The text after the colon, empty if there is none. */
   readonly verb: string;
 };
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
-// What RFC 3986 allows in a path segment, less the colon (it begins the verb) and the asterisk.
+// The characters that RFC 3986 allows in a path segment, less the colon (it begins the verb) and the asterisk.
 const literalText = /^(?:[\w.~!$&'()+,;=@-]|%[0-9A-Fa-f]{2})+$/;
 const templateParts = /^((?:\/(?:[^/{}:]+|\{[^{}]*\}))+)(?::([^/{}:]+))?$/;
 const segmentParts = /\/(?:\{([^{}=]*)(?:=([^{}]*))?\}|([^/{}]+))/g;
 
-/** Parses a template. Throws an Error that says what is wrong with it. */
+/** Parses a template. Throws an Error that describes the mistake. */
 export function parsePathTemplate(text: string): PathTemplate {
   const [, path, verb = ""] = templateParts.exec(text) ?? [];
   if (path === undefined) {
@@ -49,20 +49,21 @@ export function parsePathTemplate(text: string): PathTemplate {
 }
 
 /**
- * The text a variable takes from the raw segments of a matching path. `%2F` is decoded only where exactly one segment
- * is taken; elsewhere it could not be told from a slash. Undefined when the percent-encoding is broken.
+ * Returns the text that a variable captures from the raw segments of a matching path. `%2F` is decoded only where
+ * exactly one segment is captured; elsewhere it could not be distinguished from a slash. Undefined if the
+ * percent-encoding is broken.
  */
 export function captureVariable({ start, end }: PathVariable, rawSegments: readonly string[]): string | undefined {
-  const taken = rawSegments.slice(start, end);
-  if (end === start + 1) return decodeSegment(taken[0]!);
-  const decoded = taken.map((segment) =>
+  const captured = rawSegments.slice(start, end);
+  if (end === start + 1) return decodeSegment(captured[0]!);
+  const decoded = captured.map((segment) =>
     segment.split(/(%2f)/i).map((part, at) => (at % 2 === 1 ? part : decodeSegment(part))),
   );
   if (decoded.some((parts) => parts.includes(undefined))) return undefined;
   return decoded.map((parts) => parts.join("")).join("/");
 }
 
-/** Undoes percent-encoding; undefined when it is broken or not UTF-8. */
+/** Decodes percent-encoding; undefined if it is broken or not UTF-8. */
 export function decodeSegment(raw: string): string | undefined {
   if (!raw.includes("%")) return raw;
   try {

@@ -18,7 +18,7 @@ describe("problemOf()", () => {
     expect(problemOf({ ...finding, path: ["book"] }, "book")).toMatchObject({ param: "book", pointer: "" });
   });
 
-  it("points at nothing in the body for a parameter", () => {
+  it("has no pointer into the body for a parameter", () => {
     const finding = { path: ["chapter", "heading"], code: "invalid_parameter", detail: "is odd" } as const;
     expect(problemOf(finding)).toMatchObject({ param: "chapter.heading", pointer: "" });
   });
@@ -39,7 +39,7 @@ describe("problemOf()", () => {
 });
 
 describe("jsonPointer()", () => {
-  it("escapes as RFC 6901 asks", () => {
+  it("escapes as RFC 6901 requires", () => {
     expect(jsonPointer(["a/b", "m~n", 3])).toBe("/a~1b/m~0n/3");
     expect(jsonPointer([])).toBe("");
   });

@@ -1,6 +1,6 @@
-/** What is wrong with a request, field by field: where, which kind of mistake, and what to do; never the value itself. PURE. */
+/** The problems of a request, field by field: place, kind and remedy; never the value itself. PURE. */
 
-/** The mistake's kind. The first four are about the body, `invalid_parameter` is about the path and the query. */
+/** The kind of a mistake. The first four are about the body, `invalid_parameter` is about the path and the query. */
 export type ProblemCode = "missing_field" | "invalid_field" | "unknown_field" | "duplicate_field" | "invalid_parameter";
 
 /** One mistake as the caller reads it. `pointer` is an RFC 6901 pointer into the body, empty for a parameter. */
@@ -11,18 +11,19 @@ export type Problem = {
   readonly detail: string;
 };
 
-/** Where a value sits in the request message, by JSON names and list positions. */
+/** The place of a value in the request message, by JSON names and list positions. */
 export type JsonPath = readonly (string | number)[];
 
-/** One mistake as it is found; `problemOf` turns it into what the caller reads. */
+/** One mistake as it is found; `problemOf` converts it for the caller. */
 export type Finding = { readonly path: JsonPath; readonly code: ProblemCode; readonly detail: string };
 
-// Keys of objects are the caller's too. What reads like a field name is safe to repeat, a card number used as a key is not.
+// Keys of objects may be the caller's own. A key that looks like a field name is safe to repeat, a card number used as
+// a key is not.
 const showableName = /^(?:(?!.*\d{9})[A-Za-z_]\w{0,63}|\d{1,8})$/;
 
 /**
- * Words a finding for the caller. With `bodyField` the body is that one field of the message, and body pointers begin
- * below it. A path stops in front of a key that had better not be repeated.
+ * Describes a finding to the caller. With `bodyField` the body is that one field of the message, and body pointers
+ * begin below it. A path stops before a key that is not safe to repeat.
  */
 export function problemOf({ path, code, detail }: Finding, bodyField?: string): Problem {
   const hidden = path.findIndex((step) => typeof step === "string" && !showableName.test(step));
@@ -32,7 +33,7 @@ export function problemOf({ path, code, detail }: Finding, bodyField?: string): 
   return { param: dotted(inBody) || (bodyField ?? ""), pointer: jsonPointer(inBody), code, detail };
 }
 
-/** Whether one of two paths leads through the other: the same value, or one inside the other. */
+/** Reports whether two paths are equal or one is inside the other. */
 export function sameOrInside(a: JsonPath, b: JsonPath): boolean {
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
   return short.every((step, position) => step === long[position]);

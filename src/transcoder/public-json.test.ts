@@ -1,18 +1,18 @@
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { libraryMessage } from "../dev/testing/transcoder/library.ts";
 import { publicFieldJson, publicJson } from "./public-json.ts";
-import { libraryMessage } from "./testing/library.ts";
 
 const chapter = libraryMessage("Chapter");
 const book = libraryMessage("Book");
 const write = (json: JsonValue) => publicJson(book, fromJson(book, json));
 
 describe("publicJson()", () => {
-  it("writes fields without presence also when they are empty, and leaves the unset ones out", () => {
+  it("writes fields without presence even if they are empty, and leaves unset ones out", () => {
     expect(publicJson(chapter, create(chapter))).toBe('{"heading":"","length":0,"parts":[]}');
   });
 
-  it("writes 64-bit integers as numbers wherever they stand", () => {
+  it("writes 64-bit integers as numbers everywhere", () => {
     const json = JSON.parse(
       write({
         priceMinor: "4900",
@@ -27,7 +27,7 @@ describe("publicJson()", () => {
     expect(json.preface.length).toBe(5);
   });
 
-  it("writes integers that no double holds digit by digit", () => {
+  it("writes integers that exceed a double digit by digit", () => {
     expect(write({ barcode: "18446744073709551615" })).toContain('"barcode":18446744073709551615,');
     expect(write({ priceMinor: "-9007199254740993" })).toContain('"priceMinor":-9007199254740993,');
   });
@@ -43,17 +43,17 @@ describe("publicJson()", () => {
     expect(write({ publishedAt: time })).toContain(`"publishedAt":"${written}"`);
   });
 
-  it("reaches times in a type that contains itself", () => {
+  it("converts times in a recursive type", () => {
     const json = write({ chapters: [{ parts: [{ parts: [{ writtenAt: "2030-01-31T12:00:00Z", length: "7" }] }] }] });
     expect(json).toContain('"length":7,"writtenAt":"2030-01-31T12:00:00.000Z"');
   });
 
-  it("leaves a Struct as it is, times and digits in it too", () => {
+  it("leaves a Struct unchanged, including times and digits in it", () => {
     const extra = { at: "2030-01-31T12:00:00Z", count: "4900", none: null, list: [1.5, { deep: true }] };
     expect(JSON.parse(write({ extra })).extra).toEqual(extra);
   });
 
-  it("keeps map keys as they are", () => {
+  it("leaves map keys unchanged", () => {
     const sales = JSON.parse('{"__proto__":"1","10":"2"}');
     expect(write({ sales })).toContain('"sales":{"10":2,"__proto__":1}');
   });

@@ -1,7 +1,8 @@
 /**
- * Writes messages as public JSON: ProtoJSON with every field that has no presence, 64-bit integers as numbers, and times
- * with exactly three fraction digits. What is unset is absent, never null.
+ * Writes messages as public JSON: ProtoJSON with every field that has no presence, 64-bit integers as numbers, and
+ * times with exactly three fraction digits. Unset fields are absent, never null.
  */
+
 import {
   type DescField,
   type DescMessage,
@@ -10,10 +11,10 @@ import {
   ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
-
 import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
+import { unreachable } from "./unreachable.ts";
 
-/** Changes a ProtoJSON value into a public one. */
+/** Converts a ProtoJSON value to a public one. */
 type FixUp = (json: JsonValue) => JsonValue;
 
 /** Writes a message; the same message gives the same text everywhere. */
@@ -22,7 +23,7 @@ export function publicJson<Desc extends DescMessage>(schema: Desc, message: Mess
   return JSON.stringify((fixUpOfMessage(schema) ?? same)(json));
 }
 
-/** Writes the value of one field of a message; `null` when it is absent, because an answer must be something. */
+/** Writes the value of one field of a message; `null` if it is absent, because an answer needs a body. */
 export function publicFieldJson<Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
@@ -41,7 +42,7 @@ const longs = new Set([
   ScalarType.FIXED64,
 ]);
 
-/** Compiled once per message type. A type that needs no change is kept as undefined, so that nothing walks over it. */
+/** Compiled once per message type. A type that needs no change is stored as undefined, so that it is not traversed. */
 const compiled = new WeakMap<DescMessage, FixUp | undefined>();
 
 function fixUpOfMessage(desc: DescMessage): FixUp | undefined {
@@ -58,13 +59,16 @@ function compile(desc: DescMessage): void {
     case "google.protobuf.UInt64Value":
       compiled.set(desc, longAsNumber);
       return;
+    default:
+      // Every other type follows from its fields.
+      break;
   }
   if (hasCustomJsonRepresentation(desc)) {
     compiled.set(desc, undefined);
     return;
   }
   const members: { name: string; fixUp: FixUp }[] = [];
-  // Kept before its members are known: a type may contain itself.
+  // Stored before its members are known: a type may contain itself.
   compiled.set(desc, (json) => {
     const object = json as { [name: string]: JsonValue };
     for (const { name, fixUp } of members) {
@@ -88,8 +92,12 @@ function fixUpOfField(field: DescField): FixUp | undefined {
       return (json) => (json as JsonValue[]).map(fixUp);
     case "map":
       return (json) => Object.fromEntries(Object.entries(json as object).map(([key, value]) => [key, fixUp(value)]));
-    default:
+    case "scalar":
+    case "enum":
+    case "message":
       return fixUp;
+    default:
+      return unreachable(field);
   }
 }
 
@@ -105,13 +113,13 @@ function same(json: JsonValue): JsonValue {
 // Node has it (ES proposal json-parse-with-source), TypeScript's library does not yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): JsonValue };
 
-/** Digits that no double holds are still written exactly: a reader that can hold them gets them. */
+/** Writes an integer as a number. Digits that exceed a double are written exactly, for readers that support them. */
 function longAsNumber(json: JsonValue): JsonValue {
   const value = Number(json);
   return Number.isSafeInteger(value) ? value : rawJSON(String(json));
 }
 
-/** ProtoJSON writes 0, 3, 6 or 9 fraction digits; further digits are cut off, not rounded. */
+/** Writes three fraction digits: ProtoJSON writes 0, 3, 6 or 9; further digits are cut off, not rounded. */
 function threeFractionDigits(json: JsonValue): JsonValue {
   const [seconds, fraction = ""] = String(json).slice(0, -1).split(".");
   return `${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;

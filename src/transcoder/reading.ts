@@ -1,15 +1,15 @@
-/** What reading a single value comes to. PURE. */
+/** The result of reading a single value. PURE. */
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** A value as protobuf-es takes it from JSON, or what it would have to be. */
+/** A value in the JSON form of protobuf-es, or a description of the expected value. */
 export type Reading = { readonly ok: true; readonly json: JsonValue } | { readonly ok: false; readonly detail: string };
 
-/** The value is fine. */
+/** Returns a reading of a valid value. */
 export function accepted(json: JsonValue): Reading {
   return { ok: true, json };
 }
 
-/** The value is not; `detail` says what it must be and never what it was. */
+/** Returns a reading of an invalid value; `detail` says what it must be and never what it was. */
 export function refused(detail: string): Reading {
   return { ok: false, detail };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { libraryStarter, sendRaw } from "./testing/library-server.ts";
+import { libraryStarter, sendRaw } from "../dev/testing/transcoder/library-server.ts";
 
 const start = libraryStarter();
 
@@ -31,7 +31,7 @@ describe("checkBodyHeaders()", () => {
     expect((await (await start()).send("POST /v1/books", emma, { "content-type": type })).status).toBe(200);
   });
 
-  it("refuses a compressed body, and takes one that says it is not", async () => {
+  it("refuses a compressed body, and accepts one with the identity encoding", async () => {
     const library = await start();
     const gzip = await library.send("POST /v1/books", emma, { "content-encoding": "gzip" });
     expect([gzip.status, gzip.json.kind]).toEqual([415, "unsupported_encoding"]);
@@ -40,7 +40,7 @@ describe("checkBodyHeaders()", () => {
 });
 
 describe("readBody()", () => {
-  it("takes a body at the bound and refuses one byte more, declared or streamed", async () => {
+  it("accepts a body at the bound and refuses one byte more, declared or streamed", async () => {
     const library = await start();
     const ofSize = (size: number) => Buffer.from(JSON.stringify(emma).padEnd(size));
     expect((await library.send("POST /v1/books", ofSize(4096))).status).toBe(200);

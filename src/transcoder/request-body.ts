@@ -1,19 +1,19 @@
-/** Reads a request's body within bounds, after its headers have said that it is JSON. */
+/** Reads a request's body within bounds, after its headers have declared it as JSON. */
 import type { IncomingMessage } from "node:http";
 import { TranscodingError } from "./transcoding-error.ts";
 
 /** Bounds on one request body. */
 export type BodyLimits = {
   readonly bodyBytesMax: number;
-  /** From the moment the body is asked for to its last byte. */
+  /** From the start of reading to the last byte. */
   readonly bodyTimeoutMs: number;
 };
 
-// Parameters other than the charset say nothing about JSON and are let through.
+// Parameters other than the charset say nothing about JSON and are ignored.
 const jsonType = /^application\/json[ \t]*(?:;|$)/i;
 const charset = /;[ \t]*charset=("?)([^";]*)\1[ \t]*(?:;|$)/i;
 
-// A chunk of one byte takes some hundred of memory: more of them than this are joined.
+// A chunk of one byte takes some hundred of memory: more chunks than this are joined.
 const chunksMax = 64;
 
 /** Throws TranscodingError unless the headers announce UTF-8 JSON, not compressed. */
@@ -27,7 +27,7 @@ export function checkBodyHeaders({ headers }: IncomingMessage): void {
   }
 }
 
-/** Throws TranscodingError when a method that takes no body is sent one: what it says would be lost. */
+/** Throws TranscodingError if a method without a body receives one: its content would be lost. */
 export function checkNoBody({ headers }: IncomingMessage): void {
   if (Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined) {
     throw new TranscodingError("invalid_json", "This method takes no body.");
@@ -37,7 +37,7 @@ export function checkNoBody({ headers }: IncomingMessage): void {
 /** Reads the whole body. Throws TranscodingError when it is too large (unread where its length says so), too slow, or breaks off. */
 export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return Promise.reject(tooLarge(bodyBytesMax));
-  // A client that left while it was being authenticated makes no further event.
+  // A client that disconnected during authentication causes no further event.
   if (request.destroyed && !request.complete) return Promise.reject(clientGone());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -62,11 +62,11 @@ export function readBody(request: IncomingMessage, { bodyBytesMax, bodyTimeoutMs
     };
     const stop = (error: TranscodingError) => {
       settle();
-      // The rest flows on unread: closing at once would often lose the answer, and the server bounds the time.
+      // The rest is left to arrive unread: closing at once would often lose the answer, and the server bounds the rest.
       reject(error);
     };
     request.on("data", onData).on("end", onEnd).on("close", onClose);
-    // A broken connection is an error first and a close second; the close is what counts.
+    // A broken connection emits an error first and a close second; the close is handled.
     request.on("error", () => {});
   });
 }

@@ -1,4 +1,4 @@
-/** All routes of a transcoder as a tree of path segments, and the search in it. */
+/** All routes of a transcoder as a tree of path segments, and their search. */
 import { HttpRuleError } from "./http-rule.ts";
 import { decodeSegment, type Segment } from "./path-template.ts";
 import type { Route } from "./route.ts";
@@ -18,7 +18,7 @@ type Node = {
 export type PathMatch = {
   /** As sent, still percent-encoded, without the verb. */
   readonly rawSegments: readonly string[];
-  /** What follows the question mark, as sent. */
+  /** The text after the question mark, as sent. */
   readonly rawQuery: string;
   /** The tables of every matching template, the most specific first; never empty. */
   readonly candidates: readonly MethodTable[];
@@ -28,21 +28,21 @@ export type PathMatch = {
 export class RouteTable {
   readonly #root = emptyNode();
 
-  /** Throws HttpRuleError when another route matches exactly the same requests. */
+  /** Adds a route. Throws HttpRuleError if another route matches exactly the same requests. */
   add(route: Route): void {
     let node = this.#root;
     for (const segment of route.template.segments) node = openChild(node, segment);
     const { verb } = route.template;
     const table = node.byVerb.get(verb) ?? new Map<string, Route>();
-    const taken = table.get(route.httpMethod);
-    if (taken !== undefined) {
-      const other = `${taken.method.parent.typeName}.${taken.method.name}`;
-      throw new HttpRuleError(route.method, `the same ${route.httpMethod} path is already taken by ${other}`);
+    const existing = table.get(route.httpMethod);
+    if (existing !== undefined) {
+      const other = `${existing.method.parent.typeName}.${existing.method.name}`;
+      throw new HttpRuleError(route.method, `the same ${route.httpMethod} path is already used by ${other}`);
     }
     node.byVerb.set(verb, table.set(route.httpMethod, route));
   }
 
-  /** Matches a target in origin form as it was sent. An empty segment, so also a trailing slash, matches nothing. */
+  /** Matches a target in origin form as it was sent. An empty segment, and so a trailing slash, matches nothing. */
   match(target: string): PathMatch | undefined {
     const queryAt = target.indexOf("?");
     const path = queryAt === -1 ? target : target.slice(0, queryAt);
@@ -53,7 +53,7 @@ export class RouteTable {
     return this.#matchVerb(rawSegments, rawQuery) ?? this.#matchWhole(rawSegments, rawQuery);
   }
 
-  /** Where no route has the verb, the colon and what follows it are part of the last segment. */
+  /** Matches the verb. If no route has it, the colon and the text after it are part of the last segment. */
   #matchVerb(segments: readonly string[], rawQuery: string): PathMatch | undefined {
     const last = segments.at(-1) ?? "";
     const colonAt = last.lastIndexOf(":");
@@ -70,7 +70,10 @@ export class RouteTable {
   }
 }
 
-/** The route that serves an HTTP method on a matched path: HEAD is served by GET, `*` serves what nothing else does. */
+/**
+ * Returns the route that serves an HTTP method on a matched path: HEAD is served by GET, `*` serves all methods without
+ * a route of their own.
+ */
 export function findRoute({ candidates }: PathMatch, httpMethod: string): Route | undefined {
   for (const table of candidates) {
     const route = table.get(httpMethod) ?? (httpMethod === "HEAD" ? table.get("GET") : undefined) ?? table.get("*");
@@ -79,7 +82,7 @@ export function findRoute({ candidates }: PathMatch, httpMethod: string): Route 
   return undefined;
 }
 
-/** What the Allow header says about a matched path. */
+/** Returns the methods for the Allow header of a matched path. */
 export function allowedMethods({ candidates }: PathMatch): string[] {
   const methods = new Set(candidates.flatMap((table) => [...table.keys()]));
   if (methods.has("GET")) methods.add("HEAD");
@@ -100,15 +103,18 @@ function openChild(node: Node, segment: Segment): Node {
   return child;
 }
 
-/** Segments come decoded, undefined where that failed: such a one is no literal, but may fill a variable and be named. */
+/**
+ * Collects the matching tables. Segments are decoded, undefined where that failed: such a segment matches no literal,
+ * but may fill a variable and be reported.
+ */
 function collect(node: Node, segments: readonly (string | undefined)[], verb: string): MethodTable[] {
   const found: MethodTable[] = [];
-  const visit = (at: Node | undefined, position: number): void => {
+  const walk = (at: Node | undefined, position: number): void => {
     if (at === undefined) return;
     if (position === segments.length) addTable(at);
     else {
-      visit(at.literals.get(segments[position] ?? ""), position + 1);
-      visit(at.one, position + 1);
+      walk(at.literals.get(segments[position] ?? ""), position + 1);
+      walk(at.one, position + 1);
     }
     if (at.rest !== undefined) addTable(at.rest);
   };
@@ -116,6 +122,6 @@ function collect(node: Node, segments: readonly (string | undefined)[], verb: st
     const table = byVerb.get(verb);
     if (table !== undefined) found.push(table);
   };
-  visit(node, 0);
+  walk(node, 0);
   return found;
 }

@@ -1,4 +1,4 @@
-/** One HTTP binding resolved against the descriptors: which field every part of a request fills. */
+/** One HTTP binding resolved against the descriptors: the field that every part of a request fills. */
 import type { DescField, DescMessage, DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import type { MethodImplSpec } from "@connectrpc/connect";
 import { type FieldPath, findFieldPath, hasMembers } from "./field-path.ts";
@@ -10,15 +10,15 @@ import { isSingleValue } from "./scalar-value.ts";
 export type UnaryImplementation = Extract<MethodImplSpec, { kind: "unary" }>["impl"];
 
 /** A path variable and the field it fills. */
-export type PathField = { readonly variable: PathVariable; readonly fields: FieldPath };
+type PathField = { readonly variable: PathVariable; readonly fields: FieldPath };
 
-/** What the JSON body fills: nothing, the whole request message, or one field of it. */
-export type RequestBody =
+/** The target of the JSON body: nothing, the whole request message, or one field of it. */
+type RequestBody =
   | { readonly kind: "none" }
   | { readonly kind: "message" }
   | { readonly kind: "field"; readonly field: DescField };
 
-/** Everything known at start about one way to call one method. */
+/** One way to call one method, with everything that is known at start. */
 export type Route = {
   /** `*` for any. */
   readonly httpMethod: string;
@@ -32,7 +32,7 @@ export type Route = {
   readonly implementation: UnaryImplementation;
 };
 
-/** Resolves a binding. Throws HttpRuleError when it names what is not there or cannot be bound. */
+/** Resolves a binding. Throws HttpRuleError if it names what does not exist or cannot be bound. */
 export function resolveRoute(
   binding: HttpBinding,
   method: DescMethodUnary,
@@ -105,14 +105,17 @@ function resolveResponseField(name: string, method: DescMethodUnary): DescField 
   return field;
 }
 
-/** Path and query fill members, so the request as a whole must have some; one field of it may be of any type. */
+/**
+ * Refuses a request that is a single value: path and query fill members, so the request must have some. One field of it
+ * may be of any type.
+ */
 function refuseValueAsRequest(method: DescMethodUnary): void {
   if (!hasMembers(method.input)) {
     throw new HttpRuleError(method, `${method.input.typeName} has no members in JSON and cannot be the whole request`);
   }
 }
 
-/** A google.protobuf.Any is only as known as the types it may hold, and JSON in strict form has no unknown types. */
+/** Refuses google.protobuf.Any, which may hold any type, because strict JSON has no unknown types. */
 function refuseAny(desc: DescMessage, method: DescMethodUnary, seen = new Set<DescMessage>()): void {
   if (seen.has(desc)) return;
   seen.add(desc);

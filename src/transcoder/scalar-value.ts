@@ -26,16 +26,16 @@ const integerRanges = new Map<ScalarType, IntegerRange>([
   [ScalarType.FIXED64, uint64],
 ]);
 
-// Beyond it neighbouring integers are one double, so most clients have changed the number before they sent it.
+// Beyond it neighbouring integers share one double, so most clients have changed the number before they sent it.
 const exactMax = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * How a body writes 64-bit integers. Public JSON has numbers; ProtoJSON, which Protobuf's own clients speak, writes text
- * and is read both ways.
+ * The form of 64-bit integers in a body. Public JSON has numbers; ProtoJSON, which Protobuf's own clients send, writes
+ * text and may contain both.
  */
 export type JsonDialect = "public" | "proto";
 
-/** Reads a scalar from JSON. Nothing is coerced: numbers are JSON numbers, for 64-bit integers as the dialect has it. */
+/** Reads a scalar from JSON without coercion: numbers are JSON numbers, 64-bit integers follow the dialect. */
 export function readScalar(scalar: ScalarType, node: JsonNode, dialect: JsonDialect = "public"): Reading {
   const range = integerRanges.get(scalar);
   if (dialect === "proto" && typeof node === "string" && range !== undefined && range.max > uint32.max) {
@@ -62,7 +62,7 @@ export function readScalar(scalar: ScalarType, node: JsonNode, dialect: JsonDial
   }
 }
 
-/** Reads a scalar from a path or query. Text has no types, so 64-bit integers are taken in full. */
+/** Reads a scalar from a path or query. Text has no types, so 64-bit integers are read in full. */
 export function readScalarText(scalar: ScalarType, text: string): Reading {
   const range = integerRanges.get(scalar);
   if (range !== undefined) return readInteger(range, plainInteger.test(text) ? text : undefined);
@@ -79,21 +79,21 @@ export function readScalarText(scalar: ScalarType, text: string): Reading {
   }
 }
 
-/** Reads an enum value by its name; numbers are refused, they mean nothing to a reader of the JSON. */
+/** Reads an enum value by its name; numbers are refused, because they mean nothing to a reader of the JSON. */
 export function readEnum(desc: DescEnum, node: JsonNode): Reading {
   if (desc.typeName === "google.protobuf.NullValue" && node === null) return accepted(null);
   if (typeof node === "string" && desc.values.some((value) => value.jsonName === node)) return accepted(node);
   return refused(`must be one of ${namesThatMean(desc).join(", ")}`);
 }
 
-/** The zero value stands for none, by the naming that protobuf asks for, so nobody is advised to send it. */
+/** Returns the names to recommend. The zero value means unset, by protobuf's naming rules, and is left out. */
 function namesThatMean({ values }: DescEnum): string[] {
   return values
     .filter(({ number, name }) => number !== 0 || !name.endsWith("_UNSPECIFIED"))
     .map(({ jsonName }) => jsonName);
 }
 
-/** Whether a message is written as one JSON text or number, so that a path or query can carry it. */
+/** Reports whether a message is written as one JSON text or number, so that a path or query can carry it. */
 export function isSingleValue(desc: DescMessage): boolean {
   return isWrapperDesc(desc) || textReaders.has(desc.typeName);
 }
@@ -130,7 +130,7 @@ function readInteger({ min, max }: IntegerRange, source: string | undefined): Re
   const value = source === undefined ? undefined : parseInteger(source);
   if (value === undefined) return refused("must be a whole number");
   if (value < min || value > max) return refused(`must be between ${min} and ${max}`);
-  // protobuf-es takes 64-bit integers as text, smaller ones as numbers.
+  // protobuf-es expects 64-bit integers as text, smaller ones as numbers.
   return accepted(max > uint32.max ? String(value) : Number(value));
 }
 

@@ -9,8 +9,8 @@ export type Answer = {
 };
 
 /**
- * Sends an answer in one write with its length. Headers that were set on the response before stay. For HEAD, node leaves
- * out the body and keeps its length. Does nothing when the client has gone or an answer has begun.
+ * Sends an answer in one write with its length. Headers that were set on the response before stay. For HEAD, node
+ * leaves out the body and keeps its length. Does nothing if the client has disconnected or an answer has begun.
  */
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.destroyed || response.headersSent) return;

@@ -3,7 +3,7 @@ import { type JsonNode, JsonNumber, JsonObject, parseStrictJson } from "./strict
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 
-/** The tree as JSON.parse would give it. */
+/** Returns the tree as JSON.parse would return it. */
 function plain(node: JsonNode): unknown {
   if (node instanceof JsonNumber) return Number(node.source);
   if (node instanceof JsonObject)
@@ -80,7 +80,7 @@ describe("parseStrictJson()", () => {
     expect(() => parseStrictJson(Uint8Array.from(bytes))).toThrow("not valid UTF-8");
   });
 
-  it("says where it stopped without repeating what stands there", () => {
+  it("reports where it stopped without repeating the text there", () => {
     expect(() => parse('{"card":4242x}')).toThrow("The body is not valid JSON: look at character 13.");
     expect(() => parse('{"card":')).toThrow("it ends too early");
   });

@@ -1,6 +1,6 @@
 /**
- * Reads JSON (RFC 8259) without losing anything: numbers keep their digits, repeated keys are remembered.
- * It knows nothing of schemas; decode-json.ts gives the tree its types.
+ * Parses JSON (RFC 8259) without losing anything: numbers keep their digits, repeated keys are remembered. It is
+ * independent of schemas; decode-json.ts types the tree.
  */
 import { TranscodingError } from "./transcoding-error.ts";
 
@@ -16,7 +16,7 @@ export class JsonNumber {
   }
 }
 
-/** An object with the first value of every key, and the keys that came more than once. */
+/** An object with the first value of every key, and the keys that occurred more than once. */
 export class JsonObject {
   readonly members = new Map<string, JsonNode>();
   readonly repeatedKeys = new Set<string>();

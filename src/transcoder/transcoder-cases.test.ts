@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAtlas } from "./testing/atlas.ts";
-import { placements, values } from "./testing/body-cases.ts";
-import type { Received } from "./testing/library-server.ts";
-import { numberCases } from "./testing/number-cases.ts";
-import { captures, methods, responseBodies, rests, typedPaths, verbs } from "./testing/path-cases.ts";
-import { kinds, names } from "./testing/query-cases.ts";
-import type { Ending, TranscoderCase } from "./testing/transcoder-case.ts";
+import { startAtlas } from "../dev/testing/transcoder/atlas.ts";
+import { placements, values } from "../dev/testing/transcoder/body-cases.ts";
+import type { Received } from "../dev/testing/transcoder/library-server.ts";
+import { numberCases } from "../dev/testing/transcoder/number-cases.ts";
+import { captures, methods, responseBodies, rests, typedPaths, verbs } from "../dev/testing/transcoder/path-cases.ts";
+import { kinds, names } from "../dev/testing/transcoder/query-cases.ts";
+import type { Ending, TranscoderCase } from "../dev/testing/transcoder/transcoder-case.ts";
 
 let atlas: Awaited<ReturnType<typeof startAtlas>>;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => atlas.close());
 
-/** Sends a request and tells how it ended, in the words of the table. */
+/** Sends a request and returns its ending, in the words of the table. */
 async function endingOf(requestLine: string, body: unknown, kind: Ending["kind"]): Promise<Ending> {
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   // Node's client frames no body of a GET or DELETE by itself.
@@ -62,7 +62,7 @@ describe("a method that the path does not have", () => {
     ["GET /v1/jobs/a:cancel", "OPTIONS, POST"],
     ["POST /v1/probe", "HEAD, OPTIONS"],
     ["DELETE /v1/pages/a/b:publish", "OPTIONS, POST"],
-  ])("%s is told that there are %s", async (requestLine, allow) => {
+  ])("%s is refused with the methods %s", async (requestLine, allow) => {
     const { status, headers } = await atlas.send(requestLine);
     expect([status, headers.allow]).toEqual([405, allow]);
   });

@@ -3,8 +3,8 @@ import { type AddressInfo, connect } from "node:net";
 import { json as readJson } from "node:stream/consumers";
 import type { HandlerContext } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { echo, implementLibrary, serviceWithRule } from "./testing/library.ts";
-import { libraryStarter, renderError, sendRaw } from "./testing/library-server.ts";
+import { echo, implementLibrary, serviceWithRule } from "../dev/testing/transcoder/library.ts";
+import { libraryStarter, renderError, sendRaw } from "../dev/testing/transcoder/library-server.ts";
 import { createTranscoder, statusOverrideKey } from "./transcoder.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 
@@ -13,7 +13,7 @@ const start = libraryStarter();
 const emma = { title: "Emma" };
 
 describe("an answer", () => {
-  it("goes out in one piece with its length and type", async () => {
+  it("is sent in one write with its length and type", async () => {
     const answer = await (await start()).send("POST /v1/books", { title: "Émma", priceMinor: 4900 });
     expect(answer.json).toMatchObject({ title: "Émma", priceMinor: 4900 });
     expect(answer.status).toBe(200);
@@ -73,7 +73,7 @@ describe("a refusal", () => {
     expect([answer.status, answer.text]).toEqual([404, "not mine"]);
   });
 
-  it("of a method names those that the path has", async () => {
+  it("of a method lists those that the path has", async () => {
     const answer = await (await start()).send("DELETE /v1/books");
     expect([answer.status, answer.json.kind]).toEqual([405, "method_not_allowed"]);
     expect(answer.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
@@ -109,13 +109,13 @@ describe("a refusal", () => {
   it.each([
     ["host", "Host: x\r\nHost: x"],
     ["authorization", "Host: x\r\nAuthorization: Bearer a\r\nauthorization: Bearer b"],
-  ])("meets a second %s header", async (name, headers) => {
+  ])("is caused by a second %s header", async (name, headers) => {
     const { port } = await start();
     const answer = await sendRaw(port, `GET /v1/books HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`);
     expect(answer).toContain(`"message":"The header ${name} may come only once."`);
   });
 
-  it("meets a second header of a kind that the caller chose", async () => {
+  it("is caused by a second header of a kind that the caller configured", async () => {
     const { port } = await start({ singleHeaders: ["x-once"] });
     const answer = await sendRaw(
       port,
@@ -124,7 +124,7 @@ describe("a refusal", () => {
     expect(answer).toContain("duplicate_header");
   });
 
-  it("names every problem of body and parameters at once", async () => {
+  it("lists every problem of body and parameters at once", async () => {
     const { status, json } = await (await start()).send("PATCH /v1/shelves/1/books/2?force=maybe", {
       isbn: 1,
       pages: "x",
@@ -142,7 +142,7 @@ describe("a refusal", () => {
     ]);
   });
 
-  it("judges the message as a whole though a field is unknown, but not when one is wrong", async () => {
+  it("applies the rules of the whole message despite an unknown field, but not if a field is wrong", async () => {
     const library = await start();
     const details = async (body: object) => {
       const { json } = await library.send("POST /v1/periods", body);
@@ -160,21 +160,21 @@ describe("a refusal", () => {
     ]);
   });
 
-  it("does not call a field missing that was given and is wrong", async () => {
+  it("does not report a field as missing that was sent and is wrong", async () => {
     const { json } = await (await start()).send("POST /v1/books", { title: 7 });
     expect(json.problems).toEqual([
       { param: "title", pointer: "/title", code: "invalid_field", detail: "must be a string" },
     ]);
   });
 
-  it("names at most 50 problems", async () => {
+  it("lists at most 50 problems", async () => {
     const body = Object.fromEntries(Array.from({ length: 200 }, (_, position) => [`x${position}`, 1]));
     expect((await (await start()).send("POST /v1/books", body)).json.problems).toHaveLength(50);
   });
 });
 
 describe("createTranscoder()", () => {
-  it("leaves a target alone that is no path", async () => {
+  it("ignores a target that is no path", async () => {
     const { port } = await start();
     for (const target of ["*", "http://x/v1/books", "//v1/books"]) {
       const answer = await sendRaw(port, `OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -182,7 +182,7 @@ describe("createTranscoder()", () => {
     }
   });
 
-  it("survives a client that leaves in the middle of its body", async () => {
+  it("survives a client that disconnects in the middle of its body", async () => {
     const rendered = Promise.withResolvers<unknown>();
     const library = await start({
       renderError: (error) => {
@@ -199,7 +199,7 @@ describe("createTranscoder()", () => {
     expect((await library.send("POST /v1/books", emma)).status).toBe(200);
   });
 
-  it("notices a client that leaves before its body is asked for", async () => {
+  it("detects a client that disconnects before its body is read", async () => {
     const rendered = Promise.withResolvers<unknown>();
     const entered = Promise.withResolvers<void>();
     const { port } = await start({
@@ -242,14 +242,14 @@ describe("createTranscoder()", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("refuses to begin with a rule of validation that cannot work", () => {
+  it("refuses to start with an invalid validation rule", () => {
     const rule = { pattern: { case: "post", value: "/v1/x" }, body: "*" } as const;
     const services = [serviceWithRule(rule, { input: "library.v1.Broken" })];
     const limits = { bodyBytesMax: 1, bodyTimeoutMs: 1 };
     expect(() => createTranscoder({ services, limits, renderError })).toThrow("missing");
   });
 
-  it("refuses to begin with a wrong rule", () => {
+  it("refuses to start with an invalid HTTP rule", () => {
     const services = [serviceWithRule({ pattern: { case: "get", value: "no-slash" } })];
     const limits = { bodyBytesMax: 1, bodyTimeoutMs: 1 };
     expect(() => createTranscoder({ services, limits, renderError })).toThrow("LibraryService.Try");

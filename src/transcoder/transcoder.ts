@@ -1,4 +1,4 @@
-/** Serves rpc implementations as a JSON API, as their google.api.http annotations say. */
+/** Serves rpc implementations as a JSON API, according to their google.api.http annotations. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey, type Interceptor, type ServiceImplSpec } from "@connectrpc/connect";
@@ -13,29 +13,29 @@ import { type Answer, sendAnswer } from "./send-answer.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 import { type MessageRules, prepareValidation } from "./validation.ts";
 
-/** What a transcoder is made of. */
+/** The options of a transcoder. */
 export type TranscoderOptions = {
   /** From connect's `createServiceImplSpec`; methods without an annotation are not served. */
   readonly services: readonly ServiceImplSpec[];
   readonly limits: BodyLimits;
   /**
-   * Runs before the body is read; throws to refuse. What it learns goes into `values`, where interceptors and the
-   * implementation find it.
+   * Runs before the body is read; throws to refuse. It stores its result in `values`, for interceptors and the
+   * implementation.
    */
   readonly authenticate?: (method: DescMethod, request: IncomingMessage, values: ContextValues) => Promise<void> | void;
   /** The first is the outermost. They see valid messages only. */
   readonly interceptors?: readonly Interceptor[];
-  /** Checked with the rules of the protos. */
+  /** Checked together with the rules of the protos. */
   readonly rules?: MessageRules;
-  /** Headers that may come once, in lower case; node would keep the first or join them. */
+  /** Headers that may occur once, in lower case; node would keep the first or join them. */
   readonly singleHeaders?: readonly string[];
-  /** Words every refusal: TranscodingError, and whatever `authenticate`, an interceptor or an implementation throws. */
+  /** Renders every refusal: TranscodingError, and any error of `authenticate`, an interceptor or an implementation. */
   readonly renderError: (error: unknown, method: DescMethod | undefined, request: IncomingMessage) => Answer;
 };
 
 /**
- * Answers a request, or resolves to false, with nothing written, when the path is not one of its own. Never rejects but
- * for a `renderError` that throws.
+ * Answers a request, or resolves to false, with nothing written, if the path is not one of its own. Rejects only if
+ * `renderError` throws.
  */
 export type Transcoder = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
@@ -44,7 +44,7 @@ export const statusOverrideKey = createContextKey<number | undefined>(undefined,
   description: "HTTP success status",
 });
 
-// What decides who is asking and how the body is read.
+// Headers that decide the caller and the reading of the body.
 const defaultSingleHeaders = ["host", "authorization", "content-type", "content-encoding"];
 
 /** Compiles all rules and validators. Throws HttpRuleError for a wrong rule: the process must not start with it. */
@@ -98,7 +98,7 @@ function write({ method, responseField }: Route, answer: MessageShape<DescMessag
     : publicFieldJson(method.output, answer, responseField);
 }
 
-/** Cookies are the one header that may not be joined with commas. */
+/** Converts headers to a record. Cookies are the one header that may not be joined with commas. */
 function headerRecord(headers: Headers | undefined): Answer["headers"] {
   if (headers === undefined) return {};
   const cookies = headers.getSetCookie();
@@ -106,7 +106,7 @@ function headerRecord(headers: Headers | undefined): Answer["headers"] {
   return cookies.length === 0 ? others : { ...others, "set-cookie": cookies };
 }
 
-/** OPTIONS is answered for every known path, unless a rule of its own serves it. */
+/** Answers OPTIONS for every known path, unless a rule of its own serves it, and refuses other methods. */
 function answerWithoutRoute(match: PathMatch, httpMethod: string): Answer {
   const allow = allowedMethods(match);
   if (httpMethod === "OPTIONS") return { status: 204, headers: { allow: allow.join(", ") }, body: "" };
@@ -123,16 +123,10 @@ function checkSingleHeaders({ rawHeaders }: IncomingMessage, singleHeaders: Read
   }
 }
 
-/** What HTTP itself asks of some refusals, whatever their body says. */
+/** Returns the headers that HTTP itself requires for some refusals, whatever their body says. */
 function transportHeaders(error: unknown): Answer["headers"] {
   if (!(error instanceof TranscodingError)) return {};
-  switch (error.kind) {
-    case "method_not_allowed":
-      return { allow: error.allow.join(", ") };
-    case "request_timeout":
-      // The rest of the body may still come, and nothing after it could be told from it.
-      return { connection: "close" };
-    default:
-      return {};
-  }
+  if (error.kind === "method_not_allowed") return { allow: error.allow.join(", ") };
+  // The rest of the body may still come, and nothing after it could be distinguished from it.
+  return error.kind === "request_timeout" ? { connection: "close" } : {};
 }

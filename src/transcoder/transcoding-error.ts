@@ -1,7 +1,7 @@
-/** The one error the transcoder raises about a request; which status and body it becomes is the caller's choice. */
+/** The one error of the transcoder about a request; the caller chooses its status and body. */
 import type { Problem } from "./problem.ts";
 
-/** Everything the transcoder itself refuses. A path that is not its own is no error: the handler answers `false`. */
+/** Every refusal of the transcoder itself. A path that is not its own is no error: the handler answers `false`. */
 export type TranscodingErrorKind =
   | "method_not_allowed"
   | "duplicate_header"
@@ -9,7 +9,7 @@ export type TranscodingErrorKind =
   | "unsupported_encoding"
   | "payload_too_large"
   | "request_timeout"
-  /** The client went away before its body was complete: nobody is left to answer. */
+  /** The client disconnected before its body was complete: the answer cannot be delivered. */
   | "client_gone"
   | "invalid_json"
   /** Fields of the body, named in `problems`; parameters may be among them. */
@@ -17,7 +17,7 @@ export type TranscodingErrorKind =
   /** Path or query parameters, named in `problems`. */
   | "invalid_parameter";
 
-/** A refused request. `message` is public and never holds a value the caller sent. */
+/** A refused request. `message` is public and never contains a value the caller sent. */
 export class TranscodingError extends Error {
   override readonly name = "TranscodingError";
   readonly kind: TranscodingErrorKind;

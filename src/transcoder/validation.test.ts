@@ -1,6 +1,6 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { libraryMessage } from "./testing/library.ts";
+import { libraryMessage } from "../dev/testing/transcoder/library.ts";
 import { validateMessage } from "./validation.ts";
 
 const validate = (name: string, json: JsonValue) =>
@@ -11,7 +11,7 @@ describe("validateMessage()", () => {
     expect(validate("Book", { title: "Emma" })).toEqual([]);
   });
 
-  it("calls a required field missing, also at its zero value", () => {
+  it("reports a required field as missing, also at its zero value", () => {
     const missing = [{ param: "title", pointer: "/title", code: "missing_field", detail: "is required" }];
     expect(validate("Book", {})).toEqual(missing);
     expect(validate("Book", { title: "" })).toEqual(missing);
@@ -24,20 +24,20 @@ describe("validateMessage()", () => {
     expect(validate("Period", period)).toMatchObject([{ param: "chapters.a.heading", pointer: "/chapters/a/heading" }]);
   });
 
-  it("tells a rule of the whole message and a choice without an answer at the message", () => {
+  it("reports a rule of the whole message, and an unset required oneof, at the message", () => {
     expect(validate("Period", { begin: 2, end: 1 })).toEqual([
       { param: "", pointer: "", code: "invalid_field", detail: "must begin before it ends" },
       { param: "", pointer: "", code: "missing_field", detail: "must have one of daily, weekly" },
     ]);
   });
 
-  it("tells a wrong key at its entry", () => {
+  it("reports a wrong key at its entry", () => {
     const [problem] = validate("Period", { begin: 1, end: 2, daily: true, chapters: { abcd: { heading: "x" } } });
     expect(problem).toMatchObject({ pointer: "/chapters/abcd", code: "invalid_field" });
     expect(problem?.detail).toMatch(/^has a key that is not valid: must be at most 3/);
   });
 
-  it("shows nobody an expression", () => {
+  it("never shows an expression", () => {
     const [problem] = validate("Shelfmark", { mark: "12" });
     expect(problem?.detail).toBe("does not have the form that is described for it");
   });

@@ -1,26 +1,34 @@
-/** The rules written in protos (buf.validate), checked once for every surface and told in one vocabulary. */
+/** The rules written in protos (buf.validate), checked once for every surface and reported in one vocabulary. */
+
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { type Finding, type JsonPath, type Problem, problemOf, sameOrInside } from "./problem.ts";
+import { unreachable } from "./unreachable.ts";
 
 const validator = createValidator();
 
-/** Rules of an application that no annotation can say, for any message it knows; told together with the others. */
+/**
+ * Rules of an application that no annotation can express, for any message type that they apply to; reported together
+ * with the others.
+ */
 export type MessageRules = (schema: DescMessage, message: MessageShape<DescMessage>) => readonly Finding[];
 
-/** What beside the annotations decides about a message. */
+/** The inputs of a validation besides the annotations. */
 export type Circumstances = {
   readonly rules?: MessageRules | undefined;
-  /** What reading the message has found already. */
+  /** The findings of reading the message. */
   readonly known?: readonly Finding[] | undefined;
 };
 
-/** More help nobody; a body of nothing but mistakes may not make an answer larger than itself. */
+/**
+ * The most problems of one answer; more would help no caller, and a body full of mistakes must not cause an answer
+ * larger than itself.
+ */
 export const problemsMax = 50;
 
 /**
- * Checks a message that arrived by any protocol. No problems means valid. Throws when a rule itself is broken, which
- * `prepareValidation` brings forward to the start.
+ * Checks a message of any protocol. No problems means valid. Throws if a rule itself is broken, which
+ * `prepareValidation` detects at start.
  */
 export function validateMessage<Desc extends DescMessage>(
   schema: Desc,
@@ -33,8 +41,8 @@ export function validateMessage<Desc extends DescMessage>(
 }
 
 /**
- * What is known already, and what the rules find beyond that: a value that was left out because it is wrong is not
- * missing too, and rules about what contains it cannot be judged. Nothing is told twice of one value.
+ * Returns the known findings, and those of the rules: a value that was left out because it is wrong is not reported as
+ * missing too, and rules about the message around it cannot be checked. No value is reported twice.
  */
 export function findProblems<Desc extends DescMessage>(
   schema: Desc,
@@ -51,7 +59,7 @@ function withoutRelated(findings: readonly Finding[], known: readonly Finding[])
   return findings.filter(({ path }) => !known.some((other) => sameOrInside(other.path, path)));
 }
 
-/** Compiles the rules of these messages, which takes tens of milliseconds that no first request should pay. */
+/** Compiles the rules of these messages, which takes tens of milliseconds that no first request should spend. */
 export function prepareValidation(schemas: Iterable<DescMessage>): void {
   for (const schema of new Set(schemas)) findViolations(schema, create(schema));
 }
@@ -65,6 +73,8 @@ function findViolations<Desc extends DescMessage>(schema: Desc, message: Message
       return result.violations.map(findingOf);
     case "error":
       throw result.error;
+    default:
+      return unreachable(result);
   }
 }
 
@@ -76,7 +86,10 @@ function findingOf(violation: Violation): Finding {
   return { path, code: "invalid_field", detail: violation.forKey ? `has a key that is not valid: ${what}` : what };
 }
 
-/** In words: an expression tells a person nothing, so a schema says the form in the message of a rule of its own. */
+/**
+ * Describes a violation in words: an expression means nothing to people, so a schema states the form in the message of
+ * a rule of its own.
+ */
 function whatIsWrong({ ruleId, message }: Violation): string {
   if (ruleId.endsWith(".pattern")) return "does not have the form that is described for it";
   return message || `must satisfy the rule ${ruleId}`;

@@ -1,4 +1,4 @@
-/** The well-known types that JSON writes as text, read more strictly than protobuf-es reads them. PURE. */
+/** Reads the well-known types that JSON writes as text, more strictly than protobuf-es does. PURE. */
 import { accepted, type Reading, refused } from "./reading.ts";
 
 const timestamp =
@@ -11,7 +11,9 @@ const firstInstant = Date.parse("0001-01-01T00:00:00Z");
 const lastInstant = Date.parse("9999-12-31T23:59:59.999Z");
 const durationSecondsMax = 315_576_000_000;
 
-/** google.protobuf.Timestamp: RFC 3339 with a date that exists; `Date.parse` alone takes 30 February for 1 March. */
+/**
+ * Reads google.protobuf.Timestamp: RFC 3339 with a date that exists; `Date.parse` alone reads 30 February as 1 March.
+ */
 export function readTimestamp(text: string): Reading {
   const [, year, month, day] = timestamp.exec(text) ?? [];
   if (year === undefined || !dateExists(Number(year), Number(month), Number(day))) {
@@ -22,14 +24,14 @@ export function readTimestamp(text: string): Reading {
   return accepted(text);
 }
 
-/** google.protobuf.Duration: seconds with the suffix s. */
+/** Reads google.protobuf.Duration: seconds with the suffix s. */
 export function readDuration(text: string): Reading {
   const seconds = duration.exec(text)?.[1];
   if (seconds === undefined) return refused("must be a duration in seconds such as 1.5s");
   return Number(seconds) < durationSecondsMax ? accepted(text) : refused("must be shorter than 10 000 years");
 }
 
-/** google.protobuf.FieldMask: lowerCamelCase paths with commas between them; the empty text is the empty mask. */
+/** Reads google.protobuf.FieldMask: lowerCamelCase paths separated by commas; the empty text is the empty mask. */
 export function readFieldMask(text: string): Reading {
   return text === "" || fieldMask.test(text) ? accepted(text) : refused("must be field names with commas between them");
 }

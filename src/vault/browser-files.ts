@@ -1,11 +1,14 @@
-/** What browsers load from the vault: the SDK script, the card frame in its style, and its script; bundled at start. */
+/**
+ * The files that browsers load from the vault: the SDK script, the card frame with its style, and its script; bundled
+ * at start.
+ */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type BuildOptions, build } from "esbuild";
 
-/** One file as it is sent. */
+/** A file with its headers. */
 export type BrowserFile = {
   readonly path: string;
   readonly contentType: string;
@@ -13,21 +16,21 @@ export type BrowserFile = {
   readonly gzipped: Buffer;
 };
 
-/** Everything that the vault's public port hands to browsers. */
+/** Every file that the vault's public port serves to browsers. */
 export type BrowserFiles = {
   readonly sdk: BrowserFile;
-  /** Named by its content, so that it never changes under its address. */
+  /** Named by its content, so that the file at an address never changes. */
   readonly frameScript: BrowserFile;
-  /** The style that stands in the frame, as its Content-Security-Policy names it. */
+  /** The source of the frame's inline style, for its Content-Security-Policy. */
   readonly frameStyleSource: string;
-  /** The card frame for the pages of these origins; `*` for any. */
+  /** Renders the card frame for the pages of these origins; `*` for any. */
   renderFrame(embedders: readonly string[]): BrowserFile;
 };
 
 const sources = join(import.meta.dirname, "..", "..", "widget", "vault-sdk");
 const javaScript = "text/javascript; charset=utf-8";
 
-/** Bundles everything; takes some milliseconds. Throws when a source does not compile. */
+/** Bundles everything; takes some milliseconds. Throws if a source does not compile. */
 export async function buildBrowserFiles(): Promise<BrowserFiles> {
   const [sdk, script, style, html] = await Promise.all([
     bundle("sdk.ts"),
@@ -42,11 +45,11 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
     frameScript,
     frameStyleSource: `'sha256-${digestOf(style, "base64")}'`,
     renderFrame(embedders) {
-      // Serialized origins and `*` hold nothing that HTML would read; service-token.ts lets nothing else through.
+      // Serialized origins and `*` contain nothing that HTML would interpret; service-token.ts accepts nothing else.
       const values: Record<string, string> = {
         embedders: embedders.join(" "),
         script: frameScript.path,
-        // In the page itself: from a file of its own it can come after the first layout, and all would move.
+        // In the page itself: a file of its own could arrive after the first layout, which would then shift.
         style: `<style>${style}</style>`,
       };
       const text = html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? "");

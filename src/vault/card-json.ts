@@ -1,4 +1,4 @@
-/** Reads the body of POST /tokens: strict JSON of vault.v1.CreateTokenRequest, every problem of a body at once. Pure. */
+/** Reads the body of POST /tokens: strict JSON of vault.v1.CreateTokenRequest. Reports all problems together. Pure. */
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
 import type { Card } from "./card.ts";
 
@@ -17,8 +17,8 @@ const fields: Readonly<Record<keyof Card, { kind: Kind; required: boolean }>> = 
 const stringToken = /"((?:[^"\\]|\\.)*)"(\s*:)?/g;
 
 /**
- * The card in a body of JSON. Its values are typed, not yet plausible: findCardProblems is for that.
- * Throws `invalid_json`, or a DomainError with a problem per field.
+ * Returns the card in a JSON body. The types of its values are checked, their plausibility is not: findCardProblems
+ * does that. Throws `invalid_json`, or a DomainError with a problem per field.
  */
 export function parseCardJson(bytes: Uint8Array): Card {
   const { text, body } = parseObject(bytes);
@@ -38,13 +38,13 @@ export function parseCardJson(bytes: Uint8Array): Card {
   return body as Card;
 }
 
-/** Throws the refusal that names all `problems`; returns when there is none. */
+/** Throws the refusal that names all `problems`; returns if there are none. */
 export function refuseWhenAny(problems: readonly FieldProblem[]): void {
   const [first] = problems;
   if (first !== undefined) throw new DomainError(first.code, first.detail, { field: first.param, problems });
 }
 
-/** A problem with one field of the body. A name that is not one of ours came from the caller and is not repeated. */
+/** Returns a problem with one field of the body. An unknown name came from the caller and is not repeated. */
 export function problem(name: string, code: DomainErrorCode, detail: string): FieldProblem {
   return Object.hasOwn(fields, name)
     ? { param: name, pointer: `/${name}`, code, detail }
@@ -59,12 +59,12 @@ function parseObject(bytes: Uint8Array): { text: string; body: Record<string, un
       return { text, body: body as Record<string, unknown> };
     }
   } catch {
-    // The parser's own message quotes the body, which holds a card: it goes no further than here.
+    // The parser's own message quotes the body, which contains a card, so it is dropped here.
   }
   throw new DomainError("invalid_json", "The body is not a JSON object in UTF-8.");
 }
 
-/** Keys that occur twice at the top: JSON.parse would silently keep the last. */
+/** Returns the keys that occur twice at the top level: JSON.parse would silently keep the last. */
 function repeatedKeys(text: string): string[] {
   const seen = new Set<string>();
   const repeated = new Set<string>();

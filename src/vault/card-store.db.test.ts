@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
-import { createTestDatabase } from "../testing/postgres.ts";
 import type { Card } from "./card.ts";
 import { keepCard, takeCard } from "./card-store.ts";
 import { expireOnce } from "./expire.ts";
@@ -26,7 +26,7 @@ describe("takeCard()", () => {
     expect(await takeCard(database, test, "ps_1", token.expose())).toEqual({ type: "card", card });
   });
 
-  it("knows the token in its own environment and session only", async () => {
+  it("finds the token only in its own environment and session", async () => {
     const { token } = await keepCard(database, test, "ps_1", card);
     expect(await takeCard(database, live, "ps_1", token.expose())).toEqual({ type: "not_found" });
     expect(await takeCard(database, test, "ps_2", token.expose())).toEqual({ type: "not_found" });
@@ -54,7 +54,7 @@ describe("takeCard()", () => {
     await expect(takeCard(database, otherRing, "ps_swap", first.token.expose())).rejects.toThrow();
   });
 
-  it("opens cards of the last key after the ring has turned", async () => {
+  it("opens cards of the previous key after the ring has been rotated", async () => {
     const { token } = await keepCard(database, test, "ps_turn", card);
     const turned = { ...test, ring: { current: "2", keys: { ...ring.keys, 2: randomBytes(32) } } };
     expect(await takeCard(database, turned, "ps_turn", token.expose())).toMatchObject({ type: "card" });
@@ -62,7 +62,7 @@ describe("takeCard()", () => {
     expect(await takeCard(database, turned, "ps_turn", later.token.expose())).toEqual({ type: "card", card });
   });
 
-  it("knows no card any more whose key was dropped, so the payment learns that nothing was sent", async () => {
+  it("finds no card whose key was dropped, so the payment learns that nothing was sent", async () => {
     const { token } = await keepCard(database, test, "ps_dropped", card);
     const dropped = { ...test, ring: { current: "2", keys: { 2: randomBytes(32) } } };
     expect(await takeCard(database, dropped, "ps_dropped", token.expose())).toEqual({ type: "not_found" });
@@ -70,7 +70,7 @@ describe("takeCard()", () => {
 });
 
 describe("expireOnce()", () => {
-  it("deletes what is over and nothing else", async () => {
+  it("deletes expired rows and nothing else", async () => {
     const { token } = await keepCard(database, test, "ps_stays", card);
     await keepCard(database, test, "ps_goes", card);
     for (const table of ["card", "card_session"]) {
@@ -86,14 +86,14 @@ describe("expireOnce()", () => {
 });
 
 describe("the vault's database", () => {
-  it("keeps its tables out of the write-ahead log, so out of replicas and backups", async () => {
+  it("keeps its tables out of the write-ahead log, and so out of replicas and backups", async () => {
     const { rows } = await database.pool.query(
       "SELECT relname, relpersistence FROM pg_class WHERE relname IN ('card', 'card_session', 'tokenize_count')",
     );
     expect(rows.map(({ relpersistence }) => relpersistence)).toEqual(["u", "u", "u"]);
   });
 
-  it("is not its role's own: no table can be dropped or logged by the vault", async () => {
+  it("is not owned by the vault's role: the vault can neither drop nor log a table", async () => {
     await expect(database.pool.query("ALTER TABLE card SET LOGGED")).rejects.toMatchObject({ code: "42501" });
   });
 });

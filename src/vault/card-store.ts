@@ -1,4 +1,4 @@
-/** Cards at rest: sealed under their own token, counted per session, gone when used up, forgotten or expired. */
+/** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
 import { randomBytes } from "node:crypto";
 import type { Database, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -7,15 +7,18 @@ import type { Card } from "./card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import { cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken } from "./vault-limits.ts";
 
-/** A card's token and the moment from which it opens nothing. */
+/** A card's token and the time from which it is no longer valid. */
 export type KeptCard = { readonly token: Secret; readonly expiresAt: Date };
 
-/** A card taken for one use, or why there is none. A foreign session's token is `not_found`, like one never made. */
+/**
+ * A card released for one use, or why there is none. A foreign session's token is `not_found`, like one that was never
+ * made.
+ */
 export type TakenCard =
   | { readonly type: "card"; readonly card: Card }
   | { readonly type: "not_found" | "expired" | "used_up" };
 
-// 192 random bits: nobody guesses a token, and 24 bytes are 32 letters of base64url without padding.
+// 192 random bits cannot be guessed, and 24 bytes are 32 letters of base64url without padding.
 const tokenBytes = 24;
 
 // The session's row is written first, so that a concurrent Forget either waits for this card or refuses it.
@@ -44,11 +47,12 @@ const takeStatement: Statement = {
     RETURNING sealed`,
 };
 
-const whyNotStatement: Statement = {
-  name: "vault_why_not",
-  text: `SELECT expires_at <= clock_timestamp() AS expired FROM card
+const readStatement: Statement = {
+  name: "vault_read_card",
+  text: `SELECT expires_at <= clock_timestamp() AS expired, uses_left < $4 AS used, sealed FROM card
     WHERE token_hash = $1 AND environment = $2 AND session_id = $3`,
 };
+type ReadCard = { readonly expired: boolean; readonly used: boolean; readonly sealed: string };
 
 const endSessionStatement: Statement = {
   name: "vault_end_session",
@@ -63,8 +67,8 @@ const forgetStatement: Statement = {
 };
 
 /**
- * Seals a card for one session and counts it there. Only the caller ever holds the token.
- * Throws `session_ended` once the session was forgotten, `rate_limited` from its eleventh card on.
+ * Seals a card for one session and counts it there. Only the caller ever has the token. Throws `session_ended` once the
+ * session was forgotten, `rate_limited` from its eleventh card on.
  */
 export async function keepCard(
   database: Database,
@@ -90,7 +94,7 @@ export async function keepCard(
   throw new DomainError("rate_limited", "Too many cards were entered for this payment session. Start a new one.");
 }
 
-/** Uses the token up by one, durably, and opens its card. */
+/** Consumes one use of the token, durably, and opens its card. */
 export async function takeCard(
   database: Database,
   { environment, ring }: VaultEnvironment,
@@ -100,17 +104,37 @@ export async function takeCard(
   const key = [sha256(token), environment, sessionId];
   const [taken] = await database.query<{ sealed: string }>(takeStatement, key);
   if (taken !== undefined) {
-    // Sealed by a key that has been dropped: nobody opens it any more, and nothing was sent.
+    // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
     if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };
     const opened = unseal(ringOfToken(ring, token), placeOf(environment, sessionId), taken.sealed);
     return { type: "card", card: JSON.parse(opened.expose()) as Card };
   }
-  const [left] = await database.query<{ expired: boolean }>(whyNotStatement, key);
+  const [left] = await database.query<ReadCard>(readStatement, [...key, usesPerToken]);
   if (left === undefined) return { type: "not_found" };
   return { type: left.expired ? "expired" : "used_up" };
 }
 
-/** Deletes a session's cards and takes no more for it. Repeating it is harmless. */
+/** The state of a token before it is paid with: `used` from its first use on. */
+export type TokenState = "unused" | "not_found" | "expired" | "used";
+
+/**
+ * Returns the state of a token in a session; uses nothing up. A foreign session's token is `not_found`, like one that
+ * was never made.
+ */
+export async function checkToken(
+  database: Database,
+  { environment, ring }: VaultEnvironment,
+  sessionId: string,
+  token: string,
+): Promise<TokenState> {
+  const key = [sha256(token), environment, sessionId, usesPerToken];
+  const [card] = await database.query<ReadCard>(readStatement, key);
+  if (card === undefined || !hasKeyFor(ring, card.sealed)) return "not_found";
+  if (card.used) return "used";
+  return card.expired ? "expired" : "unused";
+}
+
+/** Deletes a session's cards and accepts no more for it. Idempotent. */
 export async function forgetSession(
   database: Database,
   { environment }: VaultEnvironment,
@@ -122,7 +146,7 @@ export async function forgetSession(
   });
 }
 
-// Counting this many takes some milliseconds; with more the number says nothing new.
+// Counting this many takes some milliseconds; a larger number adds no information.
 const countedCardsMax = 10_000;
 
 const countStatement: Statement = {
@@ -130,13 +154,13 @@ const countStatement: Statement = {
   text: `SELECT environment, count(*)::int AS cards FROM (SELECT environment FROM card LIMIT ${countedCardsMax}) c GROUP BY environment`,
 };
 
-/** How many cards are kept in each environment that has any; of more than 10 000 in all it counts those. */
+/** Returns the number of cards in each environment that has any, counting at most 10 000 in all. */
 export async function countCards(database: Database): Promise<ReadonlyMap<string, number>> {
   const rows = await database.query<{ environment: string; cards: number }>(countStatement, []);
   return new Map(rows.map(({ environment, cards }) => [environment, cards]));
 }
 
-/** The ring as it is for one token: without the token nothing opens, without the ring neither. */
+/** Derives the ring of one token: without the token or without the ring nothing opens. */
 function ringOfToken(ring: KeyRing, token: string): KeyRing {
   const keys = Object.entries(ring.keys).map(([kid, master]) => [kid, deriveKey(master, `vault card ${token}`)]);
   return { current: ring.current, keys: Object.fromEntries(keys) };

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { brandOf, type Card, findCardProblems, passesLuhn } from "./card.ts";
+import { passesLuhn } from "../platform/luhn.ts";
+import { type Card, findCardProblems, shownOf } from "./card.ts";
 
 const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2030, cvc: "123" };
 const now = new Date("2030-04-15T12:00:00Z");
 const fieldsOf = (change: Partial<Card>, at = now) =>
   findCardProblems({ ...card, ...change }, at).map(({ field }) => field);
 
-describe("brandOf()", () => {
+describe("shownOf()", () => {
   // Test numbers that the networks and gateways publish.
   it.each([
     ["4242424242424242", "visa"],
@@ -20,8 +21,8 @@ describe("brandOf()", () => {
     ["6200000000000005", "unionpay"],
     ["6759649826438453", "maestro"],
     ["9999999999999995", "unknown"],
-  ])("knows %s as %s", (number, brand) => {
-    expect(brandOf(number)).toBe(brand);
+  ])("recognizes %s as %s", (number, brand) => {
+    expect(shownOf({ ...card, number })).toEqual({ brand, last4: number.slice(-4) });
     expect(passesLuhn(number)).toBe(true);
   });
 });
@@ -37,25 +38,25 @@ describe("findCardProblems()", () => {
     }
   });
 
-  it("lets a card go through the last hour of its month everywhere on earth", () => {
+  it("accepts a card through the last hour of its month in every time zone", () => {
     expect(fieldsOf({}, new Date("2030-05-01T11:59:59Z"))).toEqual([]);
     expect(fieldsOf({}, new Date("2030-05-01T12:00:00Z"))).toEqual(["expYear"]);
   });
 
-  it("finds a month outside the year and a year outside reason", () => {
+  it("finds a month outside the year and an implausible year", () => {
     expect(fieldsOf({ expMonth: 0 })).toEqual(["expMonth"]);
     expect(fieldsOf({ expMonth: 13 })).toEqual(["expMonth"]);
     expect(fieldsOf({ expYear: 30 })).toEqual(["expYear"]);
     expect(fieldsOf({ expYear: 2051 })).toEqual(["expYear"]);
   });
 
-  it("asks for as many security digits as the network prints", () => {
+  it("requires as many security digits as the network prints", () => {
     expect(fieldsOf({ cvc: "1234" })).toEqual(["cvc"]);
     expect(fieldsOf({ number: "378282246310005", cvc: "1234" })).toEqual([]);
     expect(fieldsOf({ number: "378282246310005", cvc: "123" })).toEqual(["cvc"]);
   });
 
-  it("takes no card number for a name", () => {
+  it("accepts no card number as a name", () => {
     expect(fieldsOf({ holder: "4242 4242 4242 4242" })).toEqual(["holder"]);
     expect(fieldsOf({ holder: " " })).toEqual(["holder"]);
     expect(fieldsOf({ holder: "Ada\nLovelace" })).toEqual(["holder"]);

@@ -1,6 +1,7 @@
-/** A payment card and what makes one plausible: brand, length, Luhn digit, expiry and CVC. Pure. */
+/** Payment cards and their plausibility: brand, length, Luhn digit, expiry and CVC. Pure. */
+import { passesLuhn } from "../platform/luhn.ts";
 
-/** A card as the customer entered it and its issuer printed it. */
+/** A card as entered by the customer and printed by its issuer. */
 export type Card = {
   /** Digits only. */
   readonly number: string;
@@ -12,10 +13,10 @@ export type Card = {
   readonly holder?: string | undefined;
 };
 
-/** What may be shown of a card: PCI DSS 3.4.1 allows the last four digits. */
-export type CardShown = { readonly brand: string; readonly last4: string };
+/** The part of a card that may be shown: PCI DSS 3.4.1 allows the last four digits. */
+export type CardSummary = { readonly brand: string; readonly last4: string };
 
-/** Why a card cannot be one. `field` is the request's field; `detail` never repeats its value. */
+/** A reason why a card is not valid. `field` is the request's field; `detail` never repeats its value. */
 export type CardProblem = { readonly field: keyof Card; readonly detail: string };
 
 type BrandRule = {
@@ -42,40 +43,30 @@ const brandRules: readonly BrandRule[] = [
   { brand: "maestro", starts: /^(50|5[6-9]|6)/, lengths: [12, 13, 14, 15, 16, 17, 18, 19], cvcLength: 3 },
 ];
 
-// ISO/IEC 7812-1 numbers have at most 19 digits; below 12 no network issues any.
+// ISO/IEC 7812-1 numbers have at most 19 digits; no network issues fewer than 12.
 const numberShape = /^[0-9]{12,19}$/;
 // An issuer prints at most ten years ahead; twenty leaves room for virtual cards, and still catches a typo.
 const yearsAheadMax = 20;
 // ISO/IEC 7813 holds 26 characters of name; gateways take more, for names that do not fit there.
 const holderLengthMax = 100;
 
-/** The network a number belongs to, or `unknown`: another network's card may still be taken by a gateway. */
-export function brandOf(number: string): string {
+/** Returns the network of a number, or `unknown`: a gateway may still accept another network's card. */
+function brandOf(number: string): string {
   return ruleOf(number)?.brand ?? "unknown";
 }
 
-/** What may be shown of this card. */
-export function shownOf(card: Card): CardShown {
+/** Returns the part of this card that may be shown. */
+export function shownOf(card: Card): CardSummary {
   return { brand: brandOf(card.number), last4: card.number.slice(-4) };
 }
 
-/** Whether the check digit is right (ISO/IEC 7812-1, annex B). */
-export function passesLuhn(number: string): boolean {
-  let sum = 0;
-  for (const [index, digit] of [...number].reverse().entries()) {
-    const doubled = Number(digit) * (index % 2 === 0 ? 1 : 2);
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
-}
-
-/** Whether digits are in a known network's range, of its length, and have the right check digit. */
+/** Reports whether digits are in a known network's range, of its length, and have the right check digit. */
 export function isNetworkNumber(digits: string): boolean {
   const rule = ruleOf(digits);
   return rule !== undefined && isPlausibleNumber(digits, rule);
 }
 
-/** Everything that is wrong with a card at `now`; an empty list for a plausible one. */
+/** Returns every problem of a card at `now`; an empty list for a plausible one. */
 export function findCardProblems(card: Card, now: Date): CardProblem[] {
   const problems: CardProblem[] = [];
   const rule = ruleOf(card.number);
@@ -103,7 +94,7 @@ function isPlausibleNumber(number: string, rule: BrandRule | undefined): boolean
 
 function findExpiryProblems(card: Card, now: Date): CardProblem[] {
   if (card.expMonth < 1 || card.expMonth > 12) return [{ field: "expMonth", detail: "The month is 1 to 12." }];
-  // A card is good through the last day of its month everywhere on earth: UTC-12 is the last place to leave it.
+  // A card is valid through the last day of its month in every time zone; UTC-12 is the last.
   const goodUntil = Date.UTC(card.expYear, card.expMonth, 1, 12);
   if (now.getTime() >= goodUntil) return [{ field: "expYear", detail: "The card has expired." }];
   if (card.expYear > now.getUTCFullYear() + yearsAheadMax) {

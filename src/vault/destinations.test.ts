@@ -21,7 +21,7 @@ const asked = {
 const refused = expect.objectContaining({ code: "invalid_field" });
 
 describe("findDestination()", () => {
-  it("knows no operation outside the table", () => {
+  it("finds no operation outside the table", () => {
     expect(() => findDestination(destinations, { connector: "SANDBOX_A", operation: "refund" })).toThrow(refused);
     expect(() => findDestination(destinations, { connector: "__proto__", operation: "authorize" })).toThrow(refused);
   });
@@ -52,13 +52,14 @@ describe("the fields of every destination", () => {
     ),
   );
 
-  it.each(parts)("of %s: %s is named for what it takes, %s", (_, place, template) => {
+  it.each(parts)("of %s: %s is named for its content, %s", (_, place, template) => {
     const name =
       place
         .split(/[/[\]]/)
         .filter(Boolean)
         .at(-1) ?? "";
-    // A number or CVC in a field of another name could be shown: each such field is a whole placeholder and says so.
+    // A number or CVC in a field of another name could be shown, so each such field is a whole placeholder and its name
+    // says so.
     expect(template).toMatch(/^(\{\{card\.\w+\}\}[-/]?)+$/);
     if (template.includes("card.number")) expect([name, template]).toEqual(["number", "{{card.number}}"]);
     else if (template.includes("card.cvc"))

@@ -1,31 +1,33 @@
-/** Where a card may go: one row an operation, fixing address, encoding and the exact field each part of a card may fill. Pure. */
+/**
+ * The destinations of a card: a row for each operation, fixing address, encoding and the exact field that each part of
+ * a card may fill. Pure.
+ */
 import { DomainError } from "../platform/errors.ts";
 import type { EnvironmentName } from "../platform/service-token.ts";
 
-/** The encodings gateways take requests in. */
-export type ContentType = "application/x-www-form-urlencoded" | "application/json";
+/** The encodings of gateway requests. */
+type ContentType = "application/x-www-form-urlencoded" | "application/json";
 
-/**
- * One operation of one gateway.
- * A new gateway is a new row here: nothing that the core sends can widen one.
- */
+/** One operation of one gateway. A new gateway needs a new row here: nothing that the core sends can widen one. */
 export type Destination = {
   readonly connector: string;
   readonly operation: string;
   readonly method: "POST";
-  /** Host names by environment, anchored; an environment without one is never sent to. `sandbox`: loopback, in test. */
+  /**
+   * Host names by environment, anchored; nothing is sent to an environment without one. `sandbox`: loopback, in test.
+   */
   readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
   /** `{name}` stands for a path variable. */
   readonly path: string;
   readonly contentType: ContentType;
   /**
-   * The fields a card may fill, by form name or JSON pointer, with the text each must hold to be filled.
-   * A field whose text needs the holder's name is left out when the customer gave none.
+   * The fields that a card may fill, by form name or JSON pointer, with the text that each must contain to be filled. A
+   * field whose text needs the holder's name is omitted if the customer gave none.
    */
   readonly fields: Readonly<Record<string, string>>;
 };
 
-/** Where Adyen's payments take a card, in test and in live, whose paths differ. */
+/** Adyen's card payments, in test and in live, whose paths differ. */
 const adyenCard = {
   "/paymentMethod/number": "{{card.number}}",
   "/paymentMethod/expiryMonth": "{{card.expMonth}}",
@@ -34,7 +36,7 @@ const adyenCard = {
   "/paymentMethod/holderName": "{{card.holder}}",
 } as const;
 
-/** Every operation that may carry a card; a card goes nowhere else. */
+/** Every operation that may carry a card; a card is sent nowhere else. */
 export const destinations: readonly Destination[] = [
   {
     connector: "SANDBOX_A",
@@ -117,27 +119,30 @@ export const destinations: readonly Destination[] = [
 
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
-/** The row of a connector's operation. Throws `invalid_field` when there is none. */
+/** Returns the row of a connector's operation. Throws `invalid_field` if there is none. */
 export function findDestination(
   rows: readonly Destination[],
   { connector, operation }: { connector: string; operation: string },
 ): Destination {
   const row = rows.find((candidate) => candidate.connector === connector && candidate.operation === operation);
   if (row === undefined)
-    throw new DomainError("invalid_field", "The vault sends no such operation.", { field: "operation" });
+    throw new DomainError("invalid_field", "The vault does not know this operation.", { field: "operation" });
   return row;
 }
 
-/** For whom the address of an operation is asked. */
+/** The request whose address is looked up. */
 export type AddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;
   readonly pathVariables: Readonly<Record<string, string>>;
-  /** Hosts, with port, that stand for a gateway in test. */
+  /** Hosts, with port, that replace a gateway in test. */
   readonly sandboxHosts: readonly string[];
 };
 
-/** The full address of a request. Throws `invalid_field` when the row does not allow the host or the path does not fit. */
+/**
+ * Returns the full address of a request. Throws `invalid_field` if the row does not allow the host or the path does not
+ * fit.
+ */
 export function addressOf(row: Destination, request: AddressRequest): string {
   const url = URL.canParse(request.origin) ? new URL(request.origin) : undefined;
   if (url === undefined || url.origin !== request.origin || !isHostAllowed(row, request, url)) {
@@ -155,7 +160,7 @@ function isHostAllowed(row: Destination, { environment, sandboxHosts }: AddressR
 function fillPath(template: string, variables: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    // One segment of plain letters: nothing here can leave the path, or be a placeholder.
+    // One segment of plain letters: it can neither leave the path nor be a placeholder.
     if (value === undefined || !/^[A-Za-z0-9_-]{1,128}$/.test(value)) {
       throw new DomainError("invalid_field", "A path variable is missing or malformed.", { field: "path_variables" });
     }

@@ -1,4 +1,4 @@
-/** Deletes what is over: cards past their fifteen minutes and counters past their window. */
+/** Deletes expired rows: cards past their fifteen minutes and counters past their window. */
 import type { Database, Statement } from "../platform/database.ts";
 import { sweepRowsMax } from "./vault-limits.ts";
 
@@ -8,7 +8,10 @@ const statements: readonly Statement[] = [
   sweep("tokenize_count", "environment, counted_by, subject, window_ends", "window_ends"),
 ];
 
-/** Deletes at most `sweepRowsMax` rows a table and returns how many went; any number of copies may run it at once. */
+/**
+ * Deletes at most `sweepRowsMax` rows a table and returns the number deleted; any number of vault processes may run it
+ * at once.
+ */
 export async function expireOnce(database: Database): Promise<number> {
   let deleted = 0;
   for (const statement of statements) {

@@ -10,7 +10,7 @@ const filled = (destination: Parameters<typeof planFill>[0], body: string, of: C
   planFill(destination, Buffer.from(body))(of);
 
 describe("planFill() of a form", () => {
-  it("fills each part into its own field, encoded, and leaves the rest as it was meant", () => {
+  it("fills each part into its own field, encoded, and keeps the meaning of the rest", () => {
     const body = "amount=4900&metadata[order]=a+b%26c&card[number]={{card.number}}&card%5Bcvc%5D=%7B%7Bcard.cvc%7D%7D";
     const sent = new URLSearchParams(
       filled(form, `${body}&card[exp_month]={{card.expMonth}}&card[holder]={{card.holder}}`),
@@ -25,7 +25,7 @@ describe("planFill() of a form", () => {
     });
   });
 
-  it("leaves the name out when the customer gave none", () => {
+  it("omits the name if the customer gave none", () => {
     expect(filled(form, "card[holder]={{card.holder}}&a=1", { ...card, holder: undefined })).toBe("a=1");
   });
 
@@ -56,7 +56,7 @@ describe("planFill() of JSON", () => {
     });
   });
 
-  it("leaves the name out when the customer gave none", () => {
+  it("omits the name if the customer gave none", () => {
     const body = { paymentMethod: { holderName: "{{card.holder}}", cvc: "{{card.cvc}}" } };
     expect(filled(json, JSON.stringify(body), { ...card, holder: undefined })).toBe('{"paymentMethod":{"cvc":"123"}}');
   });
@@ -75,7 +75,7 @@ describe("planFill() of JSON", () => {
     expect(() => filled(json, body)).toThrow(expect.objectContaining({ code: "invalid_field", field: "body" }));
   });
 
-  it("sends what it checked when a member occurs twice", () => {
+  it("sends the checked value when a member occurs twice", () => {
     const body = '{"paymentMethod":{"number":"{{card.number}}","number":"0"}}';
     expect(filled(json, body)).toBe('{"paymentMethod":{"number":"0"}}');
   });

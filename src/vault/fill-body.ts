@@ -1,14 +1,14 @@
-/** Puts a card into a gateway request, and refuses placeholders anywhere but where the destination expects them. Pure. */
-import { DomainError } from "../platform/errors.ts";
+/** Fills a card into a gateway request, and refuses placeholders in every field but those of the destination. Pure. */
+import { DomainError, unreachable } from "../platform/errors.ts";
 import type { Card } from "./card.ts";
 import type { Destination } from "./destinations.ts";
 
-/** Writes the body for one card. */
+/** Returns the body for one card. */
 export type FillBody = (card: Card) => string;
 
 type Fields = Destination["fields"];
 
-/** A value that the vault must fill, or the text as it came. */
+/** A value that the vault must fill, or the original text. */
 type Slot = { readonly template: string };
 
 // A gateway request nests four deep; this stops a body made to exhaust the stack.
@@ -24,8 +24,8 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
 };
 
 /**
- * Checks a body against its destination. What is sent is written anew from what was checked, so a second reading of
- * the same bytes cannot differ. Throws `invalid_field` for a placeholder in any other place, or an unreadable body.
+ * Checks a body against its destination. The body sent is written anew from the checked one, so a second reading of the
+ * same bytes cannot differ. Throws `invalid_field` for a placeholder in any other field, or an unreadable body.
  */
 export function planFill(destination: Pick<Destination, "contentType" | "fields">, body: Uint8Array): FillBody {
   const text = decode(body);
@@ -34,10 +34,12 @@ export function planFill(destination: Pick<Destination, "contentType" | "fields"
       return planForm(text, destination.fields);
     case "application/json":
       return planJson(text, destination.fields);
+    default:
+      return unreachable(destination.contentType);
   }
 }
 
-/** Whether text holds anything that looks like a placeholder, well-formed or not. */
+/** Reports whether text contains anything that looks like a placeholder, well-formed or not. */
 export function holdsPlaceholder(text: string): boolean {
   return text.includes("{{");
 }
@@ -64,7 +66,9 @@ function planJson(text: string, fields: Fields): FillBody {
   return (card) => JSON.stringify(fillRoot(card));
 }
 
-/** Walks a JSON value once; what it returns writes the value for a card, `undefined` for a field to leave out. */
+/**
+ * Walks a JSON value once; the function that it returns writes the value for a card, `undefined` for a field to omit.
+ */
 function planValue(value: unknown, pointer: string, fields: Fields): (card: Card) => unknown {
   if (pointer.split("/").length > jsonDepthMax) throw refusal("The body nests too deep.");
   if (typeof value === "string") {
@@ -83,7 +87,7 @@ function planValue(value: unknown, pointer: string, fields: Fields): (card: Card
   return (card) => Object.fromEntries(members.map(([name, member]) => [name, member(card)]));
 }
 
-/** A slot where the destination fills exactly this text at this place; plain text where there is no placeholder. */
+/** Returns a slot if the destination fills exactly this text in this field; plain text if there is no placeholder. */
 function slotOrText(fields: Fields, place: string, name: string, value: string): Slot | string {
   if (holdsPlaceholder(name)) throw misplaced();
   if (!holdsPlaceholder(value)) return value;
@@ -132,7 +136,7 @@ function escapePointer(name: string): string {
 }
 
 function misplaced(): DomainError {
-  return refusal("A placeholder stands where this destination takes no part of a card.");
+  return refusal("A placeholder is in a field that this destination does not fill.");
 }
 
 function refusal(message: string, cause?: unknown): DomainError {

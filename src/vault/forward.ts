@@ -1,17 +1,18 @@
-/** Sends a gateway request with the card filled in: check everything, take the card, send once, mask the answer. */
+/** Sends a gateway request with the card filled in: checks everything, opens the card, sends once, masks the answer. */
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import { probeCardOf } from "../platform/gateway-facts.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
-import { type CardShown, shownOf } from "./card.ts";
+import { type CardSummary, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
 import { addressOf, type Destination, findDestination } from "./destinations.ts";
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
-import { isProbe, probeCard } from "./probe-card.ts";
+import { isProbe } from "./probe-card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
-/** What forwarding a card needs. */
+/** The dependencies of forwarding a card. */
 export type Forwarder = {
   readonly database: Database;
   readonly destinations: readonly Destination[];
@@ -20,7 +21,7 @@ export type Forwarder = {
   readonly tracing?: Tracing | undefined;
 };
 
-/** A gateway request as a connector wrote it, with placeholders where the card belongs. */
+/** A gateway request as a connector wrote it, with placeholders for the card. */
 export type ForwardRequest = {
   readonly connector: string;
   readonly operation: string;
@@ -33,20 +34,20 @@ export type ForwardRequest = {
   readonly timeoutMs: number;
 };
 
-/** The gateway's masked reply with the card it was about, or why there was no card to send. */
+/** The gateway's masked reply with its card, or why there was no card to send. */
 export type ForwardResult =
-  | { readonly type: "sent"; readonly reply: GatewayReply; readonly shown: CardShown }
-  | { readonly type: "noCard"; readonly because: Exclude<TakenCard["type"], "card"> };
+  | { readonly type: "sent"; readonly reply: GatewayReply; readonly shown: CardSummary }
+  | { readonly type: "noCard"; readonly reason: Exclude<TakenCard["type"], "card"> };
 
-// Headers that the vault or the transport sets; from anybody else they could change what the gateway reads.
+// Headers that the vault or the transport sets; from a caller they could change how the gateway reads the request.
 const reservedHeader =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/;
 const headerName = /^[a-z0-9-]+$/;
 const headerValue = /^[\x20-\x7e]*$/;
 
 /**
- * Throws `invalid_field` before a card is touched when the request is not one the destination table allows.
- * Once the card is taken it answers: the use is spent, and the reply says how far the request got.
+ * Forwards a request. Throws `invalid_field` before a card is touched if the destination table does not allow it. Once
+ * the card is used it returns a result: the use is spent, and the reply says how far the request got.
  */
 export async function forward(
   forwarder: Forwarder,
@@ -64,7 +65,7 @@ export async function forward(
   const fill = planFill(destination, request.body);
 
   const taken = await take(forwarder, environment, request);
-  if (taken.type !== "card") return { type: "noCard", because: taken.type };
+  if (taken.type !== "card") return { type: "noCard", reason: taken.type };
 
   const reply = await traceSend(forwarder, request, () =>
     forwarder.gatewayCaller.send({
@@ -78,7 +79,10 @@ export async function forward(
   return { type: "sent", reply: masked(reply, taken.card), shown: shownOf(taken.card) };
 }
 
-/** The gateway sees nothing of the trace, and the trace only how the gateway's answer began. */
+/**
+ * Traces the send: the gateway sees nothing of the trace, and the trace contains only the first digit of the gateway's
+ * status.
+ */
 function traceSend(
   { tracing = untraced }: Forwarder,
   { connector, operation }: ForwardRequest,
@@ -88,7 +92,7 @@ function traceSend(
   const facts = () => ({ gateway: connector, operation });
   return tracing.span("vault.send", { of, facts, kind: "client" }, async (span) => {
     const reply = await send();
-    span.tell({ outcome: reply.type, httpStatus: reply.type === "answer" ? reply.status : undefined });
+    span.set({ outcome: reply.type, httpStatus: reply.type === "answer" ? reply.status : undefined });
     return reply;
   });
 }
@@ -98,7 +102,7 @@ async function take(
   environment: VaultEnvironment,
   request: ForwardRequest,
 ): Promise<TakenCard> {
-  if (isProbe(request)) return { type: "card", card: probeCard(new Date()) };
+  if (isProbe(request)) return { type: "card", card: probeCardOf(request.connector, new Date()) };
   return takeCard(database, environment, request.sessionId, request.token);
 }
 
@@ -106,15 +110,21 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Record<strin
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lowerName = name.toLowerCase();
-    // The content type is the destination's; a caller that names it as well is harmless.
+    // The destination sets the content type; a caller that names it as well is harmless.
     if (lowerName === "content-type") continue;
-    const wellFormed = headerName.test(lowerName) && headerValue.test(value);
-    if (!wellFormed || reservedHeader.test(lowerName) || holdsPlaceholder(value)) {
-      throw new DomainError("invalid_field", "The vault sends no such header.", { field: "headers" });
-    }
+    const problem = problemOfHeader(lowerName, value);
+    if (problem !== undefined) throw new DomainError("invalid_field", problem, { field: "headers" });
     checked[lowerName] = value;
   }
   return checked;
+}
+
+/** Returns why a header is not forwarded. Only a well-formed name is repeated, and never a value. */
+function problemOfHeader(name: string, value: string): string | undefined {
+  if (!headerName.test(name)) return "A header's name is malformed.";
+  if (!headerValue.test(value)) return `The value of the header ${name} is malformed.`;
+  if (reservedHeader.test(name)) return `The vault sets the header ${name} itself.`;
+  return holdsPlaceholder(value) ? `The header ${name} must not contain a card's placeholder.` : undefined;
 }
 
 function masked(reply: GatewayReply, card: MaskedCard): GatewayReply {

@@ -1,12 +1,12 @@
-/** Who may embed the card frame: turns a signed policy into the headers of the frame document. */
+/** Turns a signed policy into the headers of the frame document, which decide which pages may embed it. */
 import { type FramePolicy, type VerificationKey, verifyFramePolicy } from "../platform/service-token.ts";
 
-/** Origins that may embed and talk to the frame; `*` alone for any, none for nobody. */
+/** Origins that may embed the frame and exchange messages with it; `*` alone for any, an empty list for none. */
 export type Embedders = readonly string[];
 
 /**
- * The embedders that the policy in a frame address names; nobody when it is missing, forged or over.
- * In test a policy without origins stands for any page, in live for none.
+ * Returns the embedders that the policy in a frame address names; none if it is missing, forged or expired. A policy
+ * without origins allows any page in test and none in live.
  */
 export async function loadEmbedders(keys: readonly VerificationKey[], policy: string | undefined): Promise<Embedders> {
   const verified = policy === undefined ? undefined : await verifyFramePolicy(keys, policy);
@@ -17,7 +17,9 @@ function embeddersOf({ environment, origins }: FramePolicy): Embedders {
   return origins.length === 0 && environment === "test" ? ["*"] : origins;
 }
 
-/** The frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML. */
+/**
+ * Returns the frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML.
+ */
 export function framePolicyHeader(embedders: Embedders, styleSource: string): string {
   return [
     "default-src 'none'",

@@ -1,18 +1,19 @@
-/** Sends one request that carries a card, and says exactly how far it got. No retries, no redirects, no proxy. */
+/** Sends one request that carries a card, and reports exactly how far it got. No retries, no redirects, no proxy. */
 import { Agent, buildConnector, request } from "undici";
+import { gatewayHeaders } from "../platform/gateway-facts.ts";
 import { answerBytesMax, connectTimeoutMs } from "./vault-limits.ts";
 
-/** A request with the card filled in. It is logged nowhere and kept nowhere. */
+/** A request with the card filled in. It is neither logged nor kept. */
 export type GatewayRequest = {
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For the whole exchange, from connecting to the last byte of the answer. */
+  /** Limit of the whole exchange, from connecting to the last byte of the answer. */
   readonly timeoutMs: number;
 };
 
-/** `neverSent`: no connection, so not one byte left. `noAnswer`: it left, and anything may have happened. */
+/** `neverSent`: no connection, so not one byte was sent. `noAnswer`: it was sent, and anything may have happened. */
 export type GatewayReply =
   | {
       readonly type: "answer";
@@ -23,7 +24,7 @@ export type GatewayReply =
   | { readonly type: "neverSent"; readonly detail: string }
   | { readonly type: "noAnswer"; readonly timedOut: boolean; readonly detail: string };
 
-/** The vault's connections to gateways. Close it when nothing is under way any more. */
+/** The vault's connections to gateways. Close it when no request is in flight any more. */
 export class GatewayCaller {
   readonly #agent: Agent;
   /** Errors of the connecting phase: DNS, TCP, TLS. Undici hands the same object to the waiting request. */
@@ -43,19 +44,19 @@ export class GatewayCaller {
     });
   }
 
-  /** Never throws for what the network or the gateway does. */
+  /** Sends a request; never throws for what the network or the gateway does. */
   async send(asked: GatewayRequest): Promise<GatewayReply> {
     const deadline = AbortSignal.timeout(asked.timeoutMs);
     try {
       const answer = await request(asked.url, {
         dispatcher: this.#agent,
         method: asked.method,
-        headers: asked.headers,
+        headers: { ...asked.headers, ...gatewayHeaders },
         body: asked.body,
         signal: deadline,
       });
       const body = await answer.body.bytes();
-      // Nothing asked for compression, and a card number cannot be found in it.
+      // No compression was requested, and a card number cannot be found in a compressed answer.
       if (answer.headers["content-encoding"] !== undefined) return noAnswer("the answer was compressed");
       return { type: "answer", status: answer.statusCode, headers: singleValued(answer.headers), body };
     } catch (error) {
@@ -83,7 +84,7 @@ function singleValued(headers: Record<string, string | string[] | undefined>): R
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
 }
 
-/** A short code safe to show; messages are left out because they can quote what was sent. */
+/** Returns a short code that is safe to show; messages are omitted because they can quote the request. */
 function codeOf(error: unknown): string {
   if (error instanceof Error) return "code" in error && typeof error.code === "string" ? error.code : error.name;
   return "unknown error";

@@ -1,18 +1,21 @@
-/** The vault's port for edge and worker over TLS: their own client reaches it, and tells nothing to anybody else. */
+/**
+ * Tests the vault's port for edge and worker over TLS: their own client connects, and sends nothing to any other
+ * server.
+ */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "pg";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import { VaultClient } from "../client/vault-rpc.ts";
-import { probe } from "../gateways/card-forwarder.ts";
-import type { VaultTlsPaths } from "../gateways/vault-settings.ts";
+import { probe } from "../card-vault/card-forwarder.ts";
+import { VaultClient } from "../card-vault/own/vault-rpc.ts";
+import type { VaultTlsPaths } from "../card-vault/vault-settings.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
 import { Database } from "../platform/database.ts";
 import { createLogger } from "../platform/log.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
-import { TestAuthority } from "../testing/certificates.ts";
 import { startVault } from "./main.ts";
-import { keyPair } from "./vault-fixture.ts";
+import { keyPair } from "./vault.fixture.ts";
 
 const ours = new TestAuthority("ours");
 const strangers = new TestAuthority("strangers");
@@ -27,7 +30,7 @@ afterAll(() => {
   gateway.close();
 });
 
-/** The port of a vault with TLS. Its database is never asked: the card is the one of connectors' test calls. */
+/** Opens the port of a vault with TLS. Its database is never asked: the card is the one of connectors' test calls. */
 async function startTlsVault(clientCaFile?: string): Promise<number> {
   const { certFile, keyFile } = server;
   const vault = await startVault({
@@ -47,7 +50,7 @@ async function startTlsVault(clientCaFile?: string): Promise<number> {
   return Number(new URL(vault.origins.grpc).port);
 }
 
-/** What becomes of a card that is sent by this way to the vault. */
+/** Forwards a card to the vault with these settings and returns the result. */
 async function forward(port: number, tls: VaultTlsPaths | undefined) {
   const client = new VaultClient({ address: `localhost:${port}`, tls, signing, log: logger });
   try {
@@ -71,14 +74,14 @@ async function forward(port: number, tls: VaultTlsPaths | undefined) {
 const answered = { type: "answer", status: 200 };
 const unreached = { type: "neverSent", cause: "vault_unavailable" };
 
-it("serves a client that trusts its authority; who trusts another one, or speaks in the clear, says nothing", async () => {
+it("serves a client that trusts its authority; one that trusts another, or uses no TLS, sends nothing", async () => {
   const port = await startTlsVault();
   const ways = [{ caFile: ours.certFile }, { caFile: strangers.certFile }, undefined];
   const replies = await Promise.all(ways.map((tls) => forward(port, tls)));
   expect(replies).toMatchObject([answered, unreached, unreached]);
 });
 
-it("with a client authority serves clients with a certificate of it, and nobody else", async () => {
+it("with a client authority serves only clients with a certificate of it", async () => {
   const port = await startTlsVault(ours.certFile);
   const caFile = ours.certFile;
   const ways = [{ ...edge, caFile }, { caFile }, { ...strangers.issue("edge"), caFile }];
@@ -86,7 +89,7 @@ it("with a client authority serves clients with a certificate of it, and nobody 
   expect(replies).toMatchObject([answered, unreached, unreached]);
 });
 
-it("refuses a file that holds no certificate as an authority's", () => {
+it("refuses a file without a certificate as an authority's", () => {
   const tls = { caFile: server.keyFile };
   expect(() => new VaultClient({ address: "localhost:1", tls, signing, log: logger })).toThrow();
 });

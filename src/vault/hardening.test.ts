@@ -35,7 +35,7 @@ describe("refuseInspection()", () => {
     expect(() => refuseInspection("--max-old-space-size=512 --enable-source-maps", [])).not.toThrow();
   });
 
-  it("keeps the debugger's signal from opening one later", async () => {
+  it("prevents the debugger's signal from opening one later", async () => {
     const script = `refuseInspection();
       // A pending signal alone does not keep a process running.
       const alive = setInterval(() => {}, 1_000);
@@ -49,7 +49,7 @@ describe("refuseInspection()", () => {
 });
 
 describe("disableCoreDumps()", () => {
-  it.runIf(platform() === "linux")("turns them off for good", async () => {
+  it.runIf(platform() === "linux")("turns them off permanently", async () => {
     const script = `console.log(await disableCoreDumps());
       const { execFileSync } = await import("node:child_process");
       console.log(String(execFileSync("sh", ["-c", "ulimit -H -c"])).trim());`;

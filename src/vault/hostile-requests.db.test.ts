@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hostileHeaders, hostileHosts, hostileLines } from "../edge/testing/hostile-heads.ts";
-import { exchangeRaw } from "../edge/testing/raw-exchange.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
+import { hostileHeaders, hostileHosts, hostileLines } from "../dev/testing/edge/hostile-heads.ts";
+import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
+import { startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import { callsPerAddress, tokenBodyBytesMax } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
@@ -12,7 +12,7 @@ afterAll(() => fixture.close());
 
 const send = (bytes: string) => exchangeRaw(Number(new URL(fixture.vault.origins.public).port), bytes);
 
-// The edge's table, but for what depends on its paths.
+// The edge's table, except for rows that depend on its paths.
 const heads = [...hostileHosts, ...hostileLines, ...hostileHeaders].filter(([, , status]) =>
   [400, 431].includes(status),
 );
@@ -35,7 +35,7 @@ describe("the vault's public port", () => {
       401,
       "invalid_client_secret",
     ] as const,
-  ])("has one answer in the error shape, with its policies: %s", async (_, bytes, status, code) => {
+  ])("answers once in the error shape, with its policies: %s", async (_, bytes, status, code) => {
     const { answers, rest } = await send(bytes);
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     expect(rest).toBe("");
@@ -53,7 +53,18 @@ describe("the vault's public port", () => {
     expect(answers.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([[413, "close"]]);
   });
 
-  it("counts under the socket's address, whatever a client that is no proxy wrote into X-Forwarded-For", async () => {
+  it.each<[string, () => Promise<string>, number]>([
+    ["without a grant", async () => post, 401],
+    ["to a path that is none", async () => "POST /nothing HTTP/1.1\r\nHost: a\r\n", 404],
+    ["of a card", async () => `${post}Authorization: Bearer ${await fixture.grant("ps_endless")}\r\n`, 413],
+  ])("refuses and cuts a body without an end %s", async (_, head, status) => {
+    const port = Number(new URL(fixture.vault.origins.public).port);
+    const { answers, rest, isReadOn } = await exchangeEndless(port, await head());
+    expect(answers.map((answer) => [answer.status, answer.headers.get("connection")])).toEqual([[status, "close"]]);
+    expect([rest, isReadOn]).toEqual(["", false]);
+  });
+
+  it("counts by the socket's address, whatever an untrusted client wrote into X-Forwarded-For", async () => {
     let limited: Response | undefined;
     for (let call = 0; call <= callsPerAddress * 2 && limited === undefined; call++) {
       const headers = { "x-forwarded-for": `203.0.113.${call % 200}`, forwarded: `for=203.0.113.${call % 200}` };

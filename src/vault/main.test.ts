@@ -11,7 +11,7 @@ import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
 const ring = { current: "1", keys: { 1: randomBytes(32) } };
 
-/** A configuration whose database is never reached. */
+/** Returns a configuration whose database is never reached. */
 const configOf = (environments: readonly VaultEnvironment[]): VaultConfig => ({
   publicListen: { host: "127.0.0.1", port: 0 },
   grpcListen: { host: "127.0.0.1", port: 0 },
@@ -26,11 +26,11 @@ const configOf = (environments: readonly VaultEnvironment[]): VaultConfig => ({
 });
 
 describe("startVault()", () => {
-  it("refuses a test environment without its list, which would take real cards", async () => {
+  it("refuses a test environment without its list of cards, which would accept real cards", async () => {
     await expect(startVault(configOf([{ environment: "test", ring }]))).rejects.toThrow("test cards");
   });
 
-  it("refuses a list in live, which would take no real card, and a vault for nothing", async () => {
+  it("refuses a list in live, which would accept no real card, and a vault without an environment", async () => {
     const live: VaultEnvironment = { environment: "live", ring, testCards: new Set() };
     await expect(startVault(configOf([live]))).rejects.toThrow("test cards");
     await expect(startVault(configOf([]))).rejects.toThrow("environment");
@@ -44,12 +44,12 @@ describe("startVault()", () => {
   });
 
   it.runIf(platform() === "linux" && hardCoreLimit() !== "0")(
-    "does not start in live where core dumps may be on, and warns in test",
+    "does not start in live if core dumps may be on, and warns in test",
     async () => {
       const modules = ["main.ts", "../platform/log.ts"].map((name) =>
         JSON.stringify(new URL(name, import.meta.url).href),
       );
-      // Without prlimit on the PATH nothing can turn them off.
+      // Without prlimit on the PATH core dumps cannot be turned off.
       const start = async (environment: string) => {
         const script = `const [{ startVault }, { createLogger }] = await Promise.all([${modules.map((name) => `import(${name})`)}]);
           const ring = { current: "1", keys: { 1: Buffer.alloc(32, 1) } };
@@ -68,7 +68,7 @@ describe("startVault()", () => {
   );
 });
 
-/** What a process may raise its own limit to; with 0 no process here could write a core dump. */
+/** Returns the limit up to which a process may raise its own; with 0 no process here could write a core dump. */
 function hardCoreLimit(): string {
   return execFileSync("/bin/sh", ["-c", "ulimit -Hc"], { encoding: "utf8" }).trim();
 }

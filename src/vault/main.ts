@@ -1,4 +1,4 @@
-/** Starts the vault: the only place where a card number exists outside the browser and the gateways. */
+/** Starts the vault: the only component that sees a card number besides the browser and the gateways. */
 import { platform } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClientAddressOf } from "../platform/client-address.ts";
@@ -18,18 +18,21 @@ import { vaultRpcHandler } from "./vault-rpc.ts";
 /** A vault that is running. */
 export type Vault = {
   readonly origins: {
-    /** Where browsers find it. */
+    /** The address for browsers. */
     readonly public: string;
-    /** Where the core finds it: gRPC over HTTP/2, with TLS where it has certificates. */
+    /** The address for the core: gRPC over HTTP/2, with TLS if it has certificates. */
     readonly grpc: string;
   };
-  /** What /readyz of the public port answers. */
+  /** The answer of /readyz on the public port. */
   readonly isReady: () => Promise<boolean>;
-  /** Is not ready first, then stops listening and sweeping; the database stays open, as it was given. */
+  /** Reports not ready first, then stops listening and sweeping; the database stays open, since its owner closes it. */
   close(): Promise<void>;
 };
 
-/** Listens once it returns. Throws when the process can be looked into, or the configuration would take real cards in test. */
+/**
+ * Starts the vault, which listens once this returns. Throws if the process can be inspected, or if the configuration
+ * would accept real cards in test.
+ */
 export async function startVault(config: VaultConfig): Promise<Vault> {
   refuseInspection(config.nodeOptions);
   refuseUnsafe(config);
@@ -51,7 +54,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
     name: "vault-sweeper",
     intervalMs: sweepIntervalMs,
     log: config.logger,
-    watch: config.watch?.swept,
+    observer: config.observer?.swept,
     turn: async () => (await expireOnce(config.database)) >= sweepRowsMax,
   });
 
@@ -61,14 +64,17 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
     async close() {
       readiness.drain();
       page.drain();
-      await pause(config.drainNoticeMs ?? 0);
+      await pause(config.shutdownGraceMs ?? 0);
       await Promise.all([page.close(), grpc.close(), sweeper.close()]);
       await gatewayCaller.close();
     },
   };
 }
 
-/** Linux can say whether they are off, and then live asks for it; elsewhere whoever starts the vault has to know. */
+/**
+ * Refuses to start live on Linux unless core dumps are off; elsewhere this cannot be checked, and the operator is
+ * responsible.
+ */
 async function refuseCoreDumps({ environments, logger }: VaultConfig): Promise<void> {
   if (await disableCoreDumps()) return;
   const mayHoldRealCards = environments.some(({ environment }) => environment === "live");
@@ -81,10 +87,10 @@ async function refuseCoreDumps({ environments, logger }: VaultConfig): Promise<v
 function refuseUnsafe({ environments }: VaultConfig): void {
   if (environments.length === 0) throw new Error("The vault needs at least one environment.");
   for (const { environment, testCards } of environments) {
-    // A real card in test could be read by everybody who tests.
+    // Everyone who tests could read a real card in test.
     if (environment === "test" && testCards === undefined)
       throw new Error("The test vault needs its list of test cards.");
     if (environment === "live" && testCards !== undefined)
-      throw new Error("The live vault takes no list of test cards.");
+      throw new Error("The live vault accepts no list of test cards.");
   }
 }

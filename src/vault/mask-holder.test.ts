@@ -30,7 +30,7 @@ describe("maskCard() of the holder's name", () => {
     expect(answer).toMatch(/^(?:\{"a":"\**"\}|<p>\**<\/p>)$/);
   });
 
-  it("masks one plain word where a member called a name holds it, and nowhere else", () => {
+  it("masks one plain word in a member called a name, and nowhere else", () => {
     const text = '{"status":"succeeded","name":"%","message":"succeeded"}';
     expect(masked(text.replace("%", "Succeeded"), "succeeded")).toBe(text.replace("%", "*********"));
     expect(masked("card[holder]=Cher&id=Cher", "Cher")).toBe("card[holder]=****&id=Cher");
@@ -46,7 +46,17 @@ describe("maskCard() of the holder's name", () => {
     }
   });
 
-  it("leaves an answer alone when the customer gave no name", () => {
+  it("leaves an answer unchanged if the customer gave no name", () => {
     expect(maskCard('{"name":"Ada Lovelace"}', { number: card.number, cvc: card.cvc })).toBe('{"name":"Ada Lovelace"}');
+  });
+
+  it("takes time linear in the answer, whatever the name and the answer repeat", () => {
+    const holder = `${"a".repeat(49)} ${"a".repeat(48)}b`;
+    const answer = JSON.stringify({
+      a: "a".repeat(500_000),
+      b: `${"a".repeat(49)} `.repeat(10_000),
+      c: "%61&#97;".repeat(1_000),
+    });
+    expect(masked(answer, holder)).toBe(answer);
   });
 });

@@ -1,32 +1,35 @@
-/** Takes the card holder's name out of what a gateway answers, which some repeat, and leaves codes and references whole. Pure. */
+/**
+ * Removes the card holder's name from a gateway's answer, which may repeat it, and keeps codes and references intact.
+ * Pure.
+ */
 
-/** Members that hold a name when they hold the holder's text. */
+/** Members that count as a name if they contain the holder's text. */
 const nameOfNames = /(?:name|holder)$/i;
 
 // A match must not begin inside a JSON escape: the rest of the escape would make the answer unreadable.
 const notInEscape = "(?<!\\\\(?:u[0-9A-Fa-f]{0,3})?)";
 
-/** The two ways in which one card's holder is looked for. */
+/** The two ways of finding one card's holder. */
 export type HolderMask = {
-  /** The text with the name masked wherever it stands, in either case and however it is escaped. */
-  readonly maskIn: (text: string) => string;
-  /** Whether the member called `name` holds the name and nothing else. */
+  /** The name, if it is to be masked anywhere. */
+  readonly nameAnywhere: string | undefined;
+  /** Reports whether the member called `name` contains the name and nothing else. */
   readonly isHolder: (name: string, value: string) => boolean;
 };
 
 /**
- * For texts read as Latin-1. Only a name with a space or a letter beyond ASCII is masked everywhere: a status, a code or a
- * reference has neither, and a customer who gives "succeeded" for a name must not change one. One plain word goes where
- * a member called a name holds it.
+ * Returns the masks for texts read as Latin-1. Only a name with a space or a letter beyond ASCII is masked everywhere:
+ * a status, a code or a reference has neither, and a customer who gives "succeeded" as a name must not change one. One
+ * plain word is masked only in a member called a name.
  */
 export function holderMaskOf(holder = ""): HolderMask {
   const name = holder.trim();
-  if (name === "") return { maskIn: (text) => text, isHolder: () => false };
+  if (name === "") return { nameAnywhere: undefined, isHolder: () => false };
   const pattern = patternOf(name);
   const whole = new RegExp(`^${pattern.source}$`);
   const isSafeAnywhere = /\p{L}/u.test(name) && /\s|[^\x20-\x7e]/.test(name);
   return {
-    maskIn: (text) => (isSafeAnywhere ? text.replace(pattern, (match) => "*".repeat(match.length)) : text),
+    nameAnywhere: isSafeAnywhere ? name : undefined,
     isHolder: (member, value) => nameOfNames.test(member) && whole.test(value.trim()),
   };
 }
@@ -35,7 +38,7 @@ function patternOf(name: string): RegExp {
   return new RegExp(notInEscape + Array.from(name, anyForm).join(""), "g");
 }
 
-/** One character, in either case: as it is, in JSON, in a form, or in markup. */
+/** Returns a pattern of one character, in either case: as it is, in JSON, in a form, or in markup. */
 function anyForm(character: string): string {
   const cases = [character, character.toLowerCase(), character.toUpperCase()];
   return `(?:${[...new Set(cases.flatMap(formsOf))].join("|")})`;

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { joined, readings } from "./decoded-text.ts";
 import { maskCard, maskCardBytes } from "./mask.ts";
 
 const card = { number: "4242424242424242", cvc: "739" };
@@ -19,12 +20,30 @@ describe("maskCard() of the card's own number", () => {
     ["named as a reference", '{"reference":"4242424242424242"}', '{"reference":"************4242"}'],
     ["the end of a name", '{"id":"pi_4242424242424242"}', '{"id":"pi_************4242"}'],
     ["a member's name", '{"4242424242424242":1}', '{"************4242":1}'],
+    ["split by tabs of JSON", '"4242\\t4242\\t4242\\t4242"', '"****\\t****\\t****\\t4242"'],
+    ["split by line ends of JSON", '"42424242\\r\\n42424242"', '"********\\r\\n****4242"'],
+    ["split by line ends", "42424242\r\n      42424242", "********\r\n      ****4242"],
+    ["split in markup", "4242&nbsp;4242&#160;4242&#xA0;4242", "****&nbsp;****&#160;****&#xA0;4242"],
+    ["written in markup", "&#52;242&#x34;24242424242", "************4242"],
+    ["split over two members", '{"a":"42424242","b":"42424242"}', '{"a":"********","b":"****4242"}'],
+    ["split over numbers", '{"a":42424242,"b":{"c":42424242}}', '{"a":"********","b":{"c":"****4242"}}'],
+    [
+      "split around others",
+      '{"bin":"424242","brand":"visa","end":"4242424242"}',
+      '{"bin":"******","brand":"visa","end":"******4242"}',
+    ],
+    ["split over a form", "a=42424242&b=42424242", "a=********&b=****4242"],
+    [
+      "JSON within JSON",
+      '{"raw":"{\\"n\\":\\"4242\\\\t424242424242\\"}"}',
+      '{"raw":"{\\"n\\":\\"****\\\\t********4242\\"}"}',
+    ],
     ["in a UUID", "00000000-4242-4242-4242-4242deadbeef", "00000000-****-****-****-4242deadbeef"],
   ])("masks a number that is %s", (_, text, expected) => {
     expect(masked(text)).toBe(expected);
   });
 
-  it("leaves JSON readable where the number was no string", () => {
+  it("keeps JSON readable where the number was not a string", () => {
     expect(JSON.parse(masked('{"n": 4242424242424242, "amount": 4900}'))).toEqual({
       n: "************4242",
       amount: 4900,
@@ -36,11 +55,11 @@ describe("maskCard() of the CVC", () => {
   it.each([
     ["in JSON", '{"cvc":"739","cvv2": 739}', '{"cvc":"***","cvv2": "***"}'],
     ["in a form", "card[cvc]=739&card%5BsecurityCode%5D=739", "card[cvc]=***&card%5BsecurityCode%5D=***"],
-  ])("masks it %s where its name stands", (_, text, expected) => {
+  ])("masks it %s in a member of its name", (_, text, expected) => {
     expect(masked(text)).toBe(expected);
   });
 
-  it("leaves three digits alone that are named otherwise, and another value of that name", () => {
+  it("leaves three digits under another name unchanged, and another value under that name", () => {
     const text = '{"amount":739,"cvc_check":"739","cvc":"M"}';
     expect(masked(text)).toBe(text);
   });
@@ -71,13 +90,28 @@ describe("maskCard() of other numbers", () => {
     ["a whole header", "4111111111111111"],
     ["at the end of a name", '{"id":"ch_4111111111111111"} '],
     ["in a UUID", '{"pspReference":"auth_f36fc872-6628-4401-8488-40043c521b92"}'],
-  ])("leaves a reference alone that reads as a card number: %s", (_, text) => {
+  ])("leaves a reference that reads as a card number unchanged: %s", (_, text) => {
     expect(masked(text)).toBe(text);
   });
 
-  it("leaves what is no card number: times, amounts, wrong check digits, lengths of no network", () => {
+  it("leaves unchanged what is no card number: times, amounts, wrong check digits, lengths of no network", () => {
     const text = "psp 8835511210681324 at 1700000000000 was 4242424242424241 or 424242424242426";
     expect(masked(text)).toBe(text);
+  });
+});
+
+describe("readings()", () => {
+  it("are eight at most, each made on request and none longer than the original, for any input", () => {
+    const sent = "&#52;%34\\u0034%26#52;\\u0026#52;\\u002534&#37;34&#92;u0034\xc3\xa4".repeat(50);
+    const all = joined(sent, [{ from: 0, to: sent.length }]);
+    const texts = Array.from(readings(all), ({ text }) => text);
+    expect(texts).toHaveLength(8);
+    expect(new Set(texts).size).toBe(8);
+    for (const text of texts) expect(text.length).toBeLessThanOrEqual(all.text.length);
+    const undone = vi.spyOn(String, "fromCharCode");
+    onTestFinished(() => undone.mockRestore());
+    expect(readings(all).next().done).toBe(false);
+    expect(undone).not.toHaveBeenCalled();
   });
 });
 

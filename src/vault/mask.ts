@@ -1,19 +1,19 @@
-/** Takes card data out of what a gateway answers, before anybody else reads it, and leaves the gateway's references whole. Pure. */
+/**
+ * Removes card data from a gateway's answer, before any other code reads it, and keeps the gateway's references intact.
+ * Pure.
+ */
 import { type Card, isNetworkNumber } from "./card.ts";
 import { type HolderMask, holderMaskOf } from "./mask-holder.ts";
+import { maskOwn, type Part } from "./mask-own.ts";
 
-/** What must not be in an answer. */
+/** The values that must not be in an answer. */
 export type MaskedCard = Pick<Card, "number" | "cvc" | "holder">;
 
 type SoughtCard = Pick<Card, "number" | "cvc"> & Pick<HolderMask, "isHolder">;
 
 const shownDigits = 4;
 
-/** A digit as it is, as a JSON escape, or percent-encoded. */
-const digit = (value: string) => String.raw`(?:${value}|\\u003${value}|%3${value})`;
-/** What may stand between two digits of one number: spaces, dashes, quotes and commas, in bytes. */
-const separator = "(?:%20|[^0-9A-Za-z]{0,3})";
-/** 12 to 19 digits, split by single spaces or dashes, that are no part of a longer name such as `auth_4000…`. */
+/** 12 to 19 digits, split by single spaces or dashes, that are not part of a longer name such as `auth_4000…`. */
 const otherNumber = "(?<![0-9A-Za-z_])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z_])";
 /** Gateways name payments by UUIDs, and about one in 2 500 random ones has groups that read as a card number. */
 const uuid = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
@@ -25,26 +25,47 @@ const jsonToken = /"(?<text>(?:[^"\\]|\\.)*)"(?<colon>\s*:)?|(?<number>-?[0-9][0
 const formShape = /^[^\s"=&<>]+=[^\s"&<>]*(?:&[^\s"=&<>]+=[^\s"&<>]*)*$/;
 const byteOrderMark = "\u00ef\u00bb\u00bf";
 
-/** Members that hold a card number when they hold anything of its form. */
+/** Members that contain a card number if they contain anything of its form. */
 const numberName = /^(?:[a-z_-]*(?:card|account|cc)[_-]?(?:number|num|no)|number|[df]?pan)$/i;
 const cvcName = /^[a-z_-]*(?:cvc|cvv|cvn|csc|cid|security[_-]?code|verification[_-]?(?:value|code))2?$/i;
 
 /**
  * Masks a header or a body read as Latin-1. Lengths and separators stay, and the last four digits of each number.
- * - The card's own number goes wherever it stands, however it is split or escaped.
- * - Its CVC goes where a member of that name holds it: three digits anywhere else say nothing.
- * - Its holder's name goes wherever it stands; one plain word, which could be a code, where a member called a name holds it.
- * - Any other number that a card could have goes where it is text: split into groups, or among other words.
- * - A whole value of digits alone, as gateways write references, stays, unless its name says that it is a card's: one in
- *   ten of them passes Luhn, and a hold whose reference is masked could be neither captured nor voided.
+ * - The card's own number is masked everywhere: escaped, split by anything but letters, or over consecutive members. An
+ *   escape is masked with its digit.
+ * - Its CVC is masked in a member of that name: three digits anywhere else have no meaning.
+ * - Its holder's name is masked everywhere; one plain word, which could be a code, only in a member called a name.
+ * - Any other number that a card could have is masked within text: split into groups, or among other words.
+ * - A whole value of digits, as gateways write references, stays, unless its name says that it is a card's: one in ten
+ *   of them passes Luhn, and a hold whose reference is masked could be neither captured nor voided.
  */
 export function maskCard(text: string, card: MaskedCard): string {
-  const own = new RegExp([...card.number].map(digit).join(separator), "g");
   const holder = holderMaskOf(card.holder);
-  return maskOthers(holder.maskIn(text), { ...card, isHolder: holder.isHolder }).replace(own, maskDigits);
+  const own = maskOwn(text, partsOf(text), { number: card.number, name: holder.nameAnywhere });
+  return maskOthers(own, { ...card, isHolder: holder.isHolder });
 }
 
-/** The same for an answer's bytes, whatever their encoding: Latin-1 maps each byte to one character and back. */
+/**
+ * Returns the parts that may contain the card, in order: strings and numbers of JSON, names and values of a form, or
+ * the whole text.
+ */
+function partsOf(text: string): Part[] {
+  if (isJson(text)) {
+    return Array.from(text.matchAll(jsonToken), ({ index, groups }) =>
+      groups!.number === undefined
+        ? { from: index + 1, to: index + 1 + groups!.text!.length, kind: "string" }
+        : { from: index, to: index + groups!.number.length, kind: "number" },
+    );
+  }
+  if (!formShape.test(text)) return [{ from: 0, to: text.length, kind: "text" }];
+  return Array.from(text.matchAll(/[^=&]+/g), ({ 0: part, index }) => ({
+    from: index,
+    to: index + part.length,
+    kind: "text",
+  }));
+}
+
+/** Masks an answer's bytes, whatever their encoding: Latin-1 maps each byte to one character and back. */
 export function maskCardBytes(bytes: Uint8Array, card: MaskedCard): Uint8Array {
   return Buffer.from(maskCard(Buffer.from(bytes).toString("latin1"), card), "latin1");
 }
@@ -57,7 +78,7 @@ function maskOthers(text: string, card: SoughtCard): string {
 
 function isJson(text: string): boolean {
   const bare = text.startsWith(byteOrderMark) ? text.slice(byteOrderMark.length) : text;
-  // A lone number is JSON too, and a whole value in any reading.
+  // A lone number is JSON too, and a whole value in either reading.
   if (!/^\s*[[{"]/.test(bare)) return false;
   try {
     JSON.parse(bare);
@@ -72,8 +93,8 @@ function maskJson(json: string, card: SoughtCard): string {
   return json.replace(jsonToken, (...found: unknown[]) => {
     const { text, colon, number } = found.at(-1) as { text?: string; colon?: string; number?: string };
     if (number !== undefined) {
-      const masked = number === card.number ? maskDigits(number) : maskValue(name, number, card);
-      // Still JSON, or the rest of the answer could not be read.
+      const masked = maskValue(name, number, card);
+      // Keeps the JSON valid, or the rest of the answer could not be read.
       return masked === number ? number : `"${masked}"`;
     }
     if (colon === undefined) return `"${maskValue(name, text ?? "", card)}"`;
@@ -97,7 +118,7 @@ function maskValue(name: string, value: string, { cvc, isHolder }: SoughtCard): 
   return isWhole(value) && !numberName.test(name) ? value : maskText(value);
 }
 
-/** Digits alone: a reference, a time, an amount. */
+/** Reports whether a value is digits only: a reference, a time, an amount. */
 function isWhole(value: string): boolean {
   return /^[0-9]+$/.test(value);
 }
@@ -109,8 +130,6 @@ function maskText(text: string): string {
 }
 
 function maskDigits(match: string): string {
-  const tokens = match.match(/%20|\\u003[0-9]|%3[0-9]|[0-9]|[^0-9]/g) ?? [];
-  const isDigit = (token: string) => token !== "%20" && /[0-9]/.test(token);
-  let hidden = tokens.filter(isDigit).length - shownDigits;
-  return tokens.map((token) => (isDigit(token) && hidden-- > 0 ? "*" : token)).join("");
+  let hidden = match.replace(/[^0-9]/g, "").length - shownDigits;
+  return match.replace(/[0-9]/g, (digit) => (hidden-- > 0 ? "*" : digit));
 }

@@ -1,18 +1,9 @@
-/** The card of test calls: a number that gateways publish for tests, which is nobody's. Pure. */
-import type { Card } from "./card.ts";
+/** The names by which the core requests the card of a connector's test call instead of a customer's. Pure. */
 
-/** Token and session by which the core asks for it; no payment's session has this name, so none is paid by it. */
+/** Token and session of that request; no payment's session has this name, so none can be paid with it. */
 export const probe = { token: "tok_probe", sessionId: "verify" } as const;
 
-// Taken as well-formed by every gateway, and declined by each in live mode: https://docs.stripe.com/testing (2026).
-const number = "4242424242424242";
-
-/** Whether a request asks for this card instead of a customer's. */
+/** Reports whether a request is for this card instead of a customer's. */
 export function isProbe({ token, sessionId }: { readonly token: string; readonly sessionId: string }): boolean {
   return token === probe.token && sessionId === probe.sessionId;
-}
-
-/** The card as of `now`, good for two more years. */
-export function probeCard(now: Date): Card {
-  return { number, expMonth: 12, expYear: now.getUTCFullYear() + 2, cvc: "123", holder: "Test Call" };
 }

@@ -1,4 +1,4 @@
-/** What the vault's errors look like on its public port and on gRPC: the codes that it uses, and nothing of a card. */
+/** Renders the vault's errors on its public port and on gRPC: the codes that it uses, and nothing of a card. */
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
@@ -9,7 +9,7 @@ type Appearance = { readonly status: number; readonly connect: Code; readonly ti
 
 const looks = (status: number, connect: Code, title: string): Appearance => ({ status, connect, title });
 
-/** The codes of contract.md that the vault answers with; any other is a mistake of ours and shows as `internal`. */
+/** The codes of contract.md that the vault answers with; any other is a bug and is reported as `internal`. */
 const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
   invalid_json: looks(400, Code.InvalidArgument, "The body is not valid JSON"),
   missing_field: looks(400, Code.InvalidArgument, "A required field is missing"),
@@ -35,19 +35,19 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
 
 const internal = looks(500, Code.Internal, "Something went wrong on our side");
 
-// A window of tokenize-limits.ts is over after this long.
+// A window of tokenize-limits.ts has ended after this time.
 const rateLimitedSeconds = "60";
 // A database that restarts is back within seconds.
 const unavailableSeconds = "1";
 
-/** An error in the words of RFC 9457, as browsers get it. */
+/** An error in the form of RFC 9457, for browsers. */
 export type RenderedError = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** The public form of any error. What nobody expected says nothing of itself; the caller has logged it. */
+/** Returns the public form of any error. An unexpected error discloses nothing of itself; the caller has logged it. */
 export function renderError(
   error: unknown,
   { errorsUrl, requestId }: { errorsUrl: string; requestId: string },
@@ -75,7 +75,7 @@ export function renderError(
   };
 }
 
-/** The gRPC form, with the code in an ErrorInfo. */
+/** Returns the gRPC form, with the code in an ErrorInfo. */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const { code, appearance, domainError } = read(error);
@@ -84,7 +84,7 @@ export function toConnectError(error: unknown): ConnectError {
   return new ConnectError(domainError?.message ?? appearance.title, appearance.connect, undefined, details);
 }
 
-/** Whether an error is a bug or an outage, and belongs in the log. */
+/** Reports whether an error is a bug or an outage, and belongs in the log. */
 export function isUnexpected(error: unknown): boolean {
   return ["internal", "unavailable"].includes(read(error).code) && !(error instanceof ConnectError);
 }

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startVaultFixture, type VaultFixture } from "./vault-fixture.ts";
+import { DomainError } from "../platform/errors.ts";
+import { buildBrowserFiles } from "./browser-files.ts";
+import { publicHandler } from "./public-http.ts";
+import { startVaultFixture, type VaultFixture } from "./vault.fixture.ts";
 
 const shop = "https://shop.example";
-// widget-and-vault.md's goal for everything that the card frame loads.
+// The goal of widget-and-vault.md for everything that the card frame loads.
 const frameBytesMax = 14 * 1024;
 
 let fixture: VaultFixture;
@@ -18,7 +21,7 @@ const ancestorsOf = (response: Response) =>
   /frame-ancestors ([^;]+)/.exec(response.headers.get("content-security-policy") ?? "")?.[1];
 
 describe("GET /frame", () => {
-  it("may be embedded by the origins of its policy, and tells its script so", async () => {
+  it("may be embedded by the origins of its policy, and passes them to its script", async () => {
     const response = await get(`/frame?p=${await fixture.policy([shop, "https://b.example"])}`);
     expect(response.status).toBe(200);
     expect(ancestorsOf(response)).toBe("https://shop.example https://b.example");
@@ -26,7 +29,7 @@ describe("GET /frame", () => {
     expect(await response.text()).toContain('<meta name="embedders" content="https://shop.example https://b.example">');
   });
 
-  it("may be embedded by nobody without a policy that is signed, unexpired and of a known environment", async () => {
+  it("cannot be embedded without a policy that is signed, unexpired and of a known environment", async () => {
     const over = await fixture.policy([shop], { expiresAt: new Date(Date.now() - 60_000) });
     const [header, , signature] = (await fixture.policy([shop])).split(".");
     const forged = [header, Buffer.from('{"origins":["https://evil.example"]}').toString("base64url"), signature].join(
@@ -40,12 +43,12 @@ describe("GET /frame", () => {
     }
   });
 
-  it("lets any page embed it in test when the merchant registered none, and no page in live", async () => {
+  it("may be embedded by any page in test if the merchant registered none, and by no page in live", async () => {
     expect(ancestorsOf(await get(`/frame?p=${await fixture.policy([])}`))).toBe("*");
     expect(ancestorsOf(await get(`/frame?p=${await fixture.policy([], { environment: "live" })}`))).toBe("'none'");
   });
 
-  it("runs a file of its own origin only, and is styled by what its policy names", async () => {
+  it("runs only a file of its own origin, with the style that its policy names", async () => {
     const response = await get(`/frame?p=${await fixture.policy([shop])}`);
     const policy = response.headers.get("content-security-policy") ?? "";
     const html = await response.text();
@@ -65,7 +68,7 @@ describe("GET /frame", () => {
     expect(bytes).toBeLessThan(frameBytesMax);
   });
 
-  it("keeps its files for good: their names are their content", async () => {
+  it("lets its files be cached permanently: their names are their content", async () => {
     const html = await (await get(`/frame?p=${await fixture.policy([shop])}`)).text();
     const [, path = ""] = /src="(\/assets\/[^"]+)"/.exec(html) ?? [];
     const response = await get(path);
@@ -93,6 +96,19 @@ describe("the public port", () => {
 
   it("is alive", async () => {
     expect((await get("/healthz")).status).toBe(204);
+  });
+
+  it.each([
+    ["https://vault.example", "max-age=63072000"],
+    ["http://127.0.0.1:1", undefined],
+    [undefined, undefined],
+  ])("sends Strict-Transport-Security where browsers reach it by https: %s", async (publicOrigin, expected) => {
+    const shared = { files: await buildBrowserFiles(), clientAddressOf: () => "", isReady: async () => true };
+    const { headers } = publicHandler({ ...fixture.config, ...shared, publicOrigin }).refuse(
+      new DomainError("not_found", "Nothing is here."),
+    );
+    expect(headers).toHaveProperty("Request-Id");
+    expect(headers["strict-transport-security"]).toBe(expected);
   });
 
   it("answers unknown paths and methods in the public error shape", async () => {

@@ -1,4 +1,4 @@
-/** The vault's public port: the SDK script, the card frame, its files, and POST /tokens. Nothing else answers here. */
+/** The vault's public port: the SDK script, the card frame, its files, and POST /tokens. It serves nothing else. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { v7 } from "uuid";
 import { DomainError } from "../platform/errors.ts";
@@ -7,16 +7,17 @@ import type { HttpServerParts } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { meterResponse } from "../platform/request-meter.ts";
+import { transportSecurityOf } from "../platform/transport-security.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { framePolicyHeader, loadEmbedders } from "./frame-policy.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
 import { type Tokenizer, tokenize } from "./tokenize.ts";
 
-/** What the public port is built from. */
+/** The dependencies of the public port. */
 export type PublicHttp = Tokenizer & {
   readonly files: BrowserFiles;
   readonly errorsUrl: string;
-  /** Whether this process wants traffic. */
+  /** True while this process is ready for traffic. */
   readonly isReady: () => Promise<boolean>;
   readonly logger: Logger;
 };
@@ -27,22 +28,22 @@ type Route = {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 };
 
-// A moving address: a corrected script reaches pages within minutes.
+// The content of this address changes: a corrected script reaches pages within minutes.
 const sdkCaching = "public, max-age=300";
 // Named by content, so never another file under the same name.
 const assetCaching = "public, max-age=31536000, immutable";
 const locked = "default-src 'none'; frame-ancestors 'none'";
 
-/** Answers every request of the public port, whatever comes. */
+/** Answers every request of the public port, whatever its content. */
 export function publicHandler(vault: PublicHttp): Pick<HttpServerParts, "handle" | "refuse"> {
   const routes = routesOf(vault);
   return {
     handle: (request, response) => handle(vault, routes, request, response),
     refuse: (error) => {
-      vault.watch?.requests.refused(error.code);
+      vault.observer?.requests.refused(error.code);
       const requestId = encodeId("req", v7());
       const { status, headers, body } = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
-      return { status, headers: { ...headers, ...commonHeaders(requestId) }, body };
+      return { status, headers: { ...headers, ...commonHeaders(vault, requestId) }, body };
     },
   };
 }
@@ -54,16 +55,16 @@ function handle(
   response: ServerResponse,
 ): void {
   const requestId = encodeId("req", v7());
-  meterResponse(vault.watch?.requests, response, () => routeOf(routes, request));
-  for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value);
+  meterResponse(vault.observer?.requests, response, () => routeOf(routes, request));
+  for (const [name, value] of Object.entries(commonHeaders(vault, requestId))) response.setHeader(name, value);
   answer(routes, request, response).catch((error: unknown) => {
-    // Refused meanwhile for a body that is no HTTP, or its client has gone: what breaks then is no bug.
+    // The request was refused meanwhile for a malformed body, or its client has gone: the error that follows is no bug.
     if (request.destroyed && !request.complete) return;
     if (isUnexpected(error)) vault.logger.error({ requestId, err: error }, "a request failed");
-    if (error instanceof DomainError) vault.watch?.requests.refused(error.code);
+    if (error instanceof DomainError) vault.observer?.requests.refused(error.code);
     if (response.headersSent) return void response.destroy();
     const rendered = renderError(error, { errorsUrl: vault.errorsUrl, requestId });
-    // What is left of an unread body must not be taken for the next request.
+    // The rest of an unread body must not be read as the next request.
     const rest = request.complete ? {} : { Connection: "close" };
     response.writeHead(rendered.status, {
       ...rendered.headers,
@@ -75,7 +76,7 @@ function handle(
   });
 }
 
-/** Every route that a request of the public port is counted under, besides `other`. */
+/** Every route under which requests of the public port are counted, besides `other`. */
 export const vaultRoutes = ["healthz", "readyz", "sdk.js", "frame", "tokens", "asset"] as const;
 
 function routeOf(routes: ReadonlyMap<string, Route>, { url = "" }: IncomingMessage): string {
@@ -139,9 +140,9 @@ async function answerFrame(vault: PublicHttp, request: IncomingMessage, response
   response.setHeader("Content-Security-Policy", framePolicyHeader(embedders, vault.files.frameStyleSource));
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
-  // A page that embeds only what agrees to it takes no frame without this.
+  // A page that requires its embedded documents to opt in refuses a frame without this header.
   response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
-  // The answer depends on the policy and its end, so nothing in between may keep it.
+  // The answer depends on the policy and its expiry, so no intermediary may cache it.
   sendFile(vault.files.renderFrame(embedders), request, response, embedders.length === 0 ? 403 : 200);
 }
 
@@ -162,8 +163,9 @@ function sendFile(file: BrowserFile, request: IncomingMessage, response: ServerR
   response.end(bytes);
 }
 
-function commonHeaders(requestId: string): Record<string, string> {
+function commonHeaders({ publicOrigin }: PublicHttp, requestId: string): Record<string, string> {
   return {
+    ...transportSecurityOf(publicOrigin),
     "Request-Id": requestId,
     "Cache-Control": "no-store",
     "Content-Security-Policy": locked,

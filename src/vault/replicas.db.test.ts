@@ -1,11 +1,11 @@
-/** Two copies of the vault on one database are one vault: limits, uses and endings count over both. */
+/** Two vault processes on one database act as one: limits, uses and endings count over both. */
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
-import { Receiver } from "../testing/receiver.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
 import { startVault, type Vault } from "./main.ts";
-import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
+import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import {
   callsPerAddress,
   callsPerMerchant,
@@ -33,7 +33,7 @@ afterAll(async () => {
   await gateway?.close();
 });
 
-/** Calls the copies in turn; each test counts under an address of its own. */
+/** Calls the processes in turn; each test counts under an address of its own. */
 async function tokenize(turn: number, call: { session: string; address: string; body?: object; profile?: string }) {
   const { session, address, body = testCard, profile } = call;
   const { public: origin } = [fixture.vault, other][turn % 2]!.origins;
@@ -65,7 +65,7 @@ async function forward(turn: number, sessionId: string, token: string) {
 const refusals = (responses: Response[]) => responses.filter(({ status }) => status === 429).length;
 
 describe("card testing at two copies of the vault", () => {
-  it("has ten cards of a session between them, asked for at once", async () => {
+  it("allows ten cards of a session over both, requested concurrently", async () => {
     const calls = Array.from({ length: tokensPerSession + 6 }, (_, turn) =>
       tokenize(turn, { session: "ps_many", address: "192.0.2.1" }),
     );
@@ -74,10 +74,10 @@ describe("card testing at two copies of the vault", () => {
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(tokensPerSession);
   });
 
-  it("has one address's share between them, for wrong cards as for right ones, and no fresh session helps", async () => {
+  it("shares one address's limit, for wrong cards as for right ones, and no new session helps", async () => {
     let accepted = 0;
     let limited: Response | undefined;
-    // Twice the share, should a window end in between.
+    // Twice the limit, in case a window ends in between.
     for (let turn = 0; turn <= callsPerAddress * 2 && limited === undefined; turn++) {
       const body = turn % 3 === 0 ? { ...testCard, number: "4242424242424241" } : liveCard;
       const response = await tokenize(turn, { session: `ps_fresh_${turn}`, address: "192.0.2.2", body });
@@ -86,17 +86,17 @@ describe("card testing at two copies of the vault", () => {
     }
     expect(await limited?.json()).toMatchObject({ code: "rate_limited" });
     expect(accepted).toBeGreaterThanOrEqual(callsPerAddress);
-    // Another customer is not held up, and neither copy lets the first one in.
+    // Another customer is not held up, and neither process admits the first one.
     for (const turn of [0, 1]) {
       expect((await tokenize(turn, { session: "ps_else", address: "192.0.2.3" })).status).toBe(201);
       expect((await tokenize(turn, { session: "ps_again", address: "192.0.2.2" })).status).toBe(429);
     }
   });
 
-  it("has one session's share between them, from however many addresses, and leaves the merchant's to its customers", async () => {
+  it("shares one session's limit over any number of addresses, and leaves the merchant's to its customers", async () => {
     let accepted = 0;
     let refused = 0;
-    // Twice the share, should a window end in between; none of these cards is right.
+    // Twice the limit, in case a window ends in between; none of these cards is right.
     for (let turn = 0; turn <= callsPerSession * 2 || refused === 0; turn++) {
       const call = { session: "ps_leaked", address: `198.51.100.${100 + turn}`, profile: "mer_leaked", body: liveCard };
       const { status } = await tokenize(turn, call);
@@ -113,8 +113,8 @@ describe("card testing at two copies of the vault", () => {
     expect((await tokenize(0, customer)).status).toBe(201);
   });
 
-  it("has one merchant's share between them, from however many addresses, and no other merchant's", async () => {
-    // What came before in this window, and in the next one, should this one end in between.
+  it("shares one merchant's limit, from any number of addresses, and no other merchant's", async () => {
+    // The calls of this window so far, and of the next one, in case this one ends in between.
     await fixture.database.pool.query(
       `INSERT INTO tokenize_count (environment, counted_by, subject, window_ends, calls)
        SELECT 'test', 'merchant', 'mer_busy', date_bin($1::int * interval '1 ms', clock_timestamp(), 'epoch')
@@ -140,7 +140,7 @@ describe("a card at two copies of the vault", () => {
     expect(gateway.requests).toHaveLength(usesPerToken);
   });
 
-  it("is gone at both when one is told to forget, and neither takes another card for the session", async () => {
+  it("is deleted at both when one receives Forget, and neither accepts another card for the session", async () => {
     const token = await tokenOf("ps_over");
     await clients[0]!.forget(
       { sessionId: "ps_over" },

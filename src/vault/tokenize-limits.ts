@@ -1,10 +1,10 @@
-/** Counts tokenize calls per session, address and merchant in the database, so that all copies of the vault count together. */
+/** Counts tokenize calls per session, address and merchant in the database, shared by all copies of the vault. */
 import type { Database, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EnvironmentName } from "../platform/service-token.ts";
 import { callsPerAddress, callsPerMerchant, callsPerSession, countWindowMs } from "./vault-limits.ts";
 
-/** Who asks for a token: what is counted together. */
+/** The caller's session, address and merchant, which are counted separately. */
 export type TokenizeCaller = {
   readonly environment: EnvironmentName;
   readonly session: string;
@@ -12,9 +12,9 @@ export type TokenizeCaller = {
   readonly profile: string;
 };
 
-// A merchant is charged only for calls that its session and its address may make: whoever has one opened checkout could
-// lock out all of its customers otherwise. Always session, address, merchant: one order of row locks, so no two calls
-// wait for each other; `bool_or` reads all rows of `caller`, and so writes them, before the merchant's.
+// A call counts against the merchant only if its session and its address may make it: otherwise a single open checkout
+// could lock out all of the merchant's customers. Always session, address, merchant: row locks have one order, so no
+// two calls deadlock; `bool_or` reads all rows of `caller`, and so writes them, before the merchant's.
 const countStatement: Statement = {
   name: "vault_count_call",
   text: `WITH this_window AS MATERIALIZED (
@@ -33,7 +33,7 @@ const countStatement: Statement = {
     SELECT too_many FROM caller UNION ALL SELECT too_many FROM merchant`,
 };
 
-/** Counts one call; throws `rate_limited` when its session, address or merchant made too many in this window. */
+/** Counts one call; throws `rate_limited` if its session, address or merchant made too many in this window. */
 export async function countTokenizeCall(database: Database, caller: TokenizeCaller): Promise<void> {
   const counts = await database.query<{ too_many: boolean }>(countStatement, [
     caller.environment,

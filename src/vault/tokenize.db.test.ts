@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signSessionGrant } from "../platform/service-token-signing.ts";
-import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
+import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import { callsPerAddress } from "./vault-limits.ts";
 
 let fixture: VaultFixture;
@@ -9,11 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Each test counts under an address of its own. */
+/** Returns the header of an address; each test counts under an address of its own. */
 const from = (address: string) => ({ headers: { "x-forwarded-for": address } });
 
 describe("POST /tokens", () => {
-  it("gives a token, the brand, the last four digits and the end of its life", async () => {
+  it("returns a token, the brand, the last four digits and the token's expiry", async () => {
     const response = await fixture.tokenize("ps_new", testCard, from("192.0.2.1"));
     expect(response.status).toBe(201);
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -66,13 +66,13 @@ describe("POST /tokens", () => {
     expect(await response.json()).toMatchObject({ code });
   });
 
-  it("takes no real card in test", async () => {
+  it("accepts no real card in test", async () => {
     const response = await fixture.tokenize("ps_real", liveCard, from("192.0.2.5"));
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "test_card_required", param: "number" });
   });
 
-  it("takes a real card in live, and decides so by the signed grant", async () => {
+  it("accepts a real card in live, which the signed grant decides", async () => {
     const grant = await fixture.grant("ps_live", { environment: "live" });
     const response = await fixture.tokenize("ps_live", liveCard, { grant, ...from("192.0.2.6") });
     expect(response.status).toBe(201);
@@ -80,7 +80,7 @@ describe("POST /tokens", () => {
     expect(rows).toEqual([{ environment: "live" }]);
   });
 
-  it("refuses a grant that is missing, over, forged, signed for the other environment, or no grant at all", async () => {
+  it("refuses a grant that is missing, expired, forged, signed for the other environment, or not a grant", async () => {
     const stranger = keyPair("test").signing;
     const claims = { session: "ps_x", profile: "mer_1", origins: [], expiresAt: new Date(Date.now() + 60_000) };
     const grants = [
@@ -99,20 +99,20 @@ describe("POST /tokens", () => {
     }
   });
 
-  it("turns a browser on any other page away", async () => {
+  it("refuses a browser on any other page", async () => {
     const headers = { origin: "https://shop.example", "x-forwarded-for": "192.0.2.8" };
     const response = await fixture.tokenize("ps_page", testCard, { headers });
     expect(response.status).toBe(403);
   });
 
-  it("makes at most ten tokens for one session, also when they are asked for at once", async () => {
+  it("makes at most ten tokens for one session, also when they are requested concurrently", async () => {
     const calls = Array.from({ length: 14 }, () => fixture.tokenize("ps_many", testCard, from("192.0.2.9")));
     const statuses = (await Promise.all(calls)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 201)).toHaveLength(10);
     expect(statuses.filter((status) => status === 429)).toHaveLength(4);
   });
 
-  it("stops one address after a minute's share, whatever it wrote into X-Forwarded-For", async () => {
+  it("limits one address per minute, whatever it wrote into X-Forwarded-For", async () => {
     let limited: Response | undefined;
     for (let call = 0; call <= callsPerAddress * 2 && limited === undefined; call++) {
       const forged = { "x-forwarded-for": `203.0.113.${call % 200}, 192.0.2.10` };
@@ -129,7 +129,7 @@ describe("POST /tokens", () => {
     expect(response.status).toBe(413);
   });
 
-  it("takes JSON only", async () => {
+  it("accepts JSON only", async () => {
     const headers = { "content-type": "text/plain", "x-forwarded-for": "192.0.2.12" };
     const response = await fixture.tokenize("ps_text", testCard, { headers });
     expect(response.status).toBe(415);

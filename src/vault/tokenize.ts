@@ -1,4 +1,6 @@
-/** POST /tokens: a card from the card frame becomes a token of one session. The order of the checks is the point here. */
+/**
+ * POST /tokens: turns a card from the card frame into a token of one session. The order of the checks is deliberate.
+ */
 import type { IncomingMessage } from "node:http";
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
@@ -10,21 +12,21 @@ import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
 import { keepCard } from "./card-store.ts";
 import { readBody } from "./read-body.ts";
 import { countTokenizeCall } from "./tokenize-limits.ts";
-import type { VaultEnvironment, VaultWatch } from "./vault-config.ts";
+import type { VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { tokenBodyBytesMax } from "./vault-limits.ts";
 
-/** What turning a card into a token needs. */
+/** The dependencies of turning a card into a token. */
 export type Tokenizer = {
   readonly database: Database;
   readonly environments: readonly VaultEnvironment[];
   readonly grantKeys: readonly VerificationKey[];
   readonly clientAddressOf: ClientAddressOf;
-  /** The origin that the card frame itself is served from. Absent: the host that the request names, without TLS. */
+  /** The origin of the card frame. Absent: the host of the request, without TLS. */
   readonly publicOrigin?: string | undefined;
-  readonly watch?: VaultWatch | undefined;
+  readonly observer?: VaultObserver | undefined;
 };
 
-/** Answers one call. Throws a DomainError that holds nothing of the card. */
+/** Answers one call. Throws a DomainError that contains nothing of the card. */
 export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
   refuseForeignPage(tokenizer, request);
   const { grant, environment } = await authorize(tokenizer, request);
@@ -38,11 +40,11 @@ export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): 
   const card = parseCardJson(await readBody(request, tokenBodyBytesMax));
   refuseImplausible(card, environment);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant.session, card);
-  tokenizer.watch?.tokenized(grant.environment);
+  tokenizer.observer?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
 }
 
-/** A browser says which page it is on; only the card frame's own may post here. */
+/** Refuses a browser on another page: only the card frame's own page may post here. */
 function refuseForeignPage({ publicOrigin }: Tokenizer, { headers }: IncomingMessage): void {
   const ownOrigin = publicOrigin ?? `http://${headers.host}`;
   if (headers.origin !== undefined && headers.origin !== ownOrigin) {
@@ -58,7 +60,7 @@ async function authorize(
   const grant = bearer === undefined ? undefined : await verifySessionGrant(grantKeys, bearer);
   const environment = environments.find((candidate) => candidate.environment === grant?.environment);
   if (grant === undefined || environment === undefined) {
-    throw new DomainError("invalid_client_secret", "The session's sdkAuthorization is missing, not valid or over.");
+    throw new DomainError("invalid_client_secret", "The session's sdkAuthorization is missing, invalid or expired.");
   }
   return { grant, environment };
 }

@@ -1,70 +1,70 @@
-/** What the vault is told when it starts. A plain object: only src/config.ts reads the process's environment. */
+/** The vault's configuration. A plain object: only src/config/config.ts reads the process's environment. */
 import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/log.ts";
-import type { LoopWatch } from "../platform/loop.ts";
+import type { LoopObserver } from "../platform/loop.ts";
 import type { RequestEnd, RequestMeter } from "../platform/request-meter.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { EnvironmentName, VerificationKey } from "../platform/service-token.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 
-/** Where a server listens. Port 0 takes a free one. */
+/** The address of a server. Port 0 picks a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
 
-/** Told of cards and forwarded requests, and of nothing in them. No call may throw. */
-export type VaultWatch = {
-  /** Of the public port. */
+/** Observes cards and forwarded requests, without their content. No call may throw. */
+export type VaultObserver = {
+  /** The requests of the public port. */
   readonly requests: RequestMeter;
-  /** A card has become a token. */
+  /** Records that a card has become a token. */
   tokenized(environment: EnvironmentName): void;
-  /** A request with a card has its end: by the first digit of the gateway's status, or why there is none. */
+  /** Records the end of a request with a card: the first digit of the gateway's status, or why there is none. */
   forwarded(environment: EnvironmentName, result: ForwardEnd, durationMs: number): void;
-  /** The sweeper has had a turn. */
-  readonly swept: LoopWatch;
+  /** Records a run of the sweeper. */
+  readonly swept: LoopObserver;
 };
 
-/** How a forwarded request ended. */
+/** The end of a forwarded request. */
 export type ForwardEnd = RequestEnd | "never_sent" | "timed_out" | "no_answer" | "no_card" | "refused";
 
-/** Where the vault listens, which keys it has, and whom it serves. */
+/** The vault's addresses, keys and environments. */
 export type VaultConfig = {
   readonly publicListen: ListenAddress;
-  /** The origin browsers know the public port by. Absent: the address it listens on. */
+  /** The public port's origin for browsers. Absent: the address on which it listens. */
   readonly publicOrigin?: string | undefined;
   /** For the core only: keep it on a private network. */
   readonly grpcListen: ListenAddress;
-  /** Certificates of the port for the core; without them it is in the clear. */
+  /** Certificates of the port for the core; without them it is not encrypted. */
   readonly grpcTls?: TlsFiles | undefined;
   /** Connected as a role that owns nothing. */
   readonly database: Database;
   readonly logger: Logger;
   /** One or both. A live vault runs alone, outside the demo. */
   readonly environments: readonly VaultEnvironment[];
-  /** Public keys of sdkAuthorization grants and frame policies; the edge holds the private ones. */
+  /** Public keys of sdkAuthorization grants and frame policies; the edge has the private ones. */
   readonly grantKeys: readonly VerificationKey[];
-  /** Public keys of service tokens; the core holds the private ones. */
+  /** Public keys of service tokens; the core has the private ones. */
   readonly serviceTokenKeys: readonly VerificationKey[];
-  /** Ranges of addresses of the proxies in front of the public port, whose X-Forwarded-For is believed. */
+  /** Address ranges of the proxies in front of the public port, whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   /** Hosts, with port, where a sandbox gateway may run besides loopback. */
   readonly sandboxHosts: readonly string[];
-  /** The variable NODE_OPTIONS of this process: some of what it can say opens the memory. */
+  /** The variable NODE_OPTIONS of this process: some options expose the memory. */
   readonly nodeOptions?: string | undefined;
-  /** Told of what is counted; without it nobody counts. */
-  readonly watch?: VaultWatch | undefined;
-  /** Where the spans of forwarded requests go. */
+  /** Metrics hooks; optional. */
+  readonly observer?: VaultObserver | undefined;
+  /** The tracing to which spans of forwarded requests are exported. */
   readonly tracing?: Tracing | undefined;
-  /** How long a stopping vault still takes calls, so that balancers see it leave; not at all where it is not given. */
-  readonly drainNoticeMs?: number | undefined;
+  /** Time for which a stopping vault still accepts calls, so that balancers see it leave; none if absent. */
+  readonly shutdownGraceMs?: number | undefined;
   /** Documentation page of the error codes; the code is added as its fragment. */
   readonly errorsUrl: string;
 };
 
-/** What differs between test and live. */
+/** The settings that differ between test and live. */
 export type VaultEnvironment = {
   readonly environment: EnvironmentName;
   /** Master keys; every card is sealed under a key derived from one of them and its token. */
   readonly ring: KeyRing;
-  /** The only numbers taken. Absent in live, where a real card is expected. */
+  /** The only numbers accepted. Absent in live, where a real card is expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
 };

@@ -3,20 +3,20 @@
 const second = 1_000;
 const minute = 60 * second;
 
-/** A card outlives the submission it was entered for, and little else. */
+/** A card outlives the submission for which it was entered, and little else. */
 export const cardLifetimeMs = 15 * minute;
 /** A plan holds at most five attempts, and each fills the card in once. */
 export const usesPerToken = 5;
-/** A customer who mistypes; a card tester needs hundreds. */
+/** Enough for a customer who mistypes; a card tester needs hundreds. */
 export const tokensPerSession = 10;
-/** Remembered longer than any session grant lives (at most 24 h), or an ended session could bring cards again. */
+/** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */
 export const sessionCountLifetimeMs = 25 * 60 * minute;
 
 /** Tokenize calls are counted in windows of this length. */
 export const countWindowMs = minute;
-/** Ten cards, each mistyped twice; a merchant's count takes forty sessions that do so within one window. */
+/** Ten cards, each mistyped twice; forty such sessions within one window reach the merchant's limit. */
 export const callsPerSession = 30;
-/** One address may be a shop floor or a mobile carrier's gateway; a card tester wants thousands. */
+/** One address may be a shop floor or a mobile carrier's gateway; a card tester needs thousands. */
 export const callsPerAddress = 60;
 /** A busy merchant's checkout peaks at some payments a second. */
 export const callsPerMerchant = 1_200;
@@ -25,22 +25,35 @@ export const callsPerMerchant = 1_200;
 export const tokenBodyBytesMax = 8 * 1024;
 /** A gateway request is a few KiB. */
 export const forwardBytesMax = 256 * 1024;
-/** Gateways answer with a few KiB; a megabyte is a mistake or an attack. */
-export const answerBytesMax = 1024 * 1024;
-/** Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely. */
+/**
+ * Gateways answer an authorization with a few KiB, and none documents more. The answer that is hardest to mask then
+ * takes 0.25 s of CPU.
+ */
+export const answerBytesMax = 256 * 1024;
+/** Connecting takes one or two round trips. After a failure here, before a byte is sent, failover is safe. */
 export const connectTimeoutMs = 3 * second;
 
-/** Of a gRPC call, at Node's default; HTTP/1.1 is bounded by platform/http-server.ts. */
-export const headerBytesMax = 16 * 1024;
+/** The whole body of a gRPC call, once its caller is known: edge and worker are near, and send a few KiB at once. */
+export const callBodyWithinMs = 5 * second;
+/**
+ * Interval between logged refusals of service tokens, for each kind: a wrong clock is noticed, and strangers cannot
+ * fill the disk.
+ */
+export const refusalLogEveryMs = minute;
 /** A request of at most 8 KiB, also from a slow mobile line. */
 export const requestTimeoutMs = 20 * second;
 
-/** How long a process that stops waits for a call of a browser: it takes milliseconds. */
+/** Time that a stopping process waits for a browser's call, which takes milliseconds. */
 export const tokenizeEndsWithinMs = 5 * second;
-/** And for one that was forwarded: an attempt may take 14 s (limits.ts, timingBounds) and its answer must not be lost. */
+/**
+ * Time that it waits for a forwarded request: an attempt may take 14 s (limits.ts, timingBounds) and its answer must
+ * not be lost.
+ */
 export const forwardEndsWithinMs = 16 * second;
 
-/** How often expired rows are looked for: a card lies at most this much longer than it lives, sealed and refused. */
+/**
+ * Interval between sweeps of expired rows: a card stays at most this much longer than its lifetime, sealed and refused.
+ */
 export const sweepIntervalMs = 30 * second;
 /** Rows deleted by one statement, so that no sweep holds locks for long. */
 export const sweepRowsMax = 5_000;

@@ -9,8 +9,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import { untraced } from "../platform/telemetry.ts";
 import { probe } from "./probe-card.ts";
-import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault-fixture.ts";
-import { answerBytesMax, usesPerToken } from "./vault-limits.ts";
+import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { usesPerToken } from "./vault-limits.ts";
 
 type Received = { path: string; headers: IncomingMessage["headers"]; body: string };
 type Change = MessageInitShape<typeof ForwardRequestSchema>;
@@ -73,7 +73,7 @@ async function forward(change: Change, environment: "test" | "live" = "test") {
 }
 
 describe("Forward", () => {
-  it("sends the card to the gateway once and gives the answer back with number and name masked", async () => {
+  it("sends the card to the gateway once and returns the answer with number and name masked", async () => {
     answer = (_, response) => {
       response.writeHead(402, { "x-echo": "4242-4242-4242-4242", "content-type": "application/json" });
       response.end('{"card":"4242 4242 4242 4242","billing_details":{"name":"Ada Lovelace"}}');
@@ -90,7 +90,7 @@ describe("Forward", () => {
       "idempotency-key": "att_1",
       "content-type": "application/x-www-form-urlencoded",
     });
-    // What is traced is ours to know.
+    // The trace stays within our own processes.
     expect(received[0]?.headers).not.toHaveProperty("traceparent");
     expect({ brand, last4 }).toEqual({ brand: "visa", last4: "4242" });
     if (result.case !== "answer") throw new Error(`unexpected ${result.case}`);
@@ -102,7 +102,7 @@ describe("Forward", () => {
     });
   });
 
-  it("gives references back as they are, also those that read as a card number, and the CVC never", async () => {
+  it("returns references unchanged, also those that read as a card number, and never the CVC", async () => {
     answer = (_, response) => {
       response.setHeader("x-transaction", "4111111111111111");
       response.end(
@@ -148,7 +148,7 @@ describe("Forward", () => {
     await fixture.database.pool.query("DELETE FROM card_session WHERE session_id = 'ps_refused'");
   });
 
-  it("sends a number that is nobody's for a test call, and for no payment's session", async () => {
+  it("sends a number that belongs to no customer for a test call, and for no payment's session", async () => {
     const { result, last4 } = await forward({ ...probe });
     expect({ type: result.case, last4 }).toEqual({ type: "answer", last4: "4242" });
     expect(received[0]?.body).toContain("=4242424242424242&");
@@ -163,7 +163,7 @@ describe("Forward", () => {
     return result.case === "neverSent" ? result.value.reason : undefined;
   };
 
-  it("does not know a foreign session's token", async () => {
+  it("does not find a foreign session's token", async () => {
     const token = await tokenFor("ps_mine");
     expect(await reasonOf({ token, sessionId: "ps_yours" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
   });
@@ -182,7 +182,7 @@ describe("Forward", () => {
     expect(await reasonOf({ token, sessionId: "ps_old" })).toBe(NeverSent_Reason.TOKEN_EXPIRED);
   });
 
-  it("fills a card in five times and no more, also when asked at once", async () => {
+  it("fills in a card five times and no more, also when requested concurrently", async () => {
     const token = await tokenFor("ps_used");
     const calls = Array.from({ length: 8 }, () => forward({ token, sessionId: "ps_used" }));
     const cases = (await Promise.all(calls)).map(({ result }) => result.case);
@@ -192,7 +192,7 @@ describe("Forward", () => {
     expect(await reasonOf({ token, sessionId: "ps_used" })).toBe(NeverSent_Reason.TOKEN_USED_UP);
   });
 
-  it("tells a connection refused from a request that got no answer", async () => {
+  it("distinguishes a refused connection from a request without an answer", async () => {
     const token = await tokenFor("ps_gone");
     const refused = await forward({ token, sessionId: "ps_gone", origin: "http://127.0.0.1:1" });
     expect(refused.result).toMatchObject({ case: "neverSent", value: { reason: NeverSent_Reason.CONNECTION_REFUSED } });
@@ -207,9 +207,9 @@ describe("Forward", () => {
     expect(received).toHaveLength(2);
   });
 
-  it("gives no answer back that is larger than a megabyte, or compressed", async () => {
+  it("returns no answer that is larger than 256 KiB, or compressed", async () => {
     const token = await tokenFor("ps_huge");
-    answer = (_, response) => response.end("x".repeat(answerBytesMax + 1));
+    answer = (_, response) => response.end("x".repeat(256 * 1024 + 1));
     expect((await forward({ token, sessionId: "ps_huge" })).result.case).toBe("noAnswer");
     answer = (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end("x");
     expect((await forward({ token, sessionId: "ps_huge" })).result.case).toBe("noAnswer");
@@ -222,7 +222,7 @@ describe("Forward", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("asks for a service token of an environment that it serves", async () => {
+  it("requires a service token of an environment that it serves", async () => {
     const token = await tokenFor("ps_1");
     const grant = await fixture.grant("ps_1");
     for (const headers of [undefined, { authorization: `Bearer ${grant}` }]) {
@@ -236,7 +236,7 @@ describe("Forget", () => {
   const forget = async (sessionId: string, environment: "test" | "live" = "test") =>
     client.forget({ sessionId }, { headers: { authorization: `Bearer ${await fixture.serviceToken(environment)}` } });
 
-  it("deletes the session's cards, takes no more for it, and can be repeated", async () => {
+  it("deletes the session's cards, accepts no more for it, and can be repeated", async () => {
     const token = await tokenFor("ps_settled");
     await forget("ps_settled");
     await forget("ps_settled");
@@ -249,7 +249,7 @@ describe("Forget", () => {
     expect(await late.json()).toMatchObject({ code: "session_ended" });
   });
 
-  it("leaves no card behind when it meets a card that is just being kept", async () => {
+  it("leaves no card behind when it runs while a card is being kept", async () => {
     for (let round = 0; round < 10; round++) {
       const session = `ps_race_${round}`;
       await Promise.all([fixture.tokenize(session, testCard), forget(session)]);
@@ -258,7 +258,7 @@ describe("Forget", () => {
     expect(rows).toEqual([]);
   });
 
-  it("leaves the other environment's session of the same name alone", async () => {
+  it("leaves the other environment's session of the same name unchanged", async () => {
     const grant = await fixture.grant("ps_twin", { environment: "live" });
     await fixture.tokenize("ps_twin", liveCard, { grant });
     await forget("ps_twin", "test");

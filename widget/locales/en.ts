@@ -1,19 +1,16 @@
-/** English. The declines but the first are in en-declines.ts. */
+/** English. The texts that follow an answer of the service come later, from en-outcomes.ts. */
 
-import type { Texts } from "../texts.ts";
+import type { OutcomeTexts, Texts } from "../texts.ts";
 
-export const texts: Texts = {
+/** The texts of the first load. */
+const firstTexts: Omit<Texts, keyof OutcomeTexts> = {
   pay: "Pay {amount}",
   processing: "Processing your payment…",
-  succeeded: "Payment complete.",
-  pending: "Your payment is taking longer than usual. It is still being processed: do not pay again.",
-  expired: "This payment page has expired. Please start again.",
-  expiresSoon: "This payment page will expire soon. Please complete your payment now.",
   unreachable: "We cannot reach the payment service. Check your connection and try again.",
   formUnavailable: "The card form cannot be loaded. Check your connection and try again.",
   tryAgain: "Try again",
   notAccepted: "The payment cannot be made from this page. Please contact the shop.",
-  declines: {
-    card_declined: "Your card was declined. Please use another card.",
-  },
 };
+
+/** Whole as soon as the service's part has loaded; nothing that is missing before can be shown before. */
+export const texts = firstTexts as Texts;

@@ -1,4 +1,4 @@
-/** Writes the npm package `@switchyard/widget` into a folder: ES modules, their types, and what npm needs to know of them. */
+/** Writes the npm package `@switchyard/widget` into a folder: ES modules, their types, and package.json. */
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { browserSettings } from "../bundle.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Replaces the folder. It is what `npm publish` takes. */
+/** Replaces the folder, which is ready for `npm publish`. */
 export async function buildPackage(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -29,13 +29,13 @@ async function buildModules(folder: string): Promise<void> {
     chunkNames: "parts/[name]-[hash]",
     outExtension: { ".js": ".mjs" },
     splitting: true,
-    // Whoever uses the component brings React.
+    // A page that uses the component provides React.
     external: ["react"],
     write: true,
   });
 }
 
-/** The types of the two entries, and of what they mention. */
+/** Builds the types of the two entries, and of everything they mention. */
 async function buildTypes(folder: string): Promise<void> {
   const emitted = await mkdtemp(join(tmpdir(), "widget-types-"));
   try {
@@ -55,7 +55,7 @@ async function buildTypes(folder: string): Promise<void> {
   }
 }
 
-// The compiler leaves the names of source files, which nobody gets.
+// The compiler keeps the names of source files, which are not published.
 const localModule = /"\.\/([\w-]+)\.ts"/g;
 
 async function emitTypes(folder: string): Promise<void> {

@@ -1,11 +1,11 @@
-/** `npm run release-widget`: writes the digests of this build into widget/released.json, for good. */
+/** `npm run release-widget`: writes the digests of this build permanently into widget/released.json. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import packageJson from "../../package.json" with { type: "json" };
 import { bundleWidget, type WidgetFile } from "../bundle.ts";
 import { differencesFrom, digestsOf, type ReleasedVersions, releasedFile } from "../publish.ts";
 
-/** Adds a version to the list at `list`. Throws when the version is there with other bytes. */
+/** Adds a version to the list at `list`. Throws if the version is listed with other bytes. */
 export async function recordRelease(
   files: ReadonlyMap<string, WidgetFile>,
   version: string,

@@ -1,9 +1,9 @@
-/** A checkout in React, to copy: the form, what came of it, and another card after a decline. */
+/** A checkout in React, to copy: the form, its outcome, and another card after a decline. */
 import { SwitchyardWidget, type SwitchyardWidgetProps } from "@switchyard/widget/react";
 import { StrictMode, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-/** What your backend's create call has answered, and where the service is. */
+/** The answer of your backend's create call, and the service's address. */
 type Session = Pick<SwitchyardWidgetProps, "apiBase" | "sessionId" | "clientSecret" | "vault">;
 
 function Checkout({ first }: { first: Session }) {

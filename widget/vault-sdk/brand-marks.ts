@@ -1,10 +1,15 @@
-/** The pictures in the form: marks of the brands that the shop takes, the mark of the card being typed, where its code is printed. */
+/**
+ * The pictures in the form: marks of the accepted brands, the mark of the typed card, and where its code is printed.
+ */
 import { digitsOf, knownBrands, lookOf } from "./card-format.ts";
-import type { FrameTexts } from "./texts.ts";
+import type { FrameTexts } from "./frame-texts.ts";
 
 const svg = "http://www.w3.org/2000/svg";
 
-/** Shows the marks of the brands that the shop takes, beside the label. They stand for nothing that is not said elsewhere. */
+/**
+ * Shows the marks of the accepted brands beside the label. They are decorative: everything they show is also in the
+ * texts.
+ */
 export function showAccepted(place: HTMLElement, brands: readonly string[]): void {
   place.replaceChildren(
     ...knownBrands(brands).map((brand) => {
@@ -18,7 +23,10 @@ export function showAccepted(place: HTMLElement, brands: readonly string[]): voi
   );
 }
 
-/** Shows whose card the number begins like: its mark in the field and alone among the accepted ones, its name to screen readers. */
+/**
+ * Shows the brand that the number begins like: its mark in the field and alone among the accepted ones, its name to
+ * screen readers.
+ */
 export function showBrand(number: string, texts: FrameTexts): void {
   const { brand, label, cvcLength } = lookOf(digitsOf(number));
   const place = cvcLength === 4 ? "front" : "back";
@@ -32,7 +40,7 @@ export function showBrand(number: string, texts: FrameTexts): void {
   (elementOf("cvc") as HTMLInputElement).placeholder = place === "front" ? "1234" : "123";
 }
 
-/** An element of card-frame.html. */
+/** Returns an element of card-frame.html. */
 export function elementOf(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`card-frame.html has no element ${id}`);

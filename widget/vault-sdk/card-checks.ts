@@ -1,4 +1,5 @@
-/** What is wrong with a card as it stands in the form, before the vault is asked. Pure. */
+/** Checks a card in the form before it is sent to the vault. Pure. */
+import { unreachable } from "../unreachable.ts";
 import { digitsOf, lookOf, parseExpiry } from "./card-format.ts";
 
 /** A field of the card form. */
@@ -7,7 +8,7 @@ export type FieldName = "number" | "expiry" | "cvc" | "holder";
 /** The texts of the fields as the customer sees them. */
 export type FieldTexts = Readonly<Record<FieldName, string>>;
 
-/** Why a field is not accepted; texts.ts says it in words. */
+/** The reason why a field is not accepted; texts.ts has its sentences. */
 export type FieldProblem =
   | "number_missing"
   | "number_incomplete"
@@ -20,7 +21,7 @@ export type FieldProblem =
   | "holder_wrong"
   | "test_card_required";
 
-/** The card as POST /tokens takes it. */
+/** The card as POST /tokens accepts it. */
 export type CardBody = {
   readonly number: string;
   readonly expMonth: number;
@@ -29,10 +30,10 @@ export type CardBody = {
   readonly holder?: string;
 };
 
-/** What the fields are held against. */
+/** The rules for the fields. */
 export type FormRules = {
   readonly now: Date;
-  /** The brands that the shop takes; undefined while they are not known. */
+  /** The brands that the shop accepts; undefined while they are not known. */
   readonly accepted?: readonly string[] | undefined;
 };
 
@@ -43,7 +44,7 @@ const numberDigitsMin = 12;
 // As the vault: an issuer prints at most ten years ahead, and twenty leaves room for virtual cards.
 const yearsAheadMax = 20;
 
-/** The problem of one field, or undefined when it may be sent. The name may stay empty. */
+/** Returns the problem of one field, or undefined if it may be sent. The name may stay empty. */
 export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRules): FieldProblem | undefined {
   switch (field) {
     case "number":
@@ -55,10 +56,12 @@ export function findProblem(field: FieldName, texts: FieldTexts, rules: FormRule
     case "holder":
       // A number in the name field would be shown as a name by gateways.
       return digitsOf(texts.holder).length >= numberDigitsMin ? "holder_wrong" : undefined;
+    default:
+      return unreachable(field);
   }
 }
 
-/** The body for the vault; call it only when no field has a problem. */
+/** Returns the body for the vault; call it only if no field has a problem. */
 export function cardBodyOf(texts: FieldTexts): CardBody {
   const expiry = parseExpiry(texts.expiry);
   if (expiry === undefined) throw new Error("the expiry has not been checked");

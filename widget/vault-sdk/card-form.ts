@@ -1,4 +1,5 @@
-/** The form in the card frame: formats what is typed, shows what is wrong, and hands the card over. Knows no network and no page. */
+/** The form in the card frame: formats input, shows problems, and returns the card. Independent of network and page. */
+import { unreachable } from "../unreachable.ts";
 import { elementOf, showAccepted, showBrand } from "./brand-marks.ts";
 import {
   type CardBody,
@@ -11,7 +12,8 @@ import {
 import { digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCard } from "./card-format.ts";
 import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
-import { type FrameTexts, languageFor, problemText } from "./texts.ts";
+import type { FrameTexts } from "./frame-texts.ts";
+import { languageFor, problemText } from "./texts.ts";
 
 // As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
 const frameFocusMs = 500;
@@ -19,11 +21,11 @@ const frameFocusMs = 500;
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder"];
 
-/** Style variables a page may set, and what a value may be: no addresses, no functions but colours. */
+/** Style variables a page may set, and the pattern of values: no addresses, no functions but colours. */
 const variableNames = /^(color-(primary|text|danger|background)|radius|font-(size|family))$/;
 const variableValue = /^(?!.*(url|image|expression))[\w\s#%.,()"'-]{1,200}$/i;
 
-/** The form in the document. There is one. */
+/** The one form in the document. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
   #texts: FrameTexts = languageFor("en").texts;
@@ -34,7 +36,7 @@ export class CardForm {
     for (const name of fieldNames) {
       const input = inputOf(name);
       input.addEventListener("input", (event) => this.#handleInput(name, event as InputEvent));
-      // What an input method types has no input event after its end.
+      // Text of an input method causes no input event after its end.
       input.addEventListener("compositionend", () => this.#handleInput(name));
       input.addEventListener("blur", (event) => this.#handleBlur(name, event));
       input.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && listeners.onEnter());
@@ -42,7 +44,7 @@ export class CardForm {
     inputOf("number").addEventListener("paste", (event) => this.#handlePaste(event));
   }
 
-  /** Takes on the page's language and colours. */
+  /** Applies the page's language and colours. */
   dress({ locale, theme, variables }: InitMessage): void {
     const { tag, direction, texts } = languageFor(locale);
     const root = document.documentElement;
@@ -63,14 +65,14 @@ export class CardForm {
     }
   }
 
-  /** Shows which brands the shop takes; a card of another one is a problem from now on. */
+  /** Shows the accepted brands; a card of another one is a problem from now on. */
   accept(brands: readonly string[]): void {
     this.#accepted = brands;
     showAccepted(elementOf("accepted"), brands);
     showBrand(inputOf("number").value, this.#texts);
   }
 
-  /** The card, or undefined after showing what is wrong and putting the focus there. */
+  /** Returns the card, or undefined after showing and focusing the first problem. */
   takeCard(): CardBody | undefined {
     const wrong = fieldNames.filter((name) => this.#check(name) !== undefined);
     if (wrong[0] === undefined) return cardBodyOf(fieldTexts());
@@ -78,7 +80,7 @@ export class CardForm {
     return undefined;
   }
 
-  /** Shows what the vault refused, and puts the focus there. */
+  /** Shows a refusal of the vault at its field and focuses it. */
   showProblem(name: FieldName, problem: FieldProblem): void {
     this.#say(name, problem);
     inputOf(name).focus();
@@ -90,13 +92,16 @@ export class CardForm {
     const name = shown ?? fieldNames.find((candidate) => this.#problemOf(candidate) !== undefined);
     const field = inputOf(name ?? "number");
     field.focus();
-    // In Chromium the page's own focus on the frame may come after this, and takes it from the field on its way.
+    // In Chromium the page's own focus on the frame may come after this and take it from the field.
     const again = () => field.focus();
     addEventListener("focus", again, { once: true });
     setTimeout(() => removeEventListener("focus", again), frameFocusMs);
   }
 
-  /** Read-only and not disabled: a disabled field drops the keyboard's focus, and takes none when its problem is shown. */
+  /**
+   * Makes fields read-only, not disabled: a disabled field loses the keyboard's focus, and cannot be focused when its
+   * problem is shown.
+   */
   setDisabled(disabled: boolean): void {
     for (const name of fieldNames) {
       inputOf(name).readOnly = disabled;
@@ -112,14 +117,14 @@ export class CardForm {
       showBrand(input.value, this.#texts);
       inputOf("cvc").value = formatField("cvc", inputOf("cvc").value);
     }
-    // A problem goes away as soon as it is mended; a new one waits until the field is left.
+    // A problem disappears as soon as it is corrected; a new one waits until the field is left.
     if (input.ariaInvalid === "true" && this.#problemOf(name) === undefined) this.#say(name);
-    this.#tell();
+    this.#emit();
   }
 
   /**
-   * Leaving an empty field says nothing yet; a half-filled one says what it lacks. Not where the focus leaves the frame:
-   * the form would grow between press and release of the pay button, which would then miss its click.
+   * Shows the problem of a half-filled field when it is left, but none for an empty one. Not where the focus leaves the
+   * frame: the form would grow between press and release of the pay button, which would then miss its click.
    */
   #handleBlur(name: FieldName, { relatedTarget }: FocusEvent): void {
     if (relatedTarget !== null && inputOf(name).value !== "") this.#check(name);
@@ -135,7 +140,7 @@ export class CardForm {
     }
     showBrand(card.number, this.#texts);
     inputOf("cvc").focus();
-    this.#tell();
+    this.#emit();
   }
 
   #check(name: FieldName): FieldProblem | undefined {
@@ -153,7 +158,7 @@ export class CardForm {
     elementOf(`${name}-problem`).textContent = problem ? problemText(this.#texts, problem, new Date()) : "";
   }
 
-  #tell(): void {
+  #emit(): void {
     const texts = fieldTexts();
     this.#onChange({
       complete: fieldNames.every((name) => this.#problemOf(name) === undefined),
@@ -171,6 +176,8 @@ function formatField(name: Exclude<FieldName, "holder">, text: string): string {
       return formatExpiry(text);
     case "cvc":
       return formatCvc(text, inputOf("number").value);
+    default:
+      return unreachable(name);
   }
 }
 

@@ -52,14 +52,14 @@ describe("formatExpiry()", () => {
 });
 
 describe("parseExpiry()", () => {
-  it("reads a complete date only", () => {
+  it("parses only a complete date", () => {
     expect(parseExpiry("04 / 27")).toEqual({ expMonth: 4, expYear: 2027 });
     expect(parseExpiry("04 / 2")).toBeUndefined();
   });
 });
 
 describe("formatCvc()", () => {
-  it("takes as many digits as the network prints", () => {
+  it("keeps as many digits as the network prints", () => {
     expect(formatCvc("12345", "4242")).toBe("123");
     expect(formatCvc("12345", "3782")).toBe("1234");
     expect(formatCvc("12a34", "")).toBe("1234");
@@ -67,19 +67,19 @@ describe("formatCvc()", () => {
 });
 
 describe("splitPastedCard()", () => {
-  it("takes a whole card apart", () => {
+  it("splits a whole card", () => {
     const parts = { number: "4242 4242 4242 4242", expiry: "12/30", cvc: "123" };
     expect(splitPastedCard("4242 4242 4242 4242 12/30 123")).toEqual(parts);
     expect(splitPastedCard("4242 4242 4242 4242, 12/30, 123\n")).toEqual(parts);
   });
 
-  it("leaves a lone number to the field", () => {
+  it("returns nothing for a number alone", () => {
     expect(splitPastedCard("4242 4242 4242 4242")).toBeUndefined();
   });
 });
 
 describe("caretAfter()", () => {
-  it("stays behind the same digits, and goes past a separator at the end", () => {
+  it("stays behind the same digits, and passes a separator at the end", () => {
     expect(caretAfter("4242 4242", 2)).toBe(2);
     expect(caretAfter("4242 4242", 4)).toBe(4);
     expect(caretAfter("4242 4242", 6)).toBe(7);

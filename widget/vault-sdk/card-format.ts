@@ -1,10 +1,10 @@
-/** How card fields read while they are typed: groups of digits, the caret kept, the network told. Pure. */
+/** Formats card fields while they are typed: groups of digits, caret position, network. Pure. */
 
 type BrandLook = {
   readonly brand: string;
   readonly label: string;
   readonly starts: RegExp;
-  /** How many digits numbers of this network have, ascending. */
+  /** The numbers of digits that this network's numbers may have, ascending. */
   readonly lengths: readonly number[];
   /** Lengths of the groups as they are printed on the card; the last one repeats. */
   readonly groups: readonly number[];
@@ -30,17 +30,17 @@ function look(brand: string, label: string, starts: RegExp, lengths: readonly nu
   return { brand, label, starts, lengths, groups: [4], cvcLength: 3 };
 }
 
-/** The brands among these that the form has a mark for, in the order of the form. */
+/** Returns the brands among these that the form has a mark for, in the order of the form. */
 export function knownBrands(brands: readonly string[]): string[] {
   return brandLooks.map(({ brand }) => brand).filter((brand) => brands.includes(brand));
 }
 
-/** The look of the network that digits begin like; `unknown` while they could be any. */
+/** Returns the look of the network that the digits begin like; `unknown` while they could be any. */
 export function lookOf(digits: string): BrandLook {
   return brandLooks.find(({ starts }) => starts.test(digits)) ?? unknownLook;
 }
 
-/** Only the digits of a text, also Arabic-Indic and full-width ones, which some keyboards type. */
+/** Returns only the digits of a text, also Arabic-Indic and full-width ones, which some keyboards type. */
 export function digitsOf(text: string): string {
   return text
     .normalize("NFKC")
@@ -48,7 +48,7 @@ export function digitsOf(text: string): string {
     .replace(/\D/g, "");
 }
 
-/** Digits of a card number in the groups that are printed on the card. */
+/** Returns the digits of a card number in the groups that are printed on the card. */
 export function formatNumber(text: string): string {
   const digits = digitsOf(text);
   const { groups, lengths } = lookOf(digits);
@@ -62,7 +62,7 @@ export function formatNumber(text: string): string {
   return shown.join(" ");
 }
 
-/** `MM / YY`, from what was typed, pasted or filled in: `4`, `0427`, `4/27`, `04/2027`, `2027-04`. */
+/** Returns `MM / YY` for typed, pasted or filled-in text: `4`, `0427`, `4/27`, `04/2027`, `2027-04`. */
 export function formatExpiry(text: string): string {
   const iso = /^\s*(20\d\d)\D+(\d{1,2})\s*$/.exec(text);
   const [monthText = "", yearText = ""] = iso ? [iso[2], iso[1]] : splitExpiry(text);
@@ -72,30 +72,30 @@ export function formatExpiry(text: string): string {
   return `${month} / ${year}`;
 }
 
-/** Month and year as numbers, or undefined while the text is not both. */
+/** Returns month and year as numbers, or undefined while the text is not both. */
 export function parseExpiry(text: string): { expMonth: number; expYear: number } | undefined {
   const match = /^(\d\d) \/ (\d\d)$/.exec(text);
   return match ? { expMonth: Number(match[1]), expYear: 2000 + Number(match[2]) } : undefined;
 }
 
-/** As many digits as a security code of this number's network has. */
+/** Returns as many digits as a security code of this number's network has. */
 export function formatCvc(text: string, number: string): string {
   const { brand, cvcLength } = lookOf(digitsOf(number));
   return digitsOf(text).slice(0, brand === "unknown" ? 4 : cvcLength);
 }
 
-/** A whole card in one paste, as password managers and test tools copy it: number, expiry, security code. */
+/** Splits a whole card in one paste, as password managers and test tools copy it: number, expiry, security code. */
 export function splitPastedCard(text: string): { number: string; expiry: string; cvc: string } | undefined {
   const match = /^\s*(\d[\d -]{10,22}\d)[\s,;|]+(\d{1,2}\s*[/-]\s*(?:20)?\d\d)[\s,;|]+(\d{3,4})\s*$/.exec(text);
   return match ? { number: match[1] ?? "", expiry: match[2] ?? "", cvc: match[3] ?? "" } : undefined;
 }
 
-/** Where the caret belongs after formatting: behind as many digits as it was before. */
+/** Returns the caret's position after formatting: behind as many digits as before. */
 export function caretAfter(formatted: string, digitsBefore: number): number {
   let seen = 0;
   for (const [index, character] of [...formatted].entries()) {
     if (seen === digitsBefore) {
-      // Typing at the end goes on behind the separator; in the middle the caret stays at its digit.
+      // At the end the caret moves behind the separator; in the middle it stays at its digit.
       return /\d/.test(formatted.slice(index)) ? index : formatted.length;
     }
     if (/\d/.test(character)) seen += 1;

@@ -1,5 +1,9 @@
-/** The card frame's script: takes one port from the page that may embed it, and sends the card straight to the vault. */
+/**
+ * The card frame's script: accepts one port from the page that may embed it, and sends the card straight to the vault.
+ */
+
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
+import { unreachable } from "../unreachable.ts";
 import type { CardBody, FieldName, FieldProblem } from "./card-checks.ts";
 import { CardForm } from "./card-form.ts";
 import { type FromFrame, type InitMessage, parseInit, parseToFrame, type ToFrame } from "./frame-messages.ts";
@@ -7,7 +11,7 @@ import { type FromFrame, type InitMessage, parseInit, parseToFrame, type ToFrame
 // The vault answers in milliseconds; this is for a line that has gone silent.
 const tokenizeTimeoutMs = 20_000;
 
-/** Which field shows a refusal that the vault pins on a member of its request. */
+/** The field and problem for a member that the vault refuses in its request. */
 const fieldOfParam: Readonly<Record<string, readonly [FieldName, FieldProblem]>> = {
   number: ["number", "number_wrong"],
   expMonth: ["expiry", "expiry_wrong"],
@@ -32,7 +36,7 @@ function listenForPage(): void {
   window.addEventListener("message", accept);
 }
 
-/** `*` stands in a test environment's policy that names no origin. */
+/** Reports whether the policy admits the origin. `*` is in a test environment's policy that names no origin. */
 function isEmbedder(origin: string): boolean {
   const embedders = document.querySelector<HTMLMetaElement>("meta[name=embedders]")?.content ?? "";
   return embedders === "*" || embedders.split(" ").includes(origin);
@@ -57,6 +61,10 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
         return form.setDisabled(message.disabled);
       case "accept":
         return form.accept(message.brands.split(" "));
+      case undefined:
+        return;
+      default:
+        return unreachable(message);
     }
   };
   new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
@@ -70,8 +78,9 @@ const notGranted = {
 } as const;
 
 /**
- * The frame policy says who may embed the frame, the grant whose session it is: a page that a policy of its own lets in
- * gets no card into another merchant's session. What is no grant is left to the vault, which checks every signature.
+ * Reports whether the grant admits the page. The frame policy says who may embed the frame, the grant whose session it
+ * is: a page that a policy of its own admits gets no card into another merchant's session. A text that is no grant is
+ * left to the vault, which checks every signature.
  */
 function isGrantedTo(page: string, sdkAuthorization: string): boolean {
   try {
@@ -119,7 +128,7 @@ async function sendCard(
     if (response.ok && token && brand && last4) return { token, brand, last4 };
     if (code !== undefined && detail !== undefined) return { code, detail, ...(param !== undefined && { param }) };
   } catch {
-    // No line, no answer in time, or not the vault's answer: the page says the same for each.
+    // No connection, a timeout, or not the vault's answer: the page shows the same message for each.
   }
   return { code: "vault_unavailable", detail: "The vault cannot be reached. Try again." };
 }

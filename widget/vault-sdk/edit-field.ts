@@ -1,4 +1,4 @@
-/** Formats one field while it is typed in: the caret stays at its digit, and separators never hold it up. */
+/** Formats one field while it is edited: the caret stays at its digit, and separators never stop it. */
 import { caretAfter, digitsOf } from "./card-format.ts";
 
 /** Formats a field in place after an input event of this kind. Deleting a separator deletes the digit beyond it. */
@@ -20,7 +20,7 @@ export function reformat(input: HTMLInputElement, inputType: string, format: (te
 
 function put(input: HTMLInputElement, text: string, digitsBeforeCaret: number): void {
   input.value = text;
-  // Autofill writes into fields without the focus, and in Safari setting the caret would draw the focus there.
+  // Autofill writes into fields without the focus, and in Safari setting the caret would move the focus there.
   if (document.activeElement !== input) return;
   const caret = caretAfter(text, digitsBeforeCaret);
   input.setSelectionRange(caret, caret);

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { parseFromFrame, parseInit, parseToFrame } from "./frame-messages.ts";
 
 describe("parseToFrame()", () => {
-  it("takes the messages of a page", () => {
+  it("accepts the messages of a page", () => {
     expect(parseToFrame({ type: "focus" })).toEqual({ type: "focus" });
     expect(parseToFrame({ type: "tokenize", request: 1, sdkAuthorization: "x" })).toBeDefined();
   });
 
-  it("takes nothing else", () => {
+  it("refuses everything else", () => {
     const others = [
       null,
       "focus",
@@ -24,7 +24,7 @@ describe("parseToFrame()", () => {
 });
 
 describe("parseFromFrame()", () => {
-  it("takes the messages of the frame and nothing else", () => {
+  it("accepts the messages of the frame and nothing else", () => {
     expect(parseFromFrame({ type: "resize", height: 200 })).toBeDefined();
     expect(parseFromFrame({ type: "resize", height: "200px" })).toBeUndefined();
     expect(parseFromFrame({ type: "focus" })).toBeUndefined();
@@ -34,7 +34,7 @@ describe("parseFromFrame()", () => {
 describe("parseInit()", () => {
   const init = { type: "switchyard-card-frame", locale: "en", theme: "auto", variables: { radius: "1px" } };
 
-  it("takes a whole greeting only", () => {
+  it("accepts only a complete init message", () => {
     expect(parseInit(init)).toEqual(init);
     expect(parseInit({ ...init, type: "x" })).toBeUndefined();
     expect(parseInit({ ...init, variables: { radius: 1 } })).toBeUndefined();

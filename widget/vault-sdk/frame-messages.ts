@@ -1,6 +1,6 @@
-/** What the merchant's page and the card frame say to each other, and the checks each side makes before it listens. Pure. */
+/** The messages between the merchant's page and the card frame, and the checks of each side. Pure. */
 
-/** How the form looks. Variables are the widget's: `colorPrimary`, `radius` and so on. */
+/** The look of the form. Variables are the widget's: `colorPrimary`, `radius` and so on. */
 export type Appearance = { readonly theme?: string; readonly variables?: Readonly<Record<string, string>> };
 
 /** The one message that is posted to the frame's window; it carries the port for everything after it. */
@@ -9,18 +9,18 @@ export type InitMessage = Required<Appearance> & {
   readonly locale: string;
 };
 
-/** What the page asks of the frame. */
+/** The page's messages to the frame. */
 export type ToFrame =
   | { readonly type: "tokenize"; readonly request: number; readonly sdkAuthorization: string }
   | { readonly type: "focus" }
   | { readonly type: "setDisabled"; readonly disabled: boolean }
-  /** Names of the brands that the shop takes, with spaces between. */
+  /** Names of the accepted brands, separated by spaces. */
   | { readonly type: "accept"; readonly brands: string };
 
-/** What the page may know of the form. Nothing of the card but its network. */
+/** The form's state as the page may know it. It reveals only the card's network. */
 export type FormState = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
 
-/** What the frame tells the page. */
+/** The frame's messages to the page. */
 export type FromFrame =
   /** `title` is the form's name in its language. */
   | { readonly type: "ready"; readonly title: string }
@@ -60,17 +60,17 @@ const fromFrameShapes: Shapes<FromFrame> = {
   failed: { request: "number", code: "string", detail: "string" },
 };
 
-/** The page's message, or undefined for anything else. */
+/** Returns the page's message, or undefined for anything else. */
 export function parseToFrame(data: unknown): ToFrame | undefined {
   return hasShapeOf(toFrameShapes, data) ? (data as ToFrame) : undefined;
 }
 
-/** The frame's message, or undefined for anything else. */
+/** Returns the frame's message, or undefined for anything else. */
 export function parseFromFrame(data: unknown): FromFrame | undefined {
   return hasShapeOf(fromFrameShapes, data) ? (data as FromFrame) : undefined;
 }
 
-/** The first message, or undefined for anything else. */
+/** Returns the first message, or undefined for anything else. */
 export function parseInit(data: unknown): InitMessage | undefined {
   if (!isRecord(data) || data.type !== "switchyard-card-frame" || !isRecord(data.variables)) return undefined;
   if (typeof data.locale !== "string" || typeof data.theme !== "string") return undefined;

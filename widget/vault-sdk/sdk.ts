@@ -1,4 +1,8 @@
-/** The vault's script on the merchant's page: puts the card frame there and talks to it. It never sees a card. */
+/**
+ * The vault's script on the merchant's page: puts the card frame there and exchanges messages with it. It never sees a
+ * card.
+ */
+import { unreachable } from "../unreachable.ts";
 import {
   type Appearance,
   type FormState,
@@ -8,15 +12,15 @@ import {
   type ToFrame,
 } from "./frame-messages.ts";
 
-/** Where the card frame goes, how it looks, and whom it tells what. */
+/** The place and look of the card frame, and its callbacks. */
 export type CardFrameOptions = {
   /** The element that the frame fills; its width is the frame's. */
   readonly container: HTMLElement;
   /** As in the vault object; the frame comes from the same origin. */
   readonly sdkUrl: string;
-  /** As in the vault object: who may embed the frame. Without one, nobody may. */
+  /** As in the vault object: the origins that may embed the frame. Without one, none may. */
   readonly framePolicy?: string | undefined;
-  /** BCP 47; English where the frame has no such texts. */
+  /** BCP 47; English if the frame has no texts in this language. */
   readonly locale?: string;
   readonly appearance?: Appearance;
   /** Called whenever the form's state changes. */
@@ -25,7 +29,7 @@ export type CardFrameOptions = {
   readonly onSubmitRequest?: () => void;
 };
 
-/** A card that the vault keeps, and what may be shown of it. */
+/** A card that the vault stores, with what may be shown of it. */
 export type TokenizedCard = { readonly token: string; readonly brand: string; readonly last4: string };
 
 /** A card frame in the page, as the page may use it. */
@@ -33,20 +37,21 @@ export type CardFrame = {
   /** Resolves when the customer can type; rejects with `vault_unavailable`. */
   readonly ready: Promise<void>;
   /**
-   * One call at a time: a second one while the first runs gets the first's answer. Rejects with a CardFrameError, and
-   * always settles: a frame that was removed, was moved in the page or has gone silent is an error too.
+   * Tokenizes the card, one call at a time: a second one while the first runs gets the first's answer. Rejects with a
+   * CardFrameError, and always settles: a frame that was removed, was moved in the page or has gone silent is an error
+   * too.
    */
   tokenize(sdkAuthorization: string): Promise<TokenizedCard>;
-  /** Puts the cursor into the first field that needs attention. */
+  /** Focuses the first field that needs input. */
   focus(): void;
   setDisabled(disabled: boolean): void;
-  /** Shows the marks of these brands, and takes no card of another. */
+  /** Shows the marks of these brands, and refuses cards of others. */
   accept(brands: readonly string[]): void;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
   destroy(): void;
 };
 
-/** `code` is the vault's, or `invalid_card` (the form says why), `vault_unavailable`, `destroyed`. */
+/** `code` is the vault's, or `invalid_card` (the form shows why), `vault_unavailable`, `destroyed`. */
 export class CardFrameError extends Error {
   override readonly name = "CardFrameError";
   readonly code: string;
@@ -57,20 +62,20 @@ export class CardFrameError extends Error {
   }
 }
 
-/** What the vault's script puts on the page's window. */
+/** The global of the vault's script on the page's window. */
 export type SwitchyardVault = { mountCardFrame(options: CardFrameOptions): CardFrame };
 
-// A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not come.
+// A slow mobile line loads the frame's 14 KB in two seconds; after this long it will not arrive.
 const readyTimeoutMs = 20_000;
-// A frame whose page has loaded answers at once, on a computer that is busy with all else within seconds; one that says
-// nothing then is an error page in its place.
+// A loaded frame answers at once, on a very busy computer within seconds; a silent one is an error page in its place.
 const answersAfterLoadMs = 10_000;
-// The frame gives the vault up after 20 s and says so; one that says nothing is not there.
+// The frame gives up on the vault after 20 s and says so; a silent one is not there.
 const answerTimeoutMs = 25_000;
-// WebKit loses what is posted as the frame's load ends. The frame takes the first greeting that it hears; later ones
-// come after twice the time each, because a frame that was refused makes a browser complain of every one.
+// WebKit loses messages that are posted as the frame's load ends. The frame accepts the first init message that it
+// receives; later ones are sent after twice the time each, because browsers log an error for every one to a refused
+// frame.
 const greetAgainMs = 100;
-// The height of the empty form at the usual font size, so that nothing on the page moves when the frame says its own.
+// The height of the empty form at the usual font size, so that nothing on the page moves when the frame sends its own.
 const firstHeight = "262px";
 // Refusals that the card form shows at one of its fields.
 const shownInFrame = ["invalid_card", "invalid_field", "test_card_required"];
@@ -107,6 +112,10 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         return calls.settle(message);
       case "tokenized":
         return calls.settle(message);
+      case undefined:
+        return;
+      default:
+        return unreachable(message);
     }
   };
   const greet = () => {
@@ -116,7 +125,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   };
   let loads = 0;
   const greetUntilReady = () => {
-    // A frame that the page moves loads again, and what was typed and under way in it is gone.
+    // A frame that the page moves loads again, and its input and running calls are lost.
     if (loads++ > 0) calls.fail(unavailable());
     ready.within(answersAfterLoadMs);
     line.close();
@@ -141,7 +150,10 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   };
 }
 
-/** The frame's readiness, which is given up after its time; `within` sets another, which counts until it is ready. */
+/**
+ * Returns the frame's readiness, which fails after its time; `within` sets another limit, which counts until it is
+ * ready.
+ */
 function awaitFrame(line: FrameLine) {
   const ready = Promise.withResolvers<void>();
   let timer: ReturnType<typeof setTimeout>;
@@ -155,7 +167,7 @@ function awaitFrame(line: FrameLine) {
     }, timeoutMs);
   };
   within(readyTimeoutMs);
-  // Who never asks for `ready` must not get an unhandled rejection for it.
+  // A page that never reads `ready` must not get an unhandled rejection for it.
   ready.promise
     .catch(() => {})
     .finally(() => {
@@ -165,7 +177,7 @@ function awaitFrame(line: FrameLine) {
   return { ...ready, within };
 }
 
-/** At once, and again after twice the time each, until the promise settles. */
+/** Runs `work` at once, and again after twice the time each, until the promise settles. */
 function repeatUntil(settled: Promise<unknown>, work: () => void): void {
   let waitMs = greetAgainMs;
   let next: ReturnType<typeof setTimeout>;
@@ -178,7 +190,9 @@ function repeatUntil(settled: Promise<unknown>, work: () => void): void {
   settled.catch(() => {}).finally(() => clearTimeout(next));
 }
 
-/** What the page says to the frame: kept until it listens, and what lasts said anew to one that has loaded again. */
+/**
+ * The page's messages to the frame: queued until it listens; lasting ones are sent again to a frame that has reloaded.
+ */
 class FrameLine {
   #port: MessagePort | undefined;
   readonly #unsaid: ToFrame[] = [];
@@ -206,7 +220,7 @@ class FrameLine {
     for (const message of [...this.#lasting.values(), ...this.#unsaid.splice(0)]) this.say(message);
   }
 
-  /** Until it is opened again. */
+  /** Queues messages until it is opened again. */
   close(): void {
     this.end();
     this.#port = undefined;
@@ -219,7 +233,7 @@ class FrameLine {
   }
 }
 
-/** The frame's answers, matched to the one call that waits. */
+/** The frame's answers, matched to the one waiting call. */
 class TokenizeCalls {
   readonly #line: FrameLine;
   #requests = 0;
@@ -253,7 +267,7 @@ class TokenizeCalls {
     this.#open = undefined;
   }
 
-  /** No call after this one has an answer either. */
+  /** Fails the waiting call and every later one with this error. */
   end(error: CardFrameError): void {
     this.#ended = error;
     this.fail(error);

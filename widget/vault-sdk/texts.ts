@@ -1,5 +1,6 @@
-/** The frame's words by language. A problem's sentence says what to do and never repeats what was typed. Pure. */
-import type { FieldName, FieldProblem } from "./card-checks.ts";
+/** The frame's texts by language. A problem's sentence says what to do and never repeats the input. Pure. */
+import type { FieldProblem } from "./card-checks.ts";
+import type { FrameTexts } from "./frame-texts.ts";
 import { ar } from "./locales/ar.ts";
 import { de } from "./locales/de.ts";
 import { en } from "./locales/en.ts";
@@ -10,20 +11,7 @@ import { it } from "./locales/it.ts";
 import { ja } from "./locales/ja.ts";
 import { pt } from "./locales/pt.ts";
 
-/** Every text of the card frame in one language. */
-export type FrameTexts = {
-  /** What the frame is called to those who do not see it. */
-  readonly title: string;
-  /** The letters for month and year in the empty field. */
-  readonly expiryShape: string;
-  readonly labels: Readonly<Record<FieldName, string>>;
-  /** Where the security code is printed. */
-  readonly cvcPlaces: Readonly<Record<"back" | "front", string>>;
-  /** `{example}` stands for an expiry date to come. */
-  readonly problems: Readonly<Record<FieldProblem, string>>;
-};
-
-/** A language's texts, and which way it is written. Digits stay left to right everywhere. */
+/** A language's texts and writing direction. Digits stay left to right everywhere. */
 export type Language = { readonly tag: string; readonly direction: "ltr" | "rtl"; readonly texts: FrameTexts };
 
 const languages: readonly Language[] = [
@@ -32,15 +20,15 @@ const languages: readonly Language[] = [
 ];
 const english: Language = { tag: "en", direction: "ltr", texts: en };
 
-/** The language for a BCP 47 tag: `pt-BR` is `pt`; English where there is no translation. */
+/** Returns the language for a BCP 47 tag: `pt-BR` is `pt`; English if there is no translation. */
 export function languageFor(locale: string): Language {
   const wanted = locale.toLowerCase().split("-")[0];
   return languages.find(({ tag }) => tag === wanted) ?? english;
 }
 
-/** A problem's sentence at `now`. Its example date stays left to right where the language is not. */
+/** Returns a problem's sentence at `now`. Its example date stays left to right where the language is not. */
 export function problemText(texts: FrameTexts, problem: FieldProblem, now: Date): string {
-  // Three years ahead: a date that stands on many cards.
+  // Three years ahead: a date that many cards have.
   const year = String(now.getFullYear() + 3).slice(-2);
   return texts.problems[problem].replace("{example}", `\u206604 / ${year}\u2069`);
 }

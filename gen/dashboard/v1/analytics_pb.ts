@@ -40,35 +40,35 @@ export type GetAnalyticsRequest = Message<"dashboard.v1.GetAnalyticsRequest"> & 
   firstDay: string;
 
   /**
-   * The last day, which is counted too.
+   * The last day, inclusive.
    *
    * @generated from field: string last_day = 4;
    */
   lastDay: string;
 
   /**
-   * In which days begin and end: a name of the IANA time zone database, such as Europe/Berlin.
+   * The zone in which days begin and end: a name of the IANA time zone database, such as Europe/Berlin.
    *
    * @generated from field: string time_zone = 5;
    */
   timeZone: string;
 
   /**
-   * One that fits the range when absent.
+   * If absent, chosen to fit the range.
    *
    * @generated from field: dashboard.v1.PointLength point_length = 6;
    */
   pointLength: PointLength;
 
   /**
-   * Narrows attempts and declines to one gateway. Payments stay whole: one may have asked several.
+   * Filters attempts and declines by one gateway. Payments are not filtered, because one may use several gateways.
    *
    * @generated from field: string gateway = 7;
    */
   gateway: string;
 
   /**
-   * Narrows everything to payments in one currency.
+   * Filters everything by the payment's currency.
    *
    * @generated from field: string currency = 8;
    */
@@ -97,35 +97,35 @@ export type GetAnalyticsRequestJson = {
   firstDay?: string;
 
   /**
-   * The last day, which is counted too.
+   * The last day, inclusive.
    *
    * @generated from field: string last_day = 4;
    */
   lastDay?: string;
 
   /**
-   * In which days begin and end: a name of the IANA time zone database, such as Europe/Berlin.
+   * The zone in which days begin and end: a name of the IANA time zone database, such as Europe/Berlin.
    *
    * @generated from field: string time_zone = 5;
    */
   timeZone?: string;
 
   /**
-   * One that fits the range when absent.
+   * If absent, chosen to fit the range.
    *
    * @generated from field: dashboard.v1.PointLength point_length = 6;
    */
   pointLength?: PointLengthJson;
 
   /**
-   * Narrows attempts and declines to one gateway. Payments stay whole: one may have asked several.
+   * Filters attempts and declines by one gateway. Payments are not filtered, because one may use several gateways.
    *
    * @generated from field: string gateway = 7;
    */
   gateway?: string;
 
   /**
-   * Narrows everything to payments in one currency.
+   * Filters everything by the payment's currency.
    *
    * @generated from field: string currency = 8;
    */
@@ -170,7 +170,7 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
   total?: AnalyticsPoint | undefined;
 
   /**
-   * In the order of time, also those in which nothing happened.
+   * In order of time, including points in which nothing happened.
    *
    * @generated from field: repeated dashboard.v1.AnalyticsPoint points = 5;
    */
@@ -184,7 +184,7 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
   declines: DeclineCount[];
 
   /**
-   * Of everything in the range, whatever it was narrowed to.
+   * Of everything in the range, whatever the filters.
    *
    * @generated from field: repeated string gateways = 7;
    */
@@ -196,7 +196,7 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
   currencies: string[];
 
   /**
-   * Latencies are counted in steps: a percentile is off by this part of itself at most, such as 0.09.
+   * The maximum relative error of a percentile, such as 0.09, because latencies are counted in steps.
    *
    * @generated from field: double latency_error_most = 9;
    */
@@ -234,7 +234,7 @@ export type GetAnalyticsResponseJson = {
   total?: AnalyticsPointJson;
 
   /**
-   * In the order of time, also those in which nothing happened.
+   * In order of time, including points in which nothing happened.
    *
    * @generated from field: repeated dashboard.v1.AnalyticsPoint points = 5;
    */
@@ -248,7 +248,7 @@ export type GetAnalyticsResponseJson = {
   declines?: DeclineCountJson[];
 
   /**
-   * Of everything in the range, whatever it was narrowed to.
+   * Of everything in the range, whatever the filters.
    *
    * @generated from field: repeated string gateways = 7;
    */
@@ -260,7 +260,7 @@ export type GetAnalyticsResponseJson = {
   currencies?: string[];
 
   /**
-   * Latencies are counted in steps: a percentile is off by this part of itself at most, such as 0.09.
+   * The maximum relative error of a percentile, such as 0.09, because latencies are counted in steps.
    *
    * @generated from field: double latency_error_most = 9;
    */
@@ -275,7 +275,7 @@ export const GetAnalyticsResponseSchema: GenMessage<GetAnalyticsResponse, {jsonT
   messageDesc(file_dashboard_v1_analytics, 1);
 
 /**
- * A stretch of time, and what was settled in it.
+ * A period, and what was settled in it.
  *
  * @generated from message dashboard.v1.AnalyticsPoint
  */
@@ -291,14 +291,14 @@ export type AnalyticsPoint = Message<"dashboard.v1.AnalyticsPoint"> & {
   payments?: PaymentCounts | undefined;
 
   /**
-   * Of all gateways that were asked for.
+   * Of all gateways that match the filter.
    *
    * @generated from field: dashboard.v1.AttemptCounts attempts = 3;
    */
   attempts?: AttemptCounts | undefined;
 
   /**
-   * Each gateway that was asked, by name.
+   * Each gateway with attempts, by name.
    *
    * @generated from field: repeated dashboard.v1.AttemptCounts gateways = 4;
    */
@@ -306,7 +306,7 @@ export type AnalyticsPoint = Message<"dashboard.v1.AnalyticsPoint"> & {
 };
 
 /**
- * A stretch of time, and what was settled in it.
+ * A period, and what was settled in it.
  *
  * @generated from message dashboard.v1.AnalyticsPoint
  */
@@ -322,14 +322,14 @@ export type AnalyticsPointJson = {
   payments?: PaymentCountsJson;
 
   /**
-   * Of all gateways that were asked for.
+   * Of all gateways that match the filter.
    *
    * @generated from field: dashboard.v1.AttemptCounts attempts = 3;
    */
   attempts?: AttemptCountsJson;
 
   /**
-   * Each gateway that was asked, by name.
+   * Each gateway with attempts, by name.
    *
    * @generated from field: repeated dashboard.v1.AttemptCounts gateways = 4;
    */
@@ -344,7 +344,7 @@ export const AnalyticsPointSchema: GenMessage<AnalyticsPoint, {jsonType: Analyti
   messageDesc(file_dashboard_v1_analytics, 2);
 
 /**
- * Payments: sessions with an outcome. One that its customer never submitted has expired and is in no rate.
+ * Payments: sessions with an outcome. A session that expired without a submission is in no rate.
  *
  * @generated from message dashboard.v1.PaymentCounts
  */
@@ -372,7 +372,7 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
   expired: bigint;
 
   /**
-   * Succeeded at another gateway than the first one that was asked.
+   * Succeeded at another gateway than the first one.
    *
    * @generated from field: int64 saved_by_failover = 5;
    */
@@ -386,7 +386,7 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
   approvalRate?: number | undefined;
 
   /**
-   * From submission to outcome, in milliseconds: what half of the payments, and 95 in 100, stay within.
+   * From submission to outcome, in milliseconds: the median and the 95th percentile.
    *
    * @generated from field: optional double p50_ms = 7;
    */
@@ -406,7 +406,7 @@ export type PaymentCounts = Message<"dashboard.v1.PaymentCounts"> & {
 };
 
 /**
- * Payments: sessions with an outcome. One that its customer never submitted has expired and is in no rate.
+ * Payments: sessions with an outcome. A session that expired without a submission is in no rate.
  *
  * @generated from message dashboard.v1.PaymentCounts
  */
@@ -434,7 +434,7 @@ export type PaymentCountsJson = {
   expired?: string;
 
   /**
-   * Succeeded at another gateway than the first one that was asked.
+   * Succeeded at another gateway than the first one.
    *
    * @generated from field: int64 saved_by_failover = 5;
    */
@@ -448,7 +448,7 @@ export type PaymentCountsJson = {
   approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
-   * From submission to outcome, in milliseconds: what half of the payments, and 95 in 100, stay within.
+   * From submission to outcome, in milliseconds: the median and the 95th percentile.
    *
    * @generated from field: optional double p50_ms = 7;
    */
@@ -554,7 +554,7 @@ export const VolumeSchema: GenMessage<Volume, {jsonType: VolumeJson}> = /*@__PUR
   messageDesc(file_dashboard_v1_analytics, 4);
 
 /**
- * Attempts: single tries of settled payments at one gateway, or at all.
+ * Attempts of settled payments, at one gateway or at all.
  *
  * @generated from message dashboard.v1.AttemptCounts
  */
@@ -594,7 +594,7 @@ export type AttemptCounts = Message<"dashboard.v1.AttemptCounts"> & {
   fraudDeclined: bigint;
 
   /**
-   * Technical failures: no answer in time, and an answer that was an error.
+   * Technical failures: no answer in time, or an error.
    *
    * @generated from field: int64 timeouts = 7;
    */
@@ -627,7 +627,7 @@ export type AttemptCounts = Message<"dashboard.v1.AttemptCounts"> & {
   technicalFailureRate?: number | undefined;
 
   /**
-   * From the start to the answer, or to giving up, in milliseconds.
+   * From the start to the answer or the timeout, in milliseconds.
    *
    * @generated from field: optional double p50_ms = 12;
    */
@@ -640,7 +640,7 @@ export type AttemptCounts = Message<"dashboard.v1.AttemptCounts"> & {
 };
 
 /**
- * Attempts: single tries of settled payments at one gateway, or at all.
+ * Attempts of settled payments, at one gateway or at all.
  *
  * @generated from message dashboard.v1.AttemptCounts
  */
@@ -680,7 +680,7 @@ export type AttemptCountsJson = {
   fraudDeclined?: string;
 
   /**
-   * Technical failures: no answer in time, and an answer that was an error.
+   * Technical failures: no answer in time, or an error.
    *
    * @generated from field: int64 timeouts = 7;
    */
@@ -713,7 +713,7 @@ export type AttemptCountsJson = {
   technicalFailureRate?: number | "NaN" | "Infinity" | "-Infinity";
 
   /**
-   * From the start to the answer, or to giving up, in milliseconds.
+   * From the start to the answer or the timeout, in milliseconds.
    *
    * @generated from field: optional double p50_ms = 12;
    */
@@ -788,7 +788,7 @@ export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCoun
   messageDesc(file_dashboard_v1_analytics, 6);
 
 /**
- * How long a point lasts, in the calendar of the range's time zone. A day of a change of clocks has 23 or 25 hours.
+ * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.
  *
  * @generated from enum dashboard.v1.PointLength
  */
@@ -809,7 +809,7 @@ export const PointLength = {
   DAY: 2,
 
   /**
-   * From Monday on.
+   * Begins on Monday.
    *
    * @generated from enum value: POINT_LENGTH_WEEK = 3;
    */
@@ -817,14 +817,14 @@ export const PointLength = {
 } as const;
 
 /**
- * How long a point lasts, in the calendar of the range's time zone. A day of a change of clocks has 23 or 25 hours.
+ * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.
  *
  * @generated from enum dashboard.v1.PointLength
  */
 export type PointLength = (typeof PointLength)[keyof typeof PointLength] | UnknownEnum;
 
 /**
- * How long a point lasts, in the calendar of the range's time zone. A day of a change of clocks has 23 or 25 hours.
+ * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.
  *
  * @generated from enum dashboard.v1.PointLength
  */
@@ -837,9 +837,9 @@ export const PointLengthSchema: GenEnum<PointLength, PointLengthJson> = /*@__PUR
   enumDesc(file_dashboard_v1_analytics, 0);
 
 /**
- * What became of a merchant's payments, counted. Payments and attempts are counted apart: one payment may take several
- * attempts. A payment counts when its outcome became final, and so do its attempts; one that is still being worked on
- * counts nowhere yet.
+ * Counts a merchant's payments and attempts by outcome. They are counted separately, because one payment may take
+ * several attempts. A payment and its attempts count at the time when the payment's outcome became final; a payment in
+ * progress is not counted yet.
  *
  * @generated from service dashboard.v1.AnalyticsService
  */

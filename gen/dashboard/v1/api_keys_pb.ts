@@ -278,7 +278,7 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Replaces a key: the old one is refused from the answer on. The new one is shown this once.
+   * Replaces a key. The old key stops working immediately. The new key is returned only this once.
    *
    * @generated from rpc dashboard.v1.ApiKeyService.RegenerateApiKey
    */

@@ -33,14 +33,14 @@ export type ListAuditEntriesRequest = Message<"dashboard.v1.ListAuditEntriesRequ
   environment: Environment;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 3;
    */
   pageSize?: number | undefined;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -62,14 +62,14 @@ export type ListAuditEntriesRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 3;
    */
   pageSize?: number;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -134,28 +134,28 @@ export type AuditEntry = Message<"dashboard.v1.AuditEntry"> & {
   auditEntryId: string;
 
   /**
-   * Who, such as an operator token's label and id.
+   * The author, such as an operator token's label and id.
    *
    * @generated from field: string actor = 2;
    */
   actor: string;
 
   /**
-   * What, by the name of the rpc.
+   * The action, by the name of its rpc.
    *
    * @generated from field: string action = 3;
    */
   action: string;
 
   /**
-   * To what, by its id.
+   * The id of the object that was changed.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * How it was and how it is; absent where nothing changed. Never a secret.
+   * The values before and after; absent if nothing changed. Never a secret.
    *
    * @generated from field: google.protobuf.Struct before = 5;
    */
@@ -187,28 +187,28 @@ export type AuditEntryJson = {
   auditEntryId?: string;
 
   /**
-   * Who, such as an operator token's label and id.
+   * The author, such as an operator token's label and id.
    *
    * @generated from field: string actor = 2;
    */
   actor?: string;
 
   /**
-   * What, by the name of the rpc.
+   * The action, by the name of its rpc.
    *
    * @generated from field: string action = 3;
    */
   action?: string;
 
   /**
-   * To what, by its id.
+   * The id of the object that was changed.
    *
    * @generated from field: string subject = 4;
    */
   subject?: string;
 
   /**
-   * How it was and how it is; absent where nothing changed. Never a secret.
+   * The values before and after; absent if nothing changed. Never a secret.
    *
    * @generated from field: google.protobuf.Struct before = 5;
    */
@@ -238,7 +238,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry, {jsonType: AuditEntryJson}
   messageDesc(file_dashboard_v1_audit, 2);
 
 /**
- * Who did what, kept for good.
+ * The audit trail: who did what, kept permanently.
  *
  * @generated from service dashboard.v1.AuditService
  */

@@ -13,7 +13,7 @@ export const file_dashboard_v1_environment: GenFile = /*@__PURE__*/
   fileDesc("Ch5kYXNoYm9hcmQvdjEvZW52aXJvbm1lbnQucHJvdG8SDGRhc2hib2FyZC52MSpWCgtFbnZpcm9ubWVudBIbChdFTlZJUk9OTUVOVF9VTlNQRUNJRklFRBAAEhQKEEVOVklST05NRU5UX1RFU1QQARIUChBFTlZJUk9OTUVOVF9MSVZFEAJiBnByb3RvMw");
 
 /**
- * Test and live share nothing but merchants and members; every request about anything else names its side.
+ * Test and live share only merchants and members. Every other request names its environment.
  *
  * @generated from enum dashboard.v1.Environment
  */
@@ -35,14 +35,14 @@ export const Environment = {
 } as const;
 
 /**
- * Test and live share nothing but merchants and members; every request about anything else names its side.
+ * Test and live share only merchants and members. Every other request names its environment.
  *
  * @generated from enum dashboard.v1.Environment
  */
 export type Environment = (typeof Environment)[keyof typeof Environment] | UnknownEnum;
 
 /**
- * Test and live share nothing but merchants and members; every request about anything else names its side.
+ * Test and live share only merchants and members. Every other request names its environment.
  *
  * @generated from enum dashboard.v1.Environment
  */

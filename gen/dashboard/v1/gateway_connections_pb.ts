@@ -40,14 +40,14 @@ export type AddGatewayConnectionRequest = Message<"dashboard.v1.AddGatewayConnec
   gateway: string;
 
   /**
-   * What the merchant calls the account.
+   * The merchant's name for the account.
    *
    * @generated from field: string account = 4;
    */
   account: string;
 
   /**
-   * By the names that the gateway's connector asks for.
+   * By the names that the gateway's connector requires.
    *
    * @generated from field: map<string, string> credentials = 5;
    */
@@ -76,14 +76,14 @@ export type AddGatewayConnectionRequestJson = {
   gateway?: string;
 
   /**
-   * What the merchant calls the account.
+   * The merchant's name for the account.
    *
    * @generated from field: string account = 4;
    */
   account?: string;
 
   /**
-   * By the names that the gateway's connector asks for.
+   * By the names that the gateway's connector requires.
    *
    * @generated from field: map<string, string> credentials = 5;
    */
@@ -107,7 +107,7 @@ export type AddGatewayConnectionResponse = Message<"dashboard.v1.AddGatewayConne
   connection?: GatewayConnection | undefined;
 
   /**
-   * Where the gateway is to send its notices, when it sends any; enter it in the gateway's own settings.
+   * The address for the gateway's notifications, if it sends any. Enter it in the gateway's own settings.
    *
    * @generated from field: string notification_url = 2;
    */
@@ -124,7 +124,7 @@ export type AddGatewayConnectionResponseJson = {
   connection?: GatewayConnectionJson;
 
   /**
-   * Where the gateway is to send its notices, when it sends any; enter it in the gateway's own settings.
+   * The address for the gateway's notifications, if it sends any. Enter it in the gateway's own settings.
    *
    * @generated from field: string notification_url = 2;
    */
@@ -190,7 +190,7 @@ export const VerifyGatewayConnectionRequestSchema: GenMessage<VerifyGatewayConne
  */
 export type VerifyGatewayConnectionResponse = Message<"dashboard.v1.VerifyGatewayConnectionResponse"> & {
   /**
-   * Whether the connection may be routed to with these credentials.
+   * Whether payments may be routed to the connection with these credentials.
    *
    * @generated from field: bool verified = 1;
    */
@@ -202,7 +202,7 @@ export type VerifyGatewayConnectionResponse = Message<"dashboard.v1.VerifyGatewa
   checks: VerificationCheck[];
 
   /**
-   * Whether the credentials that were tried are those in use: a check that fails does not take them out of use.
+   * Whether the checked credentials are in use. A failed check does not deactivate credentials that are in use.
    *
    * @generated from field: bool in_use = 3;
    */
@@ -214,7 +214,7 @@ export type VerifyGatewayConnectionResponse = Message<"dashboard.v1.VerifyGatewa
  */
 export type VerifyGatewayConnectionResponseJson = {
   /**
-   * Whether the connection may be routed to with these credentials.
+   * Whether payments may be routed to the connection with these credentials.
    *
    * @generated from field: bool verified = 1;
    */
@@ -226,7 +226,7 @@ export type VerifyGatewayConnectionResponseJson = {
   checks?: VerificationCheckJson[];
 
   /**
-   * Whether the credentials that were tried are those in use: a check that fails does not take them out of use.
+   * Whether the checked credentials are in use. A failed check does not deactivate credentials that are in use.
    *
    * @generated from field: bool in_use = 3;
    */
@@ -260,7 +260,7 @@ export type RotateGatewayCredentialsRequest = Message<"dashboard.v1.RotateGatewa
   connectionId: string;
 
   /**
-   * All of them, by the names that the gateway's connector asks for.
+   * All credentials, by the names that the gateway's connector requires.
    *
    * @generated from field: map<string, string> credentials = 4;
    */
@@ -287,7 +287,7 @@ export type RotateGatewayCredentialsRequestJson = {
   connectionId?: string;
 
   /**
-   * All of them, by the names that the gateway's connector asks for.
+   * All credentials, by the names that the gateway's connector requires.
    *
    * @generated from field: map<string, string> credentials = 4;
    */
@@ -555,7 +555,7 @@ export const ListUnclassifiedCodesResponseSchema: GenMessage<ListUnclassifiedCod
   messageDesc(file_dashboard_v1_gateway_connections, 11);
 
 /**
- * A decline code that no row of its gateway's table names, or one whose answer lacked what tells a block from a decline.
+ * A decline code that is not in its gateway's table, or whose answer did not distinguish a block from a decline.
  *
  * @generated from message dashboard.v1.UnclassifiedCode
  */
@@ -566,14 +566,14 @@ export type UnclassifiedCode = Message<"dashboard.v1.UnclassifiedCode"> & {
   gateway: string;
 
   /**
-   * As the gateway wrote it; `(others)` for all beyond the 500 of a gateway that are kept apart.
+   * As the gateway wrote it. A gateway's first 500 codes are listed separately; `(others)` stands for the rest.
    *
    * @generated from field: string gateway_code = 2;
    */
   gatewayCode: string;
 
   /**
-   * How many attempts it stopped.
+   * The number of attempts that it stopped.
    *
    * @generated from field: int64 attempts = 3;
    */
@@ -603,7 +603,7 @@ export type UnclassifiedCode = Message<"dashboard.v1.UnclassifiedCode"> & {
 };
 
 /**
- * A decline code that no row of its gateway's table names, or one whose answer lacked what tells a block from a decline.
+ * A decline code that is not in its gateway's table, or whose answer did not distinguish a block from a decline.
  *
  * @generated from message dashboard.v1.UnclassifiedCode
  */
@@ -614,14 +614,14 @@ export type UnclassifiedCodeJson = {
   gateway?: string;
 
   /**
-   * As the gateway wrote it; `(others)` for all beyond the 500 of a gateway that are kept apart.
+   * As the gateway wrote it. A gateway's first 500 codes are listed separately; `(others)` stands for the rest.
    *
    * @generated from field: string gateway_code = 2;
    */
   gatewayCode?: string;
 
   /**
-   * How many attempts it stopped.
+   * The number of attempts that it stopped.
    *
    * @generated from field: int64 attempts = 3;
    */
@@ -741,7 +741,7 @@ export type GatewayConnection = Message<"dashboard.v1.GatewayConnection"> & {
   account: string;
 
   /**
-   * Whether it may be routed to: some version of its credentials was verified.
+   * Whether payments may be routed to it: a version of its credentials was verified.
    *
    * @generated from field: bool verified = 4;
    */
@@ -773,7 +773,7 @@ export type GatewayConnectionJson = {
   account?: string;
 
   /**
-   * Whether it may be routed to: some version of its credentials was verified.
+   * Whether payments may be routed to it: a version of its credentials was verified.
    *
    * @generated from field: bool verified = 4;
    */
@@ -793,7 +793,7 @@ export const GatewayConnectionSchema: GenMessage<GatewayConnection, {jsonType: G
   messageDesc(file_dashboard_v1_gateway_connections, 15);
 
 /**
- * One thing that must be right before a connection may be routed to.
+ * One requirement before payments may be routed to a connection.
  *
  * @generated from message dashboard.v1.VerificationCheck
  */
@@ -824,7 +824,7 @@ export type VerificationCheck = Message<"dashboard.v1.VerificationCheck"> & {
 };
 
 /**
- * One thing that must be right before a connection may be routed to.
+ * One requirement before payments may be routed to a connection.
  *
  * @generated from message dashboard.v1.VerificationCheck
  */
@@ -878,7 +878,7 @@ export const GatewayConnectionService: GenService<{
     output: typeof AddGatewayConnectionResponseSchema;
   },
   /**
-   * Tries the newest credentials by a live test call, and puts them to use when every required check passed.
+   * Checks the newest credentials by a live test call, and activates them if every required check passes.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.VerifyGatewayConnection
    */
@@ -888,8 +888,9 @@ export const GatewayConnectionService: GenService<{
     output: typeof VerifyGatewayConnectionResponseSchema;
   },
   /**
-   * Tries new credentials of the same account by a live test call, and puts them in the place of the old ones when every
-   * required check passed. Otherwise nothing changes, and they are not kept. Attempts under way end with what they began.
+   * Checks new credentials of the same account by a live test call, and replaces the old ones if every required check
+   * passes. Otherwise nothing changes, and the new credentials are not stored. Running attempts end with the
+   * credentials that they began with.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.RotateGatewayCredentials
    */
@@ -899,8 +900,8 @@ export const GatewayConnectionService: GenService<{
     output: typeof RotateGatewayCredentialsResponseSchema;
   },
   /**
-   * Leaves an account out of every plan made from now on. It stays verified, and what it holds is still captured or given
-   * back. A repeat changes nothing.
+   * Omits an account from all new plans. It stays verified, and its holds are still captured or voided. A repeat
+   * changes nothing.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.PauseGatewayConnection
    */
@@ -920,8 +921,8 @@ export const GatewayConnectionService: GenService<{
     output: typeof ResumeGatewayConnectionResponseSchema;
   },
   /**
-   * Lists the decline codes that the merchant's gateways gave and nobody has classified, the latest first. Each stopped
-   * its payment.
+   * Lists the unclassified decline codes that the merchant's gateways returned, the latest first. Each stopped its
+   * payment.
    *
    * @generated from rpc dashboard.v1.GatewayConnectionService.ListUnclassifiedCodes
    */

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/gateways.proto.
  */
 export const file_dashboard_v1_gateways: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAkinwEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSFQoNc2VuZHNfbm90aWNlcxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQFCEwoRX2JlY2F1c2VfdW51c2FibGUiTQoPQ3JlZGVudGlhbEZpZWxkEgwKBG5hbWUYASABKAkSDQoFbGFiZWwYAiABKAkSDAoEaGludBgDIAEoCRIPCgdwYXR0ZXJuGAQgASgJInQKGExpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJ4ChlMaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlEjAKC2Nvbm5lY3Rpb25zGAEgAygLMhsuZGFzaGJvYXJkLnYxLkdhdGV3YXlIZWFsdGgSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuEBCg1HYXRld2F5SGVhbHRoEhUKDWNvbm5lY3Rpb25faWQYASABKAkSEAoIYXR0ZW1wdHMYAiABKAUSEAoIYXBwcm92ZWQYAyABKAUSEAoIZGVjbGluZWQYBCABKAUSEAoIdGltZW91dHMYBSABKAUSDgoGZXJyb3JzGAYgASgFEhYKDmxhdGVuY3lfcDUwX21zGAcgASgFEhYKDmxhdGVuY3lfcDk1X21zGAggASgFEjEKDWxhc3RfYXNrZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMt8BCg5HYXRld2F5U2VydmljZRJeCgxMaXN0R2F0ZXdheXMSIS5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXNwb25zZSIHkAIBqLsYARJtChFMaXN0R2F0ZXdheUhlYWx0aBImLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlcXVlc3QaJy5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlIZWFsdGhSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvZ2F0ZXdheXMucHJvdG8SDGRhc2hib2FyZC52MSJvChNMaXN0R2F0ZXdheXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKFExpc3RHYXRld2F5c1Jlc3BvbnNlEicKCGdhdGV3YXlzGAEgAygLMhUuZGFzaGJvYXJkLnYxLkdhdGV3YXkSHwoXbm90aWZpY2F0aW9uX3VybF9wcmVmaXgYAiABKAkipQEKB0dhdGV3YXkSDwoHZ2F0ZXdheRgBIAEoCRI4ChFjcmVkZW50aWFsX2ZpZWxkcxgCIAMoCzIdLmRhc2hib2FyZC52MS5DcmVkZW50aWFsRmllbGQSGwoTc2VuZHNfbm90aWZpY2F0aW9ucxgDIAEoCBIdChBiZWNhdXNlX3VudXNhYmxlGAQgASgJSACIAQFCEwoRX2JlY2F1c2VfdW51c2FibGUiTQoPQ3JlZGVudGlhbEZpZWxkEgwKBG5hbWUYASABKAkSDQoFbGFiZWwYAiABKAkSDAoEaGludBgDIAEoCRIPCgdwYXR0ZXJuGAQgASgJInQKGExpc3RHYXRld2F5SGVhbHRoUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJ4ChlMaXN0R2F0ZXdheUhlYWx0aFJlc3BvbnNlEjAKC2Nvbm5lY3Rpb25zGAEgAygLMhsuZGFzaGJvYXJkLnYxLkdhdGV3YXlIZWFsdGgSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuEBCg1HYXRld2F5SGVhbHRoEhUKDWNvbm5lY3Rpb25faWQYASABKAkSEAoIYXR0ZW1wdHMYAiABKAUSEAoIYXBwcm92ZWQYAyABKAUSEAoIZGVjbGluZWQYBCABKAUSEAoIdGltZW91dHMYBSABKAUSDgoGZXJyb3JzGAYgASgFEhYKDmxhdGVuY3lfcDUwX21zGAcgASgFEhYKDmxhdGVuY3lfcDk1X21zGAggASgFEjEKDWxhc3RfYXNrZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMt8BCg5HYXRld2F5U2VydmljZRJeCgxMaXN0R2F0ZXdheXMSIS5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheXNSZXNwb25zZSIHkAIBqLsYARJtChFMaXN0R2F0ZXdheUhlYWx0aBImLmRhc2hib2FyZC52MS5MaXN0R2F0ZXdheUhlYWx0aFJlcXVlc3QaJy5kYXNoYm9hcmQudjEuTGlzdEdhdGV3YXlIZWFsdGhSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListGatewaysRequest
@@ -65,7 +65,8 @@ export type ListGatewaysResponse = Message<"dashboard.v1.ListGatewaysResponse"> 
   gateways: Gateway[];
 
   /**
-   * With a connection's id behind it, where the gateway of that connection sends its notices.
+   * The prefix of notification addresses. Followed by a connection's id, it is the address for that connection's
+   * gateway.
    *
    * @generated from field: string notification_url_prefix = 2;
    */
@@ -82,7 +83,8 @@ export type ListGatewaysResponseJson = {
   gateways?: GatewayJson[];
 
   /**
-   * With a connection's id behind it, where the gateway of that connection sends its notices.
+   * The prefix of notification addresses. Followed by a connection's id, it is the address for that connection's
+   * gateway.
    *
    * @generated from field: string notification_url_prefix = 2;
    */
@@ -113,14 +115,14 @@ export type Gateway = Message<"dashboard.v1.Gateway"> & {
   credentialFields: CredentialField[];
 
   /**
-   * Whether it sends notices, whose address has to be entered in the gateway's own settings.
+   * Whether it sends notifications, whose address has to be entered in the gateway's own settings.
    *
-   * @generated from field: bool sends_notices = 3;
+   * @generated from field: bool sends_notifications = 3;
    */
-  sendsNotices: boolean;
+  sendsNotifications: boolean;
 
   /**
-   * Why no payment can be routed to it in this installation, when none can.
+   * The reason that this installation can route no payments to it, if there is one.
    *
    * @generated from field: optional string because_unusable = 4;
    */
@@ -144,14 +146,14 @@ export type GatewayJson = {
   credentialFields?: CredentialFieldJson[];
 
   /**
-   * Whether it sends notices, whose address has to be entered in the gateway's own settings.
+   * Whether it sends notifications, whose address has to be entered in the gateway's own settings.
    *
-   * @generated from field: bool sends_notices = 3;
+   * @generated from field: bool sends_notifications = 3;
    */
-  sendsNotices?: boolean;
+  sendsNotifications?: boolean;
 
   /**
-   * Why no payment can be routed to it in this installation, when none can.
+   * The reason that this installation can route no payments to it, if there is one.
    *
    * @generated from field: optional string because_unusable = 4;
    */
@@ -166,7 +168,7 @@ export const GatewaySchema: GenMessage<Gateway, {jsonType: GatewayJson}> = /*@__
   messageDesc(file_dashboard_v1_gateways, 2);
 
 /**
- * One value that is entered to connect an account. It is never shown again.
+ * One value that is required to connect an account. It is never shown again.
  *
  * @generated from message dashboard.v1.CredentialField
  */
@@ -197,7 +199,7 @@ export type CredentialField = Message<"dashboard.v1.CredentialField"> & {
 };
 
 /**
- * One value that is entered to connect an account. It is never shown again.
+ * One value that is required to connect an account. It is never shown again.
  *
  * @generated from message dashboard.v1.CredentialField
  */
@@ -276,14 +278,14 @@ export const ListGatewayHealthRequestSchema: GenMessage<ListGatewayHealthRequest
  */
 export type ListGatewayHealthResponse = Message<"dashboard.v1.ListGatewayHealthResponse"> & {
   /**
-   * Of accounts that were asked; the others had nothing to answer.
+   * Only accounts with attempts.
    *
    * @generated from field: repeated dashboard.v1.GatewayHealth connections = 1;
    */
   connections: GatewayHealth[];
 
   /**
-   * Since when sessions count.
+   * The start of the period.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
@@ -295,14 +297,14 @@ export type ListGatewayHealthResponse = Message<"dashboard.v1.ListGatewayHealthR
  */
 export type ListGatewayHealthResponseJson = {
   /**
-   * Of accounts that were asked; the others had nothing to answer.
+   * Only accounts with attempts.
    *
    * @generated from field: repeated dashboard.v1.GatewayHealth connections = 1;
    */
   connections?: GatewayHealthJson[];
 
   /**
-   * Since when sessions count.
+   * The start of the period.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
@@ -328,7 +330,7 @@ export type GatewayHealth = Message<"dashboard.v1.GatewayHealth"> & {
   connectionId: string;
 
   /**
-   * Attempts that were answered, or given up.
+   * Attempts that were answered or timed out.
    *
    * @generated from field: int32 attempts = 2;
    */
@@ -347,21 +349,21 @@ export type GatewayHealth = Message<"dashboard.v1.GatewayHealth"> & {
   declined: number;
 
   /**
-   * No whole answer in time.
+   * No complete answer in time.
    *
    * @generated from field: int32 timeouts = 5;
    */
   timeouts: number;
 
   /**
-   * Neither a yes nor a no.
+   * Neither an approval nor a decline.
    *
    * @generated from field: int32 errors = 6;
    */
   errors: number;
 
   /**
-   * Half of the answers came within so long, and 95 in 100.
+   * The median and the 95th percentile of the answers' latency.
    *
    * @generated from field: int32 latency_p50_ms = 7;
    */
@@ -390,7 +392,7 @@ export type GatewayHealthJson = {
   connectionId?: string;
 
   /**
-   * Attempts that were answered, or given up.
+   * Attempts that were answered or timed out.
    *
    * @generated from field: int32 attempts = 2;
    */
@@ -409,21 +411,21 @@ export type GatewayHealthJson = {
   declined?: number;
 
   /**
-   * No whole answer in time.
+   * No complete answer in time.
    *
    * @generated from field: int32 timeouts = 5;
    */
   timeouts?: number;
 
   /**
-   * Neither a yes nor a no.
+   * Neither an approval nor a decline.
    *
    * @generated from field: int32 errors = 6;
    */
   errors?: number;
 
   /**
-   * Half of the answers came within so long, and 95 in 100.
+   * The median and the 95th percentile of the answers' latency.
    *
    * @generated from field: int32 latency_p50_ms = 7;
    */
@@ -448,13 +450,13 @@ export const GatewayHealthSchema: GenMessage<GatewayHealth, {jsonType: GatewayHe
   messageDesc(file_dashboard_v1_gateways, 6);
 
 /**
- * The gateways that accounts can be connected at, and how a merchant's accounts there are doing.
+ * The available gateways, and the health of a merchant's accounts there.
  *
  * @generated from service dashboard.v1.GatewayService
  */
 export const GatewayService: GenService<{
   /**
-   * Lists the gateways, each with what it asks for to be connected.
+   * Lists the gateways, each with the credentials that it requires.
    *
    * @generated from rpc dashboard.v1.GatewayService.ListGateways
    */
@@ -464,7 +466,8 @@ export const GatewayService: GenService<{
     output: typeof ListGatewaysResponseSchema;
   },
   /**
-   * Says how a merchant's accounts answered payments that were created within the last hour, the newest 5 000 at most.
+   * Returns the health of a merchant's accounts, by the payments that were created within the last hour; at most the
+   * newest 5 000.
    *
    * @generated from rpc dashboard.v1.GatewayService.ListGatewayHealth
    */

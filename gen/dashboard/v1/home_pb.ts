@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInwKD0dldEhvbWVSZXNwb25zZRIuCglhdHRlbnRpb24YASADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW50aW9uSXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRIVCg1hdHRlbnRpb25fY3V0GAMgASgIIuMCCg1BdHRlbnRpb25JdGVtEi4KBGtpbmQYASABKA4yIC5kYXNoYm9hcmQudjEuQXR0ZW50aW9uSXRlbS5LaW5kEgwKBHRleHQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYBCABKAkSEQoJb3JkZXJfcmVmGAUgASgJEg8KB2dhdGV3YXkYBiABKAkSFQoNY29ubmVjdGlvbl9pZBgHIAEoCRITCgtlbmRwb2ludF9pZBgIIAEoCSKEAQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNUEFZTUVOVF9BTEFSTRABEg4KClBBSURfVFdJQ0UQAhIVChFHQVRFV0FZX1VOSEVBTFRIWRADEhUKEUVORFBPSU5UX0RJU0FCTEVEEAQSFQoRUEFZTUVOVFNfREVHUkFERUQQBSLXAQoFVG9kYXkSDwoHY3JlYXRlZBgBIAEoBRIRCglzdWNjZWVkZWQYAiABKAUSEAoIZGVjbGluZWQYAyABKAUSEAoIZGVncmFkZWQYBCABKAUSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAUSKwoGdm9sdW1lGAYgAygLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSEwoLbmV3ZXN0X29ubHkYByABKAgSKQoFc2luY2UYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMl4KC0hvbWVTZXJ2aWNlEk8KB0dldEhvbWUSHC5kYXNoYm9hcmQudjEuR2V0SG9tZVJlcXVlc3QaHS5kYXNoYm9hcmQudjEuR2V0SG9tZVJlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIpkBCg5HZXRIb21lUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARItCglkYXlfc3RhcnQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpwBCg9HZXRIb21lUmVzcG9uc2USJwoGYWxlcnRzGAEgAygLMhcuZGFzaGJvYXJkLnYxLkFsZXJ0SXRlbRIiCgV0b2RheRgCIAEoCzITLmRhc2hib2FyZC52MS5Ub2RheRISCgphbGVydHNfY3V0GAMgASgIEigKB21pc3NpbmcYBCADKA4yFy5kYXNoYm9hcmQudjEuU2V0VXBTdGVwIvQCCglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkinQEKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDVBBWU1FTlRfQUxBUk0QARIOCgpQQUlEX1RXSUNFEAISFQoRR0FURVdBWV9VTkhFQUxUSFkQAxIVChFFTkRQT0lOVF9ESVNBQkxFRBAEEhUKEVBBWU1FTlRTX0RFR1JBREVEEAUSFwoTT1JERVJfUkVGX0xJS0VfQ0FSRBAGItcBCgVUb2RheRIPCgdjcmVhdGVkGAEgASgFEhEKCXN1Y2NlZWRlZBgCIAEoBRIQCghkZWNsaW5lZBgDIAEoBRIQCghkZWdyYWRlZBgEIAEoBRIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoBRIrCgZ2b2x1bWUYBiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBITCgtuZXdlc3Rfb25seRgHIAEoCBIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQyXgoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payments, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.GetHomeRequest
@@ -35,7 +35,7 @@ export type GetHomeRequest = Message<"dashboard.v1.GetHomeRequest"> & {
   environment: Environment;
 
   /**
-   * When the caller's day began; at most two days are counted. Absent: the day by UTC.
+   * The start of the caller's day, at most two days ago. If absent, the day by UTC.
    *
    * @generated from field: google.protobuf.Timestamp day_start = 3;
    */
@@ -57,7 +57,7 @@ export type GetHomeRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * When the caller's day began; at most two days are counted. Absent: the day by UTC.
+   * The start of the caller's day, at most two days ago. If absent, the day by UTC.
    *
    * @generated from field: google.protobuf.Timestamp day_start = 3;
    */
@@ -78,9 +78,9 @@ export type GetHomeResponse = Message<"dashboard.v1.GetHomeResponse"> & {
   /**
    * The worst first.
    *
-   * @generated from field: repeated dashboard.v1.AttentionItem attention = 1;
+   * @generated from field: repeated dashboard.v1.AlertItem alerts = 1;
    */
-  attention: AttentionItem[];
+  alerts: AlertItem[];
 
   /**
    * @generated from field: dashboard.v1.Today today = 2;
@@ -88,11 +88,19 @@ export type GetHomeResponse = Message<"dashboard.v1.GetHomeResponse"> & {
   today?: Today | undefined;
 
   /**
-   * There is more to do than stands here: of one kind a few items are named, the newest.
+   * There are more alerts than are listed: of each kind, only the newest few are.
    *
-   * @generated from field: bool attention_cut = 3;
+   * @generated from field: bool alerts_cut = 3;
    */
-  attentionCut: boolean;
+  alertsCut: boolean;
+
+  /**
+   * The set-up steps that are still missing before the environment can accept and report payments, in order. Empty when
+   * all are done.
+   *
+   * @generated from field: repeated dashboard.v1.SetUpStep missing = 4;
+   */
+  missing: SetUpStep[];
 };
 
 /**
@@ -102,9 +110,9 @@ export type GetHomeResponseJson = {
   /**
    * The worst first.
    *
-   * @generated from field: repeated dashboard.v1.AttentionItem attention = 1;
+   * @generated from field: repeated dashboard.v1.AlertItem alerts = 1;
    */
-  attention?: AttentionItemJson[];
+  alerts?: AlertItemJson[];
 
   /**
    * @generated from field: dashboard.v1.Today today = 2;
@@ -112,11 +120,19 @@ export type GetHomeResponseJson = {
   today?: TodayJson;
 
   /**
-   * There is more to do than stands here: of one kind a few items are named, the newest.
+   * There are more alerts than are listed: of each kind, only the newest few are.
    *
-   * @generated from field: bool attention_cut = 3;
+   * @generated from field: bool alerts_cut = 3;
    */
-  attentionCut?: boolean;
+  alertsCut?: boolean;
+
+  /**
+   * The set-up steps that are still missing before the environment can accept and report payments, in order. Empty when
+   * all are done.
+   *
+   * @generated from field: repeated dashboard.v1.SetUpStep missing = 4;
+   */
+  missing?: SetUpStepJson[];
 };
 
 /**
@@ -127,15 +143,15 @@ export const GetHomeResponseSchema: GenMessage<GetHomeResponse, {jsonType: GetHo
   messageDesc(file_dashboard_v1_home, 1);
 
 /**
- * One thing to do something about.
+ * One alert.
  *
- * @generated from message dashboard.v1.AttentionItem
+ * @generated from message dashboard.v1.AlertItem
  */
-export type AttentionItem = Message<"dashboard.v1.AttentionItem"> & {
+export type AlertItem = Message<"dashboard.v1.AlertItem"> & {
   /**
-   * @generated from field: dashboard.v1.AttentionItem.Kind kind = 1;
+   * @generated from field: dashboard.v1.AlertItem.Kind kind = 1;
    */
-  kind: AttentionItem_Kind;
+  kind: AlertItem_Kind;
 
   /**
    * What happened, in a sentence.
@@ -150,7 +166,7 @@ export type AttentionItem = Message<"dashboard.v1.AttentionItem"> & {
   since?: Timestamp | undefined;
 
   /**
-   * Where it leads: each is empty where the item is about none.
+   * The objects that it concerns; each is empty if there is none.
    *
    * @generated from field: string session_id = 4;
    */
@@ -180,15 +196,15 @@ export type AttentionItem = Message<"dashboard.v1.AttentionItem"> & {
 };
 
 /**
- * One thing to do something about.
+ * One alert.
  *
- * @generated from message dashboard.v1.AttentionItem
+ * @generated from message dashboard.v1.AlertItem
  */
-export type AttentionItemJson = {
+export type AlertItemJson = {
   /**
-   * @generated from field: dashboard.v1.AttentionItem.Kind kind = 1;
+   * @generated from field: dashboard.v1.AlertItem.Kind kind = 1;
    */
-  kind?: AttentionItem_KindJson;
+  kind?: AlertItem_KindJson;
 
   /**
    * What happened, in a sentence.
@@ -203,7 +219,7 @@ export type AttentionItemJson = {
   since?: TimestampJson;
 
   /**
-   * Where it leads: each is empty where the item is about none.
+   * The objects that it concerns; each is empty if there is none.
    *
    * @generated from field: string session_id = 4;
    */
@@ -233,37 +249,37 @@ export type AttentionItemJson = {
 };
 
 /**
- * Describes the message dashboard.v1.AttentionItem.
- * Use `create(AttentionItemSchema)` to create a new message.
+ * Describes the message dashboard.v1.AlertItem.
+ * Use `create(AlertItemSchema)` to create a new message.
  */
-export const AttentionItemSchema: GenMessage<AttentionItem, {jsonType: AttentionItemJson}> = /*@__PURE__*/
+export const AlertItemSchema: GenMessage<AlertItem, {jsonType: AlertItemJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_home, 2);
 
 /**
- * @generated from enum dashboard.v1.AttentionItem.Kind
+ * @generated from enum dashboard.v1.AlertItem.Kind
  */
-export const AttentionItem_Kind = {
+export const AlertItem_Kind = {
   /**
    * @generated from enum value: KIND_UNSPECIFIED = 0;
    */
   KIND_UNSPECIFIED: 0,
 
   /**
-   * An alarm about a payment, such as a capture that its gateway has not answered. One item a payment.
+   * An alarm about a payment, such as a capture that its gateway has not answered. One item for each payment.
    *
    * @generated from enum value: PAYMENT_ALARM = 1;
    */
   PAYMENT_ALARM: 1,
 
   /**
-   * Two payments or more took money for one order reference.
+   * Two or more payments were captured for one order reference.
    *
    * @generated from enum value: PAID_TWICE = 2;
    */
   PAID_TWICE: 2,
 
   /**
-   * A gateway did not process a good part of the last hour's attempts.
+   * A gateway failed to process many of the last hour's attempts.
    *
    * @generated from enum value: GATEWAY_UNHEALTHY = 3;
    */
@@ -282,26 +298,33 @@ export const AttentionItem_Kind = {
    * @generated from enum value: PAYMENTS_DEGRADED = 5;
    */
   PAYMENTS_DEGRADED: 5,
+
+  /**
+   * Recent payments have an order reference that looks like a card number. One item; session_id names the newest.
+   *
+   * @generated from enum value: ORDER_REF_LIKE_CARD = 6;
+   */
+  ORDER_REF_LIKE_CARD: 6,
 } as const;
 
 /**
- * @generated from enum dashboard.v1.AttentionItem.Kind
+ * @generated from enum dashboard.v1.AlertItem.Kind
  */
-export type AttentionItem_Kind = (typeof AttentionItem_Kind)[keyof typeof AttentionItem_Kind] | UnknownEnum;
+export type AlertItem_Kind = (typeof AlertItem_Kind)[keyof typeof AlertItem_Kind] | UnknownEnum;
 
 /**
- * @generated from enum dashboard.v1.AttentionItem.Kind
+ * @generated from enum dashboard.v1.AlertItem.Kind
  */
-export type AttentionItem_KindJson = "KIND_UNSPECIFIED" | "PAYMENT_ALARM" | "PAID_TWICE" | "GATEWAY_UNHEALTHY" | "ENDPOINT_DISABLED" | "PAYMENTS_DEGRADED";
+export type AlertItem_KindJson = "KIND_UNSPECIFIED" | "PAYMENT_ALARM" | "PAID_TWICE" | "GATEWAY_UNHEALTHY" | "ENDPOINT_DISABLED" | "PAYMENTS_DEGRADED" | "ORDER_REF_LIKE_CARD";
 
 /**
- * Describes the enum dashboard.v1.AttentionItem.Kind.
+ * Describes the enum dashboard.v1.AlertItem.Kind.
  */
-export const AttentionItem_KindSchema: GenEnum<AttentionItem_Kind, AttentionItem_KindJson> = /*@__PURE__*/
+export const AlertItem_KindSchema: GenEnum<AlertItem_Kind, AlertItem_KindJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_home, 2, 0);
 
 /**
- * Payments that were created since the day began.
+ * Payments that were created since the start of the day.
  *
  * @generated from message dashboard.v1.Today
  */
@@ -334,14 +357,14 @@ export type Today = Message<"dashboard.v1.Today"> & {
   savedByFailover: number;
 
   /**
-   * What was taken, by currency, the currency of most payments first.
+   * The captured amounts by currency, the currency with the most payments first.
    *
    * @generated from field: repeated dashboard.v1.PaymentAmount volume = 6;
    */
   volume: PaymentAmount[];
 
   /**
-   * The day has more payments than are counted here: these are the newest.
+   * The day has more payments than are counted here. Only the newest are counted.
    *
    * @generated from field: bool newest_only = 7;
    */
@@ -354,7 +377,7 @@ export type Today = Message<"dashboard.v1.Today"> & {
 };
 
 /**
- * Payments that were created since the day began.
+ * Payments that were created since the start of the day.
  *
  * @generated from message dashboard.v1.Today
  */
@@ -387,14 +410,14 @@ export type TodayJson = {
   savedByFailover?: number;
 
   /**
-   * What was taken, by currency, the currency of most payments first.
+   * The captured amounts by currency, the currency with the most payments first.
    *
    * @generated from field: repeated dashboard.v1.PaymentAmount volume = 6;
    */
   volume?: PaymentAmountJson[];
 
   /**
-   * The day has more payments than are counted here: these are the newest.
+   * The day has more payments than are counted here. Only the newest are counted.
    *
    * @generated from field: bool newest_only = 7;
    */
@@ -414,13 +437,73 @@ export const TodaySchema: GenMessage<Today, {jsonType: TodayJson}> = /*@__PURE__
   messageDesc(file_dashboard_v1_home, 3);
 
 /**
- * What a merchant's people see first.
+ * A step of setting up an environment.
+ *
+ * @generated from enum dashboard.v1.SetUpStep
+ */
+export const SetUpStep = {
+  /**
+   * @generated from enum value: SET_UP_STEP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Connect a gateway and verify it.
+   *
+   * @generated from enum value: SET_UP_STEP_GATEWAY = 1;
+   */
+  GATEWAY: 1,
+
+  /**
+   * Route payments to a verified gateway.
+   *
+   * @generated from enum value: SET_UP_STEP_ROUTING_RULE = 2;
+   */
+  ROUTING_RULE: 2,
+
+  /**
+   * Name the origins of checkout pages; required in live only.
+   *
+   * @generated from enum value: SET_UP_STEP_CHECKOUT_ORIGIN = 3;
+   */
+  CHECKOUT_ORIGIN: 3,
+
+  /**
+   * Register a webhook endpoint and verify it.
+   *
+   * @generated from enum value: SET_UP_STEP_WEBHOOK_ENDPOINT = 4;
+   */
+  WEBHOOK_ENDPOINT: 4,
+} as const;
+
+/**
+ * A step of setting up an environment.
+ *
+ * @generated from enum dashboard.v1.SetUpStep
+ */
+export type SetUpStep = (typeof SetUpStep)[keyof typeof SetUpStep] | UnknownEnum;
+
+/**
+ * A step of setting up an environment.
+ *
+ * @generated from enum dashboard.v1.SetUpStep
+ */
+export type SetUpStepJson = "SET_UP_STEP_UNSPECIFIED" | "SET_UP_STEP_GATEWAY" | "SET_UP_STEP_ROUTING_RULE" | "SET_UP_STEP_CHECKOUT_ORIGIN" | "SET_UP_STEP_WEBHOOK_ENDPOINT";
+
+/**
+ * Describes the enum dashboard.v1.SetUpStep.
+ */
+export const SetUpStepSchema: GenEnum<SetUpStep, SetUpStepJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_home, 0);
+
+/**
+ * The home page of a merchant's members.
  *
  * @generated from service dashboard.v1.HomeService
  */
 export const HomeService: GenService<{
   /**
-   * What needs somebody now, and how the day goes. Nothing is in it that needs nobody.
+   * Returns the alerts that need a person, and today's payments.
    *
    * @generated from rpc dashboard.v1.HomeService.GetHome
    */

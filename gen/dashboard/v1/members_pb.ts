@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/members.proto.
  */
 export const file_dashboard_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlAKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbkoECAIQA1IEbGluayKJAQoZTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSKEAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIxCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCD7pIDMgBAYIBBhgBGAIYAyIaChhDaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiOgoaUmVzZXRNZW1iZXJQYXNzd29yZFJlcXVlc3QSHAoFZW1haWwYASABKAlCDbpICsgBAXIFGP4BYAEiWwobUmVzZXRNZW1iZXJQYXNzd29yZFJlc3BvbnNlEgwKBGxpbmsYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOgoaUmVtb3ZlU2Vjb25kRmFjdG9yc1JlcXVlc3QSHAoFZW1haWwYASABKAlCDbpICsgBAXIFGP4BYAEiYQobUmVtb3ZlU2Vjb25kRmFjdG9yc1Jlc3BvbnNlEhAKCGhhZF90b3RwGAEgASgIEhgKEHJlbW92ZWRfcGFzc2tleXMYAiABKAUSFgoOZW5kZWRfc2lnbl9pbnMYAyABKAUiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIp4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAEKCkludml0YXRpb24SFQoNaW52aXRhdGlvbl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIgCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKaW52aXRlZF9ieRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLXBgoNTWVtYmVyU2VydmljZRJbCgtMaXN0TWVtYmVycxIgLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdE1lbWJlcnNSZXNwb25zZSIHkAIBqLsYARJfCgxJbnZpdGVNZW1iZXISIS5kYXNoYm9hcmQudjEuSW52aXRlTWVtYmVyUmVxdWVzdBoiLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXNwb25zZSIIqLsYA7i7GAESbQoSTWFrZUludml0YXRpb25MaW5rEicuZGFzaGJvYXJkLnYxLk1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QaKC5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2UiBKi7GAQSZwoQUmV2b2tlSW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5SZXZva2VJbnZpdGF0aW9uUmVzcG9uc2UiBKi7GAMSawoQQ2hhbmdlTWVtYmVyUm9sZRIlLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBomLmRhc2hib2FyZC52MS5DaGFuZ2VNZW1iZXJSb2xlUmVzcG9uc2UiCKi7GAO4uxgBEnAKE1Jlc2V0TWVtYmVyUGFzc3dvcmQSKC5kYXNoYm9hcmQudjEuUmVzZXRNZW1iZXJQYXNzd29yZFJlcXVlc3QaKS5kYXNoYm9hcmQudjEuUmVzZXRNZW1iZXJQYXNzd29yZFJlc3BvbnNlIgSouxgEEnAKE1JlbW92ZVNlY29uZEZhY3RvcnMSKC5kYXNoYm9hcmQudjEuUmVtb3ZlU2Vjb25kRmFjdG9yc1JlcXVlc3QaKS5kYXNoYm9hcmQudjEuUmVtb3ZlU2Vjb25kRmFjdG9yc1Jlc3BvbnNlIgSouxgEEl8KDFJlbW92ZU1lbWJlchIhLmRhc2hib2FyZC52MS5SZW1vdmVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDImcKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIVCg11bm1haWxlZF9saW5rGAMgASgJSgQIAhADUgRsaW5rIokBChlNYWtlSW52aXRhdGlvbkxpbmtSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHAoFZW1haWwYAiABKAlCDbpICsgBAXIFGP4BYAESMQoEcm9sZRgDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQg+6SAzIAQGCAQYYARgCGAMiWAoaTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2USLAoKaW52aXRhdGlvbhgBIAEoCzIYLmRhc2hib2FyZC52MS5JbnZpdGF0aW9uEgwKBGxpbmsYAiABKAkiVQoXUmV2b2tlSW52aXRhdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIdCg1pbnZpdGF0aW9uX2lkGAIgASgJQga6SAPIAQEiGgoYUmV2b2tlSW52aXRhdGlvblJlc3BvbnNlIoQBChdDaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIhoKGENoYW5nZU1lbWJlclJvbGVSZXNwb25zZSI6ChpSZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJbChtSZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2USDAoEbGluaxgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI6ChpSZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJhChtSZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2USEAoIaGFkX3RvdHAYASABKAgSGAoQcmVtb3ZlZF9wYXNza2V5cxgCIAEoBRIWCg5lbmRlZF9zaWduX2lucxgDIAEoBSJNChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESGQoJbWVtYmVyX2lkGAIgASgJQga6SAPIAQEiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2UingEKBk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIgCgRyb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEAoIaGFzX3RvdHAYBSABKAgSMAoMbGFzdF9zZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLIAQoKSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRISCgppbnZpdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMtcGCg1NZW1iZXJTZXJ2aWNlElsKC0xpc3RNZW1iZXJzEiAuZGFzaGJvYXJkLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIgeQAgGouxgBEl8KDEludml0ZU1lbWJlchIhLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYARJtChJNYWtlSW52aXRhdGlvbkxpbmsSJy5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBooLmRhc2hib2FyZC52MS5NYWtlSW52aXRhdGlvbkxpbmtSZXNwb25zZSIEqLsYBBJnChBSZXZva2VJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXNwb25zZSIEqLsYAxJrChBDaGFuZ2VNZW1iZXJSb2xlEiUuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXNwb25zZSIIqLsYA7i7GAEScAoTUmVzZXRNZW1iZXJQYXNzd29yZBIoLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2UiBKi7GAQScAoTUmVtb3ZlU2Vjb25kRmFjdG9ycxIoLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2UiBKi7GAQSXwoMUmVtb3ZlTWVtYmVyEiEuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListMembersRequest
@@ -136,6 +136,13 @@ export type InviteMemberResponse = Message<"dashboard.v1.InviteMemberResponse"> 
    * @generated from field: dashboard.v1.Invitation invitation = 1;
    */
   invitation?: Invitation | undefined;
+
+  /**
+   * Set only if the installation has no mail server. Shown once; send it only to the invited address.
+   *
+   * @generated from field: string unmailed_link = 3;
+   */
+  unmailedLink: string;
 };
 
 /**
@@ -146,6 +153,13 @@ export type InviteMemberResponseJson = {
    * @generated from field: dashboard.v1.Invitation invitation = 1;
    */
   invitation?: InvitationJson;
+
+  /**
+   * Set only if the installation has no mail server. Shown once; send it only to the invited address.
+   *
+   * @generated from field: string unmailed_link = 3;
+   */
+  unmailedLink?: string;
 };
 
 /**
@@ -212,7 +226,7 @@ export type MakeInvitationLinkResponse = Message<"dashboard.v1.MakeInvitationLin
   invitation?: Invitation | undefined;
 
   /**
-   * Shown this once. Send it to the address, and to nobody else.
+   * Shown only this once. Send it only to the invited address.
    *
    * @generated from field: string link = 2;
    */
@@ -229,7 +243,7 @@ export type MakeInvitationLinkResponseJson = {
   invitation?: InvitationJson;
 
   /**
-   * Shown this once. Send it to the address, and to nobody else.
+   * Shown only this once. Send it only to the invited address.
    *
    * @generated from field: string link = 2;
    */
@@ -397,7 +411,7 @@ export const ResetMemberPasswordRequestSchema: GenMessage<ResetMemberPasswordReq
  */
 export type ResetMemberPasswordResponse = Message<"dashboard.v1.ResetMemberPasswordResponse"> & {
   /**
-   * Shown this once. Send it to the member, and to nobody else.
+   * Shown only this once. Send it only to the member.
    *
    * @generated from field: string link = 1;
    */
@@ -414,7 +428,7 @@ export type ResetMemberPasswordResponse = Message<"dashboard.v1.ResetMemberPassw
  */
 export type ResetMemberPasswordResponseJson = {
   /**
-   * Shown this once. Send it to the member, and to nobody else.
+   * Shown only this once. Send it only to the member.
    *
    * @generated from field: string link = 1;
    */
@@ -718,13 +732,13 @@ export const InvitationSchema: GenMessage<Invitation, {jsonType: InvitationJson}
   messageDesc(file_dashboard_v1_members, 17);
 
 /**
- * A merchant's team: it works in both environments.
+ * A merchant's team, which works in both environments.
  *
  * @generated from service dashboard.v1.MemberService
  */
 export const MemberService: GenService<{
   /**
-   * Lists the members, in the order in which they came, and the open invitations.
+   * Lists the members in the order in which they joined, and the open invitations.
    *
    * @generated from rpc dashboard.v1.MemberService.ListMembers
    */
@@ -734,7 +748,8 @@ export const MemberService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Invites an address. The link is mailed to it and told to nobody else: whoever has it may become that member.
+   * Invites an address. The link is mailed only to the address, because anyone with the link can join. If the
+   * installation has no mail server, the response contains the link, and the owner passes it on.
    *
    * @generated from rpc dashboard.v1.MemberService.InviteMember
    */
@@ -744,7 +759,7 @@ export const MemberService: GenService<{
     output: typeof InviteMemberResponseSchema;
   },
   /**
-   * The same for an operator, who passes the link on: for an installation without a mail server.
+   * The same for an operator, who passes the link on.
    *
    * @generated from rpc dashboard.v1.MemberService.MakeInvitationLink
    */
@@ -754,7 +769,7 @@ export const MemberService: GenService<{
     output: typeof MakeInvitationLinkResponseSchema;
   },
   /**
-   * Takes an invitation back that nobody has accepted.
+   * Revokes an invitation that has not been accepted.
    *
    * @generated from rpc dashboard.v1.MemberService.RevokeInvitation
    */
@@ -764,7 +779,7 @@ export const MemberService: GenService<{
     output: typeof RevokeInvitationResponseSchema;
   },
   /**
-   * Gives a member another role. The last owner stays one.
+   * Changes a member's role. The last owner cannot be demoted.
    *
    * @generated from rpc dashboard.v1.MemberService.ChangeMemberRole
    */
@@ -774,7 +789,7 @@ export const MemberService: GenService<{
     output: typeof ChangeMemberRoleResponseSchema;
   },
   /**
-   * Makes a link by which a member chooses a new password. The password stays as it is until then.
+   * Creates a link with which a member chooses a new password. The current password works until then.
    *
    * @generated from rpc dashboard.v1.MemberService.ResetMemberPassword
    */
@@ -784,7 +799,7 @@ export const MemberService: GenService<{
     output: typeof ResetMemberPasswordResponseSchema;
   },
   /**
-   * Removes a member's lost authenticator app and passkeys, and ends every sign-in of theirs.
+   * Removes a member's lost authenticator app and passkeys, and ends all of their sign-ins.
    *
    * @generated from rpc dashboard.v1.MemberService.RemoveSecondFactors
    */
@@ -794,7 +809,7 @@ export const MemberService: GenService<{
     output: typeof RemoveSecondFactorsResponseSchema;
   },
   /**
-   * Takes the merchant away from a member, at once. The last owner stays.
+   * Removes a member from the merchant immediately. The last owner cannot be removed.
    *
    * @generated from rpc dashboard.v1.MemberService.RemoveMember
    */

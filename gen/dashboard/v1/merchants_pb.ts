@@ -21,7 +21,7 @@ export const file_dashboard_v1_merchants: GenFile = /*@__PURE__*/
  */
 export type CreateMerchantRequest = Message<"dashboard.v1.CreateMerchantRequest"> & {
   /**
-   * What its customers see above the card form.
+   * The name that customers see above the card form.
    *
    * @generated from field: string name = 1;
    */
@@ -33,7 +33,7 @@ export type CreateMerchantRequest = Message<"dashboard.v1.CreateMerchantRequest"
  */
 export type CreateMerchantRequestJson = {
   /**
-   * What its customers see above the card form.
+   * The name that customers see above the card form.
    *
    * @generated from field: string name = 1;
    */
@@ -168,7 +168,7 @@ export const MerchantSchema: GenMessage<Merchant, {jsonType: MerchantJson}> = /*
   messageDesc(file_dashboard_v1_merchants, 4);
 
 /**
- * New keys in clear; they are kept as hashes only.
+ * New keys in clear. Only their hashes are stored.
  *
  * @generated from message dashboard.v1.IssuedKeys
  */
@@ -190,7 +190,7 @@ export type IssuedKeys = Message<"dashboard.v1.IssuedKeys"> & {
 };
 
 /**
- * New keys in clear; they are kept as hashes only.
+ * New keys in clear. Only their hashes are stored.
  *
  * @generated from message dashboard.v1.IssuedKeys
  */
@@ -225,7 +225,7 @@ export const IssuedKeysSchema: GenMessage<IssuedKeys, {jsonType: IssuedKeysJson}
  */
 export const MerchantService: GenService<{
   /**
-   * Creates a merchant with keys in every environment that this installation serves. The keys are shown this once.
+   * Creates a merchant with keys in every environment that this installation serves. The keys are shown only this once.
    *
    * @generated from rpc dashboard.v1.MerchantService.CreateMerchant
    */

@@ -80,7 +80,7 @@ export type AddPasskeyRequest = Message<"dashboard.v1.AddPasskeyRequest"> & {
   credential: string;
 
   /**
-   * What the member calls it.
+   * The member's name for it.
    *
    * @generated from field: string name = 2;
    */
@@ -99,7 +99,7 @@ export type AddPasskeyRequestJson = {
   credential?: string;
 
   /**
-   * What the member calls it.
+   * The member's name for it.
    *
    * @generated from field: string name = 2;
    */
@@ -572,14 +572,15 @@ export const PasskeySchema: GenMessage<Passkey, {jsonType: PasskeyJson}> = /*@__
   messageDesc(file_dashboard_v1_passkeys, 18);
 
 /**
- * Passkeys of members (WebAuthn): they prove who somebody is by device and PIN, finger or face, and stand for password and code.
+ * Passkeys of members (WebAuthn). A passkey proves the member's identity by device and PIN, fingerprint or face, and
+ * replaces password and code.
  * Options and credentials are JSON as browsers read and write it: https://www.w3.org/TR/webauthn-3/#sctn-parseCreationOptionsFromJSON
  *
  * @generated from service dashboard.v1.PasskeyService
  */
 export const PasskeyService: GenService<{
   /**
-   * Begins to add a passkey: what the browser is to ask the authenticator, within five minutes and once.
+   * Begins to add a passkey: returns the options for the browser, valid once and for five minutes.
    *
    * @generated from rpc dashboard.v1.PasskeyService.OfferPasskey
    */
@@ -589,7 +590,7 @@ export const PasskeyService: GenService<{
     output: typeof OfferPasskeyResponseSchema;
   },
   /**
-   * Adds the passkey that the authenticator has made.
+   * Adds the passkey that the authenticator has created.
    *
    * @generated from rpc dashboard.v1.PasskeyService.AddPasskey
    */
@@ -617,7 +618,7 @@ export const PasskeyService: GenService<{
     output: typeof RenamePasskeyResponseSchema;
   },
   /**
-   * Lets nobody in by it from now on.
+   * Removes a passkey. It can no longer be used to sign in.
    *
    * @generated from rpc dashboard.v1.PasskeyService.RemovePasskey
    */
@@ -627,7 +628,7 @@ export const PasskeyService: GenService<{
     output: typeof RemovePasskeyResponseSchema;
   },
   /**
-   * Begins to sign in: what the browser is to have signed, by whichever passkey its user picks.
+   * Begins to sign in: returns the options for the browser, whose user chooses the passkey.
    *
    * @generated from rpc dashboard.v1.PasskeyService.BeginPasskeySignIn
    */
@@ -637,7 +638,7 @@ export const PasskeyService: GenService<{
     output: typeof BeginPasskeySignInResponseSchema;
   },
   /**
-   * Signs in whoever the passkey is of.
+   * Signs in the passkey's member.
    *
    * @generated from rpc dashboard.v1.PasskeyService.SignInWithPasskey
    */
@@ -647,7 +648,7 @@ export const PasskeyService: GenService<{
     output: typeof SignInWithPasskeyResponseSchema;
   },
   /**
-   * Begins to prove again who the member is.
+   * Begins to prove the member's identity again.
    *
    * @generated from rpc dashboard.v1.PasskeyService.BeginPasskeyProof
    */
@@ -657,7 +658,7 @@ export const PasskeyService: GenService<{
     output: typeof BeginPasskeyProofResponseSchema;
   },
   /**
-   * Proves it, as a password would.
+   * Proves the member's identity, as a password would.
    *
    * @generated from rpc dashboard.v1.PasskeyService.ProveWithPasskey
    */

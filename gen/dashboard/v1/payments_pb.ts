@@ -20,10 +20,10 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/payments.proto.
  */
 export const file_dashboard_v1_payments: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCKyAQoVRXhwb3J0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEhIKCnBhZ2VfdG9rZW4YBCABKAkiUAoWRXhwb3J0UGF5bWVudHNSZXNwb25zZRILCgNjc3YYASABKAkSEAoIcGF5bWVudHMYAiABKAUSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJInEKFUxpc3RDdXJyZW5jaWVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJEChZMaXN0Q3VycmVuY2llc1Jlc3BvbnNlEioKCmN1cnJlbmNpZXMYASADKAsyFi5kYXNoYm9hcmQudjEuQ3VycmVuY3kiKgoIQ3VycmVuY3kSDAoEY29kZRgBIAEoCRIQCghleHBvbmVudBgCIAEoBSJJCg1QYXltZW50QW1vdW50EhQKDGFtb3VudF9taW5vchgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCRIQCghleHBvbmVudBgDIAEoBSKEAwoOUGF5bWVudFN1bW1hcnkSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCglvcmRlcl9yZWYYAiABKAkSKwoGYW1vdW50GAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSMgoGc3RhdHVzGAQgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBSABKAgSEAoIZ2F0ZXdheXMYBiADKAkSFAoMY2FwdHVyZWRfdmlhGAcgASgJEhAKCGZhaWxvdmVyGAggASgIEhQKDGRlY2xpbmVfY29kZRgJIAEoCRISCgpjYXJkX2JyYW5kGAogASgJEhIKCmNhcmRfbGFzdDQYCyABKAkSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihwQKB1BheW1lbnQSLQoHc3VtbWFyeRgBIAEoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIWCg5jdXN0b21lcl9lbWFpbBgCIAEoCRIeChFjYXB0dXJlX2NvbmZpcm1lZBgDIAEoCEgAiAEBEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHN1Ym1pdHRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMcnVsZV92ZXJzaW9uGAYgASgFSAGIAQESGQoRY3JlYXRlX3JlcXVlc3RfaWQYByABKAkSGQoRc3VibWl0X3JlcXVlc3RfaWQYCCABKAkSLgoIYXR0ZW1wdHMYCSADKAsyHC5kYXNoYm9hcmQudjEuUGF5bWVudEF0dGVtcHQSKgoGZXZlbnRzGAogAygLMhouZGFzaGJvYXJkLnYxLlBheW1lbnRFdmVudBIxCgpkZWxpdmVyaWVzGAsgAygLMh0uZGFzaGJvYXJkLnYxLlBheW1lbnREZWxpdmVyeRIsCgh0aW1lbGluZRgMIAMoCzIaLmRhc2hib2FyZC52MS5UaW1lbGluZVN0ZXBCFAoSX2NhcHR1cmVfY29uZmlybWVkQg8KDV9ydWxlX3ZlcnNpb24ixAMKDlBheW1lbnRBdHRlbXB0EhIKCmF0dGVtcHRfaWQYASABKAkSEAoIc2VxdWVuY2UYAiABKAUSDwoHZ2F0ZXdheRgDIAEoCRIVCg1jb25uZWN0aW9uX2lkGAQgASgJEisKBnN0YXR1cxgFIAEoDjIbLnBheW1lbnRzLnYxLkF0dGVtcHQuU3RhdHVzEjYKDGZhaWx1cmVfa2luZBgGIAEoDjIgLnBheW1lbnRzLnYxLkF0dGVtcHQuRmFpbHVyZUtpbmQSFAoMZGVjbGluZV9jb2RlGAcgASgJEhQKDGdhdGV3YXlfY29kZRgIIAEoCRIZChFnYXRld2F5X3JlZmVyZW5jZRgJIAEoCRIPCgdiZWNhdXNlGAogASgJEhQKDG5leHRfYmVjYXVzZRgLIAEoCRIuCgpzdGFydGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthbnN3ZXJlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJwCgxQYXltZW50RXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRIQCghzZXF1ZW5jZRgDIAEoBRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCg9QYXltZW50RGVsaXZlcnkSLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EhQKDGVuZHBvaW50X3VybBgCIAEoCSKZAgoMVGltZWxpbmVTdGVwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIMCgRzdGVwGAMgASgJEgsKA3doeRgEIAEoCRItCgR0b25lGAUgASgOMh8uZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcC5Ub25lEhIKCmF0dGVtcHRfaWQYBiABKAkSEAoIZXZlbnRfaWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSI5CgRUb25lEhQKEFRPTkVfVU5TUEVDSUZJRUQQABIICgRHT09EEAESCAoEV0FSThACEgcKA0JBRBADMvkDCg5QYXltZW50U2VydmljZRJeCgxMaXN0UGF5bWVudHMSIS5kYXNoYm9hcmQudjEuTGlzdFBheW1lbnRzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJkCg5TZWFyY2hQYXltZW50cxIjLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2VhcmNoUGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJYCgpHZXRQYXltZW50Eh8uZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXNwb25zZSIHkAIBqLsYARJhCg5FeHBvcnRQYXltZW50cxIjLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuRXhwb3J0UGF5bWVudHNSZXNwb25zZSIEqLsYARJkCg5MaXN0Q3VycmVuY2llcxIjLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuTGlzdEN1cnJlbmNpZXNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvcGF5bWVudHMucHJvdG8SDGRhc2hib2FyZC52MSLxAwoNUGF5bWVudEZpbHRlchI8CgZzdGF0dXMYASABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXNCCLpIBYIBAhABEhcKCnByb2Nlc3NpbmcYAiABKAhIAIgBARIuCgdnYXRld2F5GAMgASgJQh26SBpyGBgyMhReKFtBLVpdW0EtWjAtOV9dKik/JBIbCglvcmRlcl9yZWYYBCABKAlCCLpIBXIDGP8BEhgKEG9yZGVyX3JlZl9wcmVmaXgYBSABKAgSIQoLYW1vdW50X2Zyb20YBiABKANCB7pIBCICKABIAYgBARIfCglhbW91bnRfdG8YByABKANCB7pIBCICKABIAogBARImCghjdXJyZW5jeRgIIAEoCUIUukgRcg8yDV4oW0EtWl17M30pPyQSMQoNY3JlYXRlZF9hZnRlchgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKCGZhaWxvdmVyGAsgASgISAOIAQFCDQoLX3Byb2Nlc3NpbmdCDgoMX2Ftb3VudF9mcm9tQgwKCl9hbW91bnRfdG9CCwoJX2ZhaWxvdmVyIuEBChNMaXN0UGF5bWVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEisKBmZpbHRlchgDIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50RmlsdGVyEiEKCXBhZ2Vfc2l6ZRgEIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgFIAEoCUIMCgpfcGFnZV9zaXplIpUBChRMaXN0UGF5bWVudHNSZXNwb25zZRIuCghwYXltZW50cxgBIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSNAoQc2VhcmNoZWRfYmFja190bxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijgEKFVNlYXJjaFBheW1lbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgR0ZXh0GAMgASgJQg26SArIAQFyBRABGP8BIkUKFlNlYXJjaFBheW1lbnRzUmVzcG9uc2USKwoHbWF0Y2hlcxgBIAMoCzIaLmRhc2hib2FyZC52MS5QYXltZW50TWF0Y2gi/QEKDFBheW1lbnRNYXRjaBItCgdwYXltZW50GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EikKAmJ5GAIgASgOMh0uZGFzaGJvYXJkLnYxLlBheW1lbnRNYXRjaC5CeSKSAQoCQnkSEgoOQllfVU5TUEVDSUZJRUQQABIOCgpTRVNTSU9OX0lEEAESDgoKQVRURU1QVF9JRBACEgwKCEVWRU5UX0lEEAMSDgoKUkVRVUVTVF9JRBAEEhUKEUdBVEVXQVlfUkVGRVJFTkNFEAUSDQoJT1JERVJfUkVGEAYSFAoQT1JERVJfUkVGX1BSRUZJWBAHIokBChFHZXRQYXltZW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQEiPAoSR2V0UGF5bWVudFJlc3BvbnNlEiYKB3BheW1lbnQYASABKAsyFS5kYXNoYm9hcmQudjEuUGF5bWVudCLPAgoURGVjaWRlQXR0ZW1wdFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBARI9CgRraW5kGAUgASgOMiIuZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbi5LaW5kQgu6SAjIAQGCAQIQARIwChFnYXRld2F5X3JlZmVyZW5jZRgGIAEoCUIVukgSchAyDl5bIS1+XXswLDI1NX0kEh0KBnJlYXNvbhgHIAEoCUINukgKyAEBcgUQARjoBxIVCg1ub19tb25leV9rZXB0GAggASgIIkgKFURlY2lkZUF0dGVtcHRSZXNwb25zZRIvCghkZWNpc2lvbhgBIAEoCzIdLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24iogIKHUNvbmZpcm1BdHRlbXB0RGVjaXNpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgphdHRlbXB0X2lkGAQgASgJQga6SAPIAQESPQoEa2luZBgFIAEoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZEILukgIyAEBggECEAESMAoRZ2F0ZXdheV9yZWZlcmVuY2UYBiABKAlCFbpIEnIQMg5eWyEtfl17MCwyNTV9JCJRCh5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2USLwoIZGVjaXNpb24YASABKAsyHS5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uIrIBCh5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmF0dGVtcHRfaWQYBCABKAlCBrpIA8gBASIhCh9XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIrIBChVFeHBvcnRQYXltZW50c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESKwoGZmlsdGVyGAMgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRGaWx0ZXISEgoKcGFnZV90b2tlbhgEIAEoCSJQChZFeHBvcnRQYXltZW50c1Jlc3BvbnNlEgsKA2NzdhgBIAEoCRIQCghwYXltZW50cxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkicQoVTGlzdEN1cnJlbmNpZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABIkQKFkxpc3RDdXJyZW5jaWVzUmVzcG9uc2USKgoKY3VycmVuY2llcxgBIAMoCzIWLmRhc2hib2FyZC52MS5DdXJyZW5jeSIqCghDdXJyZW5jeRIMCgRjb2RlGAEgASgJEhAKCGV4cG9uZW50GAIgASgFIkkKDVBheW1lbnRBbW91bnQSFAoMYW1vdW50X21pbm9yGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJEhAKCGV4cG9uZW50GAMgASgFIoQDCg5QYXltZW50U3VtbWFyeRISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9yZGVyX3JlZhgCIAEoCRIrCgZhbW91bnQYAyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIyCgZzdGF0dXMYBCABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgFIAEoCBIQCghnYXRld2F5cxgGIAMoCRIUCgxjYXB0dXJlZF92aWEYByABKAkSEAoIZmFpbG92ZXIYCCABKAgSFAoMZGVjbGluZV9jb2RlGAkgASgJEhIKCmNhcmRfYnJhbmQYCiABKAkSEgoKY2FyZF9sYXN0NBgLIAEoCRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzZXR0bGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKHBAoHUGF5bWVudBItCgdzdW1tYXJ5GAEgASgLMhwuZGFzaGJvYXJkLnYxLlBheW1lbnRTdW1tYXJ5EhYKDmN1c3RvbWVyX2VtYWlsGAIgASgJEh4KEWNhcHR1cmVfY29uZmlybWVkGAMgASgISACIAQESLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgxydWxlX3ZlcnNpb24YBiABKAVIAYgBARIZChFjcmVhdGVfcmVxdWVzdF9pZBgHIAEoCRIZChFzdWJtaXRfcmVxdWVzdF9pZBgIIAEoCRIuCghhdHRlbXB0cxgJIAMoCzIcLmRhc2hib2FyZC52MS5QYXltZW50QXR0ZW1wdBIqCgZldmVudHMYCiADKAsyGi5kYXNoYm9hcmQudjEuUGF5bWVudEV2ZW50EjEKCmRlbGl2ZXJpZXMYCyADKAsyHS5kYXNoYm9hcmQudjEuUGF5bWVudERlbGl2ZXJ5EiwKCHRpbWVsaW5lGAwgAygLMhouZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcEIUChJfY2FwdHVyZV9jb25maXJtZWRCDwoNX3J1bGVfdmVyc2lvbiLDBAoOUGF5bWVudEF0dGVtcHQSEgoKYXR0ZW1wdF9pZBgBIAEoCRIQCghzZXF1ZW5jZRgCIAEoBRIPCgdnYXRld2F5GAMgASgJEhUKDWNvbm5lY3Rpb25faWQYBCABKAkSKwoGc3RhdHVzGAUgASgOMhsucGF5bWVudHMudjEuQXR0ZW1wdC5TdGF0dXMSNgoMZmFpbHVyZV9raW5kGAYgASgOMiAucGF5bWVudHMudjEuQXR0ZW1wdC5GYWlsdXJlS2luZBIUCgxkZWNsaW5lX2NvZGUYByABKAkSFAoMZ2F0ZXdheV9jb2RlGAggASgJEhkKEWdhdGV3YXlfcmVmZXJlbmNlGAkgASgJEg8KB2JlY2F1c2UYCiABKAkSFAoMbmV4dF9iZWNhdXNlGAsgASgJEi4KCnN0YXJ0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Fuc3dlcmVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KCGRlY2lzaW9uGA8gASgLMh0uZGFzaGJvYXJkLnYxLkF0dGVtcHREZWNpc2lvbhI6Cg5vcGVuX2RlY2lzaW9ucxgQIAMoDjIiLmRhc2hib2FyZC52MS5BdHRlbXB0RGVjaXNpb24uS2luZBIQCghnaXZlbl91cBgRIAEoCCLHAgoPQXR0ZW1wdERlY2lzaW9uEjAKBGtpbmQYASABKA4yIi5kYXNoYm9hcmQudjEuQXR0ZW1wdERlY2lzaW9uLktpbmQSGQoRZ2F0ZXdheV9yZWZlcmVuY2UYAiABKAkSDgoGcmVhc29uGAMgASgJEhIKCmRlY2lkZWRfYnkYBCABKAkSLgoKZGVjaWRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdGFrZXNfdHdvGAYgASgIEhQKDGNvbmZpcm1lZF9ieRgHIAEoCRIwCgxjb25maXJtZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjgKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgwKCEdJVkVOX1VQEAESDAoIQ0FQVFVSRUQQAiJwCgxQYXltZW50RXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRIQCghzZXF1ZW5jZRgDIAEoBRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCg9QYXltZW50RGVsaXZlcnkSLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EhQKDGVuZHBvaW50X3VybBgCIAEoCSKZAgoMVGltZWxpbmVTdGVwEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIMCgRzdGVwGAMgASgJEgsKA3doeRgEIAEoCRItCgR0b25lGAUgASgOMh8uZGFzaGJvYXJkLnYxLlRpbWVsaW5lU3RlcC5Ub25lEhIKCmF0dGVtcHRfaWQYBiABKAkSEAoIZXZlbnRfaWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSI5CgRUb25lEhQKEFRPTkVfVU5TUEVDSUZJRUQQABIICgRHT09EEAESCAoEV0FSThACEgcKA0JBRBADMtoGCg5QYXltZW50U2VydmljZRJeCgxMaXN0UGF5bWVudHMSIS5kYXNoYm9hcmQudjEuTGlzdFBheW1lbnRzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5MaXN0UGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJkCg5TZWFyY2hQYXltZW50cxIjLmRhc2hib2FyZC52MS5TZWFyY2hQYXltZW50c1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuU2VhcmNoUGF5bWVudHNSZXNwb25zZSIHkAIBqLsYARJYCgpHZXRQYXltZW50Eh8uZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLkdldFBheW1lbnRSZXNwb25zZSIHkAIBqLsYARJiCg1EZWNpZGVBdHRlbXB0EiIuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkRlY2lkZUF0dGVtcHRSZXNwb25zZSIIqLsYAri7GAESfQoWQ29uZmlybUF0dGVtcHREZWNpc2lvbhIrLmRhc2hib2FyZC52MS5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVxdWVzdBosLmRhc2hib2FyZC52MS5Db25maXJtQXR0ZW1wdERlY2lzaW9uUmVzcG9uc2UiCKi7GAK4uxgBEnwKF1dpdGhkcmF3QXR0ZW1wdERlY2lzaW9uEiwuZGFzaGJvYXJkLnYxLldpdGhkcmF3QXR0ZW1wdERlY2lzaW9uUmVxdWVzdBotLmRhc2hib2FyZC52MS5XaXRoZHJhd0F0dGVtcHREZWNpc2lvblJlc3BvbnNlIgSouxgCEmEKDkV4cG9ydFBheW1lbnRzEiMuZGFzaGJvYXJkLnYxLkV4cG9ydFBheW1lbnRzUmVxdWVzdBokLmRhc2hib2FyZC52MS5FeHBvcnRQYXltZW50c1Jlc3BvbnNlIgSouxgBEmQKDkxpc3RDdXJyZW5jaWVzEiMuZGFzaGJvYXJkLnYxLkxpc3RDdXJyZW5jaWVzUmVxdWVzdBokLmRhc2hib2FyZC52MS5MaXN0Q3VycmVuY2llc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_webhook_deliveries, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
- * What a list is narrowed to; what is absent lets every payment through.
+ * The filter of a list. An absent field matches every payment.
  *
  * @generated from message dashboard.v1.PaymentFilter
  */
@@ -41,7 +41,7 @@ export type PaymentFilter = Message<"dashboard.v1.PaymentFilter"> & {
   processing?: boolean | undefined;
 
   /**
-   * Asked for this payment, whatever came of it, such as STRIPE.
+   * A gateway with an attempt for the payment, whatever the outcome, such as STRIPE.
    *
    * @generated from field: string gateway = 3;
    */
@@ -53,7 +53,7 @@ export type PaymentFilter = Message<"dashboard.v1.PaymentFilter"> & {
   orderRef: string;
 
   /**
-   * Those too whose order reference only begins with `order_ref`.
+   * Also matches order references that begin with `order_ref`.
    *
    * @generated from field: bool order_ref_prefix = 5;
    */
@@ -91,7 +91,7 @@ export type PaymentFilter = Message<"dashboard.v1.PaymentFilter"> & {
   createdBefore?: Timestamp | undefined;
 
   /**
-   * Whether another gateway than the first took it.
+   * Whether another gateway than the first captured it.
    *
    * @generated from field: optional bool failover = 11;
    */
@@ -99,7 +99,7 @@ export type PaymentFilter = Message<"dashboard.v1.PaymentFilter"> & {
 };
 
 /**
- * What a list is narrowed to; what is absent lets every payment through.
+ * The filter of a list. An absent field matches every payment.
  *
  * @generated from message dashboard.v1.PaymentFilter
  */
@@ -117,7 +117,7 @@ export type PaymentFilterJson = {
   processing?: boolean;
 
   /**
-   * Asked for this payment, whatever came of it, such as STRIPE.
+   * A gateway with an attempt for the payment, whatever the outcome, such as STRIPE.
    *
    * @generated from field: string gateway = 3;
    */
@@ -129,7 +129,7 @@ export type PaymentFilterJson = {
   orderRef?: string;
 
   /**
-   * Those too whose order reference only begins with `order_ref`.
+   * Also matches order references that begin with `order_ref`.
    *
    * @generated from field: bool order_ref_prefix = 5;
    */
@@ -167,7 +167,7 @@ export type PaymentFilterJson = {
   createdBefore?: TimestampJson;
 
   /**
-   * Whether another gateway than the first took it.
+   * Whether another gateway than the first captured it.
    *
    * @generated from field: optional bool failover = 11;
    */
@@ -201,14 +201,14 @@ export type ListPaymentsRequest = Message<"dashboard.v1.ListPaymentsRequest"> & 
   filter?: PaymentFilter | undefined;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 4;
    */
   pageSize?: number | undefined;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -235,14 +235,14 @@ export type ListPaymentsRequestJson = {
   filter?: PaymentFilterJson;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 4;
    */
   pageSize?: number;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -273,7 +273,7 @@ export type ListPaymentsResponse = Message<"dashboard.v1.ListPaymentsResponse"> 
   nextPageToken: string;
 
   /**
-   * How far back this call looked, where it stopped before the page was full.
+   * How far back this call searched, if it stopped before the page was full.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
@@ -297,7 +297,7 @@ export type ListPaymentsResponseJson = {
   nextPageToken?: string;
 
   /**
-   * How far back this call looked, where it stopped before the page was full.
+   * How far back this call searched, if it stopped before the page was full.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
@@ -566,6 +566,326 @@ export const GetPaymentResponseSchema: GenMessage<GetPaymentResponse, {jsonType:
   messageDesc(file_dashboard_v1_payments, 7);
 
 /**
+ * @generated from message dashboard.v1.DecideAttemptRequest
+ */
+export type DecideAttemptRequest = Message<"dashboard.v1.DecideAttemptRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId: string;
+
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 5;
+   */
+  kind: AttemptDecision_Kind;
+
+  /**
+   * With CAPTURED: the gateway's reference of the captured payment.
+   *
+   * @generated from field: string gateway_reference = 6;
+   */
+  gatewayReference: string;
+
+  /**
+   * What was seen, and where. It is recorded in the audit trail.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+
+  /**
+   * With GIVEN_UP: states that nothing was captured, or that all of it was refunded. Must be true.
+   *
+   * @generated from field: bool no_money_kept = 8;
+   */
+  noMoneyKept: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.DecideAttemptRequest
+ */
+export type DecideAttemptRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 5;
+   */
+  kind?: AttemptDecision_KindJson;
+
+  /**
+   * With CAPTURED: the gateway's reference of the captured payment.
+   *
+   * @generated from field: string gateway_reference = 6;
+   */
+  gatewayReference?: string;
+
+  /**
+   * What was seen, and where. It is recorded in the audit trail.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason?: string;
+
+  /**
+   * With GIVEN_UP: states that nothing was captured, or that all of it was refunded. Must be true.
+   *
+   * @generated from field: bool no_money_kept = 8;
+   */
+  noMoneyKept?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.DecideAttemptRequest.
+ * Use `create(DecideAttemptRequestSchema)` to create a new message.
+ */
+export const DecideAttemptRequestSchema: GenMessage<DecideAttemptRequest, {jsonType: DecideAttemptRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 8);
+
+/**
+ * @generated from message dashboard.v1.DecideAttemptResponse
+ */
+export type DecideAttemptResponse = Message<"dashboard.v1.DecideAttemptResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision decision = 1;
+   */
+  decision?: AttemptDecision | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.DecideAttemptResponse
+ */
+export type DecideAttemptResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision decision = 1;
+   */
+  decision?: AttemptDecisionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.DecideAttemptResponse.
+ * Use `create(DecideAttemptResponseSchema)` to create a new message.
+ */
+export const DecideAttemptResponseSchema: GenMessage<DecideAttemptResponse, {jsonType: DecideAttemptResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 9);
+
+/**
+ * @generated from message dashboard.v1.ConfirmAttemptDecisionRequest
+ */
+export type ConfirmAttemptDecisionRequest = Message<"dashboard.v1.ConfirmAttemptDecisionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId: string;
+
+  /**
+   * As read. If the decision was changed since, it is not confirmed.
+   *
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 5;
+   */
+  kind: AttemptDecision_Kind;
+
+  /**
+   * @generated from field: string gateway_reference = 6;
+   */
+  gatewayReference: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ConfirmAttemptDecisionRequest
+ */
+export type ConfirmAttemptDecisionRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId?: string;
+
+  /**
+   * As read. If the decision was changed since, it is not confirmed.
+   *
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 5;
+   */
+  kind?: AttemptDecision_KindJson;
+
+  /**
+   * @generated from field: string gateway_reference = 6;
+   */
+  gatewayReference?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ConfirmAttemptDecisionRequest.
+ * Use `create(ConfirmAttemptDecisionRequestSchema)` to create a new message.
+ */
+export const ConfirmAttemptDecisionRequestSchema: GenMessage<ConfirmAttemptDecisionRequest, {jsonType: ConfirmAttemptDecisionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 10);
+
+/**
+ * @generated from message dashboard.v1.ConfirmAttemptDecisionResponse
+ */
+export type ConfirmAttemptDecisionResponse = Message<"dashboard.v1.ConfirmAttemptDecisionResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision decision = 1;
+   */
+  decision?: AttemptDecision | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.ConfirmAttemptDecisionResponse
+ */
+export type ConfirmAttemptDecisionResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision decision = 1;
+   */
+  decision?: AttemptDecisionJson;
+};
+
+/**
+ * Describes the message dashboard.v1.ConfirmAttemptDecisionResponse.
+ * Use `create(ConfirmAttemptDecisionResponseSchema)` to create a new message.
+ */
+export const ConfirmAttemptDecisionResponseSchema: GenMessage<ConfirmAttemptDecisionResponse, {jsonType: ConfirmAttemptDecisionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 11);
+
+/**
+ * @generated from message dashboard.v1.WithdrawAttemptDecisionRequest
+ */
+export type WithdrawAttemptDecisionRequest = Message<"dashboard.v1.WithdrawAttemptDecisionRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.WithdrawAttemptDecisionRequest
+ */
+export type WithdrawAttemptDecisionRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: string attempt_id = 4;
+   */
+  attemptId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.WithdrawAttemptDecisionRequest.
+ * Use `create(WithdrawAttemptDecisionRequestSchema)` to create a new message.
+ */
+export const WithdrawAttemptDecisionRequestSchema: GenMessage<WithdrawAttemptDecisionRequest, {jsonType: WithdrawAttemptDecisionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 12);
+
+/**
+ * @generated from message dashboard.v1.WithdrawAttemptDecisionResponse
+ */
+export type WithdrawAttemptDecisionResponse = Message<"dashboard.v1.WithdrawAttemptDecisionResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.WithdrawAttemptDecisionResponse
+ */
+export type WithdrawAttemptDecisionResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.WithdrawAttemptDecisionResponse.
+ * Use `create(WithdrawAttemptDecisionResponseSchema)` to create a new message.
+ */
+export const WithdrawAttemptDecisionResponseSchema: GenMessage<WithdrawAttemptDecisionResponse, {jsonType: WithdrawAttemptDecisionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 13);
+
+/**
  * @generated from message dashboard.v1.ExportPaymentsRequest
  */
 export type ExportPaymentsRequest = Message<"dashboard.v1.ExportPaymentsRequest"> & {
@@ -585,7 +905,7 @@ export type ExportPaymentsRequest = Message<"dashboard.v1.ExportPaymentsRequest"
   filter?: PaymentFilter | undefined;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -612,7 +932,7 @@ export type ExportPaymentsRequestJson = {
   filter?: PaymentFilterJson;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -624,21 +944,21 @@ export type ExportPaymentsRequestJson = {
  * Use `create(ExportPaymentsRequestSchema)` to create a new message.
  */
 export const ExportPaymentsRequestSchema: GenMessage<ExportPaymentsRequest, {jsonType: ExportPaymentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 8);
+  messageDesc(file_dashboard_v1_payments, 14);
 
 /**
  * @generated from message dashboard.v1.ExportPaymentsResponse
  */
 export type ExportPaymentsResponse = Message<"dashboard.v1.ExportPaymentsResponse"> & {
   /**
-   * Whole lines; the first call's begin with the headings.
+   * Whole lines. The first call's lines begin with the headings.
    *
    * @generated from field: string csv = 1;
    */
   csv: string;
 
   /**
-   * How many payments those lines hold.
+   * The number of payments in these lines.
    *
    * @generated from field: int32 payments = 2;
    */
@@ -657,14 +977,14 @@ export type ExportPaymentsResponse = Message<"dashboard.v1.ExportPaymentsRespons
  */
 export type ExportPaymentsResponseJson = {
   /**
-   * Whole lines; the first call's begin with the headings.
+   * Whole lines. The first call's lines begin with the headings.
    *
    * @generated from field: string csv = 1;
    */
   csv?: string;
 
   /**
-   * How many payments those lines hold.
+   * The number of payments in these lines.
    *
    * @generated from field: int32 payments = 2;
    */
@@ -683,7 +1003,7 @@ export type ExportPaymentsResponseJson = {
  * Use `create(ExportPaymentsResponseSchema)` to create a new message.
  */
 export const ExportPaymentsResponseSchema: GenMessage<ExportPaymentsResponse, {jsonType: ExportPaymentsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 9);
+  messageDesc(file_dashboard_v1_payments, 15);
 
 /**
  * @generated from message dashboard.v1.ListCurrenciesRequest
@@ -720,7 +1040,7 @@ export type ListCurrenciesRequestJson = {
  * Use `create(ListCurrenciesRequestSchema)` to create a new message.
  */
 export const ListCurrenciesRequestSchema: GenMessage<ListCurrenciesRequest, {jsonType: ListCurrenciesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 10);
+  messageDesc(file_dashboard_v1_payments, 16);
 
 /**
  * @generated from message dashboard.v1.ListCurrenciesResponse
@@ -747,7 +1067,7 @@ export type ListCurrenciesResponseJson = {
  * Use `create(ListCurrenciesResponseSchema)` to create a new message.
  */
 export const ListCurrenciesResponseSchema: GenMessage<ListCurrenciesResponse, {jsonType: ListCurrenciesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 11);
+  messageDesc(file_dashboard_v1_payments, 17);
 
 /**
  * @generated from message dashboard.v1.Currency
@@ -788,7 +1108,7 @@ export type CurrencyJson = {
  * Use `create(CurrencySchema)` to create a new message.
  */
 export const CurrencySchema: GenMessage<Currency, {jsonType: CurrencyJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 12);
+  messageDesc(file_dashboard_v1_payments, 18);
 
 /**
  * @generated from message dashboard.v1.PaymentAmount
@@ -839,7 +1159,7 @@ export type PaymentAmountJson = {
  * Use `create(PaymentAmountSchema)` to create a new message.
  */
 export const PaymentAmountSchema: GenMessage<PaymentAmount, {jsonType: PaymentAmountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 13);
+  messageDesc(file_dashboard_v1_payments, 19);
 
 /**
  * @generated from message dashboard.v1.PaymentSummary
@@ -871,7 +1191,7 @@ export type PaymentSummary = Message<"dashboard.v1.PaymentSummary"> & {
   processing: boolean;
 
   /**
-   * The gateways that were asked, in this order.
+   * The gateways with attempts, in order.
    *
    * @generated from field: repeated string gateways = 6;
    */
@@ -943,7 +1263,7 @@ export type PaymentSummaryJson = {
   processing?: boolean;
 
   /**
-   * The gateways that were asked, in this order.
+   * The gateways with attempts, in order.
    *
    * @generated from field: repeated string gateways = 6;
    */
@@ -990,7 +1310,7 @@ export type PaymentSummaryJson = {
  * Use `create(PaymentSummarySchema)` to create a new message.
  */
 export const PaymentSummarySchema: GenMessage<PaymentSummary, {jsonType: PaymentSummaryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 14);
+  messageDesc(file_dashboard_v1_payments, 20);
 
 /**
  * @generated from message dashboard.v1.Payment
@@ -1007,7 +1327,7 @@ export type Payment = Message<"dashboard.v1.Payment"> & {
   customerEmail: string;
 
   /**
-   * Whether the gateway has confirmed the capture; absent where nothing was captured.
+   * Whether the gateway has confirmed the capture; absent if nothing was captured.
    *
    * @generated from field: optional bool capture_confirmed = 3;
    */
@@ -1031,7 +1351,7 @@ export type Payment = Message<"dashboard.v1.Payment"> & {
   ruleVersion?: number | undefined;
 
   /**
-   * Ids of the API requests; empty where none is on record.
+   * Ids of the API requests; empty if none is recorded.
    *
    * @generated from field: string create_request_id = 7;
    */
@@ -1080,7 +1400,7 @@ export type PaymentJson = {
   customerEmail?: string;
 
   /**
-   * Whether the gateway has confirmed the capture; absent where nothing was captured.
+   * Whether the gateway has confirmed the capture; absent if nothing was captured.
    *
    * @generated from field: optional bool capture_confirmed = 3;
    */
@@ -1104,7 +1424,7 @@ export type PaymentJson = {
   ruleVersion?: number;
 
   /**
-   * Ids of the API requests; empty where none is on record.
+   * Ids of the API requests; empty if none is recorded.
    *
    * @generated from field: string create_request_id = 7;
    */
@@ -1143,7 +1463,7 @@ export type PaymentJson = {
  * Use `create(PaymentSchema)` to create a new message.
  */
 export const PaymentSchema: GenMessage<Payment, {jsonType: PaymentJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 15);
+  messageDesc(file_dashboard_v1_payments, 21);
 
 /**
  * @generated from message dashboard.v1.PaymentAttempt
@@ -1197,14 +1517,14 @@ export type PaymentAttempt = Message<"dashboard.v1.PaymentAttempt"> & {
   gatewayReference: string;
 
   /**
-   * Why this gateway was asked.
+   * The reason that this gateway was tried.
    *
    * @generated from field: string because = 10;
    */
   because: string;
 
   /**
-   * Why the payment moved on, or did not.
+   * The reason that the payment continued or ended.
    *
    * @generated from field: string next_because = 11;
    */
@@ -1224,6 +1544,27 @@ export type PaymentAttempt = Message<"dashboard.v1.PaymentAttempt"> & {
    * @generated from field: google.protobuf.Timestamp completed_at = 14;
    */
   completedAt?: Timestamp | undefined;
+
+  /**
+   * A person's decision, if there is one.
+   *
+   * @generated from field: dashboard.v1.AttemptDecision decision = 15;
+   */
+  decision?: AttemptDecision | undefined;
+
+  /**
+   * The decisions that a person may make now.
+   *
+   * @generated from field: repeated dashboard.v1.AttemptDecision.Kind open_decisions = 16;
+   */
+  openDecisions: AttemptDecision_Kind[];
+
+  /**
+   * Ended by a person's decision, not by its gateway.
+   *
+   * @generated from field: bool given_up = 17;
+   */
+  givenUp: boolean;
 };
 
 /**
@@ -1278,14 +1619,14 @@ export type PaymentAttemptJson = {
   gatewayReference?: string;
 
   /**
-   * Why this gateway was asked.
+   * The reason that this gateway was tried.
    *
    * @generated from field: string because = 10;
    */
   because?: string;
 
   /**
-   * Why the payment moved on, or did not.
+   * The reason that the payment continued or ended.
    *
    * @generated from field: string next_because = 11;
    */
@@ -1305,6 +1646,27 @@ export type PaymentAttemptJson = {
    * @generated from field: google.protobuf.Timestamp completed_at = 14;
    */
   completedAt?: TimestampJson;
+
+  /**
+   * A person's decision, if there is one.
+   *
+   * @generated from field: dashboard.v1.AttemptDecision decision = 15;
+   */
+  decision?: AttemptDecisionJson;
+
+  /**
+   * The decisions that a person may make now.
+   *
+   * @generated from field: repeated dashboard.v1.AttemptDecision.Kind open_decisions = 16;
+   */
+  openDecisions?: AttemptDecision_KindJson[];
+
+  /**
+   * Ended by a person's decision, not by its gateway.
+   *
+   * @generated from field: bool given_up = 17;
+   */
+  givenUp?: boolean;
 };
 
 /**
@@ -1312,7 +1674,156 @@ export type PaymentAttemptJson = {
  * Use `create(PaymentAttemptSchema)` to create a new message.
  */
 export const PaymentAttemptSchema: GenMessage<PaymentAttempt, {jsonType: PaymentAttemptJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 16);
+  messageDesc(file_dashboard_v1_payments, 22);
+
+/**
+ * A person's decision about an attempt that its gateway never resolves.
+ *
+ * @generated from message dashboard.v1.AttemptDecision
+ */
+export type AttemptDecision = Message<"dashboard.v1.AttemptDecision"> & {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 1;
+   */
+  kind: AttemptDecision_Kind;
+
+  /**
+   * @generated from field: string gateway_reference = 2;
+   */
+  gatewayReference: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string decided_by = 4;
+   */
+  decidedBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp decided_at = 5;
+   */
+  decidedAt?: Timestamp | undefined;
+
+  /**
+   * Whether another member must confirm it.
+   *
+   * @generated from field: bool takes_two = 6;
+   */
+  takesTwo: boolean;
+
+  /**
+   * @generated from field: string confirmed_by = 7;
+   */
+  confirmedBy: string;
+
+  /**
+   * Absent until it takes effect.
+   *
+   * @generated from field: google.protobuf.Timestamp confirmed_at = 8;
+   */
+  confirmedAt?: Timestamp | undefined;
+};
+
+/**
+ * A person's decision about an attempt that its gateway never resolves.
+ *
+ * @generated from message dashboard.v1.AttemptDecision
+ */
+export type AttemptDecisionJson = {
+  /**
+   * @generated from field: dashboard.v1.AttemptDecision.Kind kind = 1;
+   */
+  kind?: AttemptDecision_KindJson;
+
+  /**
+   * @generated from field: string gateway_reference = 2;
+   */
+  gatewayReference?: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason?: string;
+
+  /**
+   * @generated from field: string decided_by = 4;
+   */
+  decidedBy?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp decided_at = 5;
+   */
+  decidedAt?: TimestampJson;
+
+  /**
+   * Whether another member must confirm it.
+   *
+   * @generated from field: bool takes_two = 6;
+   */
+  takesTwo?: boolean;
+
+  /**
+   * @generated from field: string confirmed_by = 7;
+   */
+  confirmedBy?: string;
+
+  /**
+   * Absent until it takes effect.
+   *
+   * @generated from field: google.protobuf.Timestamp confirmed_at = 8;
+   */
+  confirmedAt?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.AttemptDecision.
+ * Use `create(AttemptDecisionSchema)` to create a new message.
+ */
+export const AttemptDecisionSchema: GenMessage<AttemptDecision, {jsonType: AttemptDecisionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_payments, 23);
+
+/**
+ * @generated from enum dashboard.v1.AttemptDecision.Kind
+ */
+export const AttemptDecision_Kind = {
+  /**
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  KIND_UNSPECIFIED: 0,
+
+  /**
+   * Without money: nothing was captured, or all of it was refunded.
+   *
+   * @generated from enum value: GIVEN_UP = 1;
+   */
+  GIVEN_UP: 1,
+
+  /**
+   * The gateway captured the whole amount, once.
+   *
+   * @generated from enum value: CAPTURED = 2;
+   */
+  CAPTURED: 2,
+} as const;
+
+/**
+ * @generated from enum dashboard.v1.AttemptDecision.Kind
+ */
+export type AttemptDecision_Kind = (typeof AttemptDecision_Kind)[keyof typeof AttemptDecision_Kind] | UnknownEnum;
+
+/**
+ * @generated from enum dashboard.v1.AttemptDecision.Kind
+ */
+export type AttemptDecision_KindJson = "KIND_UNSPECIFIED" | "GIVEN_UP" | "CAPTURED";
+
+/**
+ * Describes the enum dashboard.v1.AttemptDecision.Kind.
+ */
+export const AttemptDecision_KindSchema: GenEnum<AttemptDecision_Kind, AttemptDecision_KindJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_payments, 23, 0);
 
 /**
  * @generated from message dashboard.v1.PaymentEvent
@@ -1369,7 +1880,7 @@ export type PaymentEventJson = {
  * Use `create(PaymentEventSchema)` to create a new message.
  */
 export const PaymentEventSchema: GenMessage<PaymentEvent, {jsonType: PaymentEventJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 17);
+  messageDesc(file_dashboard_v1_payments, 24);
 
 /**
  * @generated from message dashboard.v1.PaymentDelivery
@@ -1406,10 +1917,10 @@ export type PaymentDeliveryJson = {
  * Use `create(PaymentDeliverySchema)` to create a new message.
  */
 export const PaymentDeliverySchema: GenMessage<PaymentDelivery, {jsonType: PaymentDeliveryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 18);
+  messageDesc(file_dashboard_v1_payments, 25);
 
 /**
- * One thing that happened: when, who did it, what it was, and why.
+ * One step: its time, actor, action and reason.
  *
  * @generated from message dashboard.v1.TimelineStep
  */
@@ -1440,7 +1951,7 @@ export type TimelineStep = Message<"dashboard.v1.TimelineStep"> & {
   tone: TimelineStep_Tone;
 
   /**
-   * What the step is about, where there is such a thing.
+   * The object of the step, if there is one.
    *
    * @generated from field: string attempt_id = 6;
    */
@@ -1463,7 +1974,7 @@ export type TimelineStep = Message<"dashboard.v1.TimelineStep"> & {
 };
 
 /**
- * One thing that happened: when, who did it, what it was, and why.
+ * One step: its time, actor, action and reason.
  *
  * @generated from message dashboard.v1.TimelineStep
  */
@@ -1494,7 +2005,7 @@ export type TimelineStepJson = {
   tone?: TimelineStep_ToneJson;
 
   /**
-   * What the step is about, where there is such a thing.
+   * The object of the step, if there is one.
    *
    * @generated from field: string attempt_id = 6;
    */
@@ -1521,7 +2032,7 @@ export type TimelineStepJson = {
  * Use `create(TimelineStepSchema)` to create a new message.
  */
 export const TimelineStepSchema: GenMessage<TimelineStep, {jsonType: TimelineStepJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_payments, 19);
+  messageDesc(file_dashboard_v1_payments, 26);
 
 /**
  * @generated from enum dashboard.v1.TimelineStep.Tone
@@ -1562,17 +2073,17 @@ export type TimelineStep_ToneJson = "TONE_UNSPECIFIED" | "GOOD" | "WARN" | "BAD"
  * Describes the enum dashboard.v1.TimelineStep.Tone.
  */
 export const TimelineStep_ToneSchema: GenEnum<TimelineStep_Tone, TimelineStep_ToneJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_payments, 19, 0);
+  enumDesc(file_dashboard_v1_payments, 26, 0);
 
 /**
- * A merchant's payments, for the people who answer questions about them.
+ * A merchant's payments, for the people who answer questions about them and end attempts that no gateway resolves.
  *
  * @generated from service dashboard.v1.PaymentService
  */
 export const PaymentService: GenService<{
   /**
-   * Lists payments, newest first. One call looks at 10 000 payments at most: where a filter lets few through, a page has
-   * fewer rows than were asked for, or none, and says how far back it looked.
+   * Lists payments, newest first. One call scans at most 10 000 payments. If few of them match the filter, a page has
+   * fewer rows than requested, or none, and returns how far back it searched.
    *
    * @generated from rpc dashboard.v1.PaymentService.ListPayments
    */
@@ -1582,8 +2093,8 @@ export const PaymentService: GenService<{
     output: typeof ListPaymentsResponseSchema;
   },
   /**
-   * Finds payments by whatever somebody has in hand: an order reference or its beginning, a session, attempt, event or
-   * request id, a gateway's reference.
+   * Finds payments by an order reference or its beginning, a session, attempt, event or request id, or a gateway's
+   * reference.
    *
    * @generated from rpc dashboard.v1.PaymentService.SearchPayments
    */
@@ -1593,7 +2104,7 @@ export const PaymentService: GenService<{
     output: typeof SearchPaymentsResponseSchema;
   },
   /**
-   * One payment with everything that happened to it, in one timeline.
+   * Returns one payment with its attempts and its timeline.
    *
    * @generated from rpc dashboard.v1.PaymentService.GetPayment
    */
@@ -1603,8 +2114,40 @@ export const PaymentService: GenService<{
     output: typeof GetPaymentResponseSchema;
   },
   /**
-   * The rows of a list as CSV, 1000 to a call: who wants them all goes on with the token. The first call of an export
-   * leaves a row in the audit trail.
+   * Ends an attempt whose void or capture the gateway never answers: it is given up, or was captured. A worker applies
+   * the decision. In live, the decision takes effect only when another member has confirmed it, and replaces a decision
+   * that is not confirmed yet. In live, only a member can decide, not an operator.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.DecideAttempt
+   */
+  decideAttempt: {
+    methodKind: "unary";
+    input: typeof DecideAttemptRequestSchema;
+    output: typeof DecideAttemptResponseSchema;
+  },
+  /**
+   * Confirms another member's decision as it was read. In live, only a member can confirm, not an operator.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.ConfirmAttemptDecision
+   */
+  confirmAttemptDecision: {
+    methodKind: "unary";
+    input: typeof ConfirmAttemptDecisionRequestSchema;
+    output: typeof ConfirmAttemptDecisionResponseSchema;
+  },
+  /**
+   * Withdraws a decision that is not confirmed yet.
+   *
+   * @generated from rpc dashboard.v1.PaymentService.WithdrawAttemptDecision
+   */
+  withdrawAttemptDecision: {
+    methodKind: "unary";
+    input: typeof WithdrawAttemptDecisionRequestSchema;
+    output: typeof WithdrawAttemptDecisionResponseSchema;
+  },
+  /**
+   * Returns the rows of a list as CSV, 1000 per call; continue with the token. The first call of an export is recorded
+   * in the audit trail.
    *
    * @generated from rpc dashboard.v1.PaymentService.ExportPayments
    */
@@ -1614,7 +2157,8 @@ export const PaymentService: GenService<{
     output: typeof ExportPaymentsResponseSchema;
   },
   /**
-   * Every currency that can be paid in, with its decimals: what somebody types as 49.00 is filtered by as minor units.
+   * Lists every currency that payments can have, with its decimals: filters take minor units where a person types
+   * 49.00.
    *
    * @generated from rpc dashboard.v1.PaymentService.ListCurrencies
    */

@@ -16,26 +16,26 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/reconciliation.proto.
  */
 export const file_dashboard_v1_reconciliation: GenFile = /*@__PURE__*/
-  fileDesc("CiFkYXNoYm9hcmQvdjEvcmVjb25jaWxpYXRpb24ucHJvdG8SDGRhc2hib2FyZC52MSKdAQoZTGlzdENvbXBhcmlzb25SdW5zUmVxdWVzdBI7CgtlbnZpcm9ubWVudBgBIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESIQoJcGFnZV9zaXplGAIgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAMgASgJQgwKCl9wYWdlX3NpemUiawoaTGlzdENvbXBhcmlzb25SdW5zUmVzcG9uc2USNAoPY29tcGFyaXNvbl9ydW5zGAEgAygLMhsuZGFzaGJvYXJkLnYxLkNvbXBhcmlzb25SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJItsCCg1Db21wYXJpc29uUnVuEhkKEWNvbXBhcmlzb25fcnVuX2lkGAEgASgJEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt3aW5kb3dfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJd2luZG93X3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghhdHRlbXB0cxgGIAEoBRIMCgRyZWFkGAcgASgFEhIKCmJ5X25vdGljZXMYCCABKAUSFgoOY291bGRfbm90X3RlbGwYCSABKAUSEgoKbWlzbWF0Y2hlcxgKIAEoBRIOCgZzdHJheXMYCyABKAUyiQEKFVJlY29uY2lsaWF0aW9uU2VydmljZRJwChJMaXN0Q29tcGFyaXNvblJ1bnMSJy5kYXNoYm9hcmQudjEuTGlzdENvbXBhcmlzb25SdW5zUmVxdWVzdBooLmRhc2hib2FyZC52MS5MaXN0Q29tcGFyaXNvblJ1bnNSZXNwb25zZSIHkAIBqLsYBGIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiFkYXNoYm9hcmQvdjEvcmVjb25jaWxpYXRpb24ucHJvdG8SDGRhc2hib2FyZC52MSKhAQodTGlzdFJlY29uY2lsaWF0aW9uUnVuc1JlcXVlc3QSOwoLZW52aXJvbm1lbnQYASABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEiEKCXBhZ2Vfc2l6ZRgCIAEoBUIJukgGGgQYZCgBSACIAQESEgoKcGFnZV90b2tlbhgDIAEoCUIMCgpfcGFnZV9zaXplIncKHkxpc3RSZWNvbmNpbGlhdGlvblJ1bnNSZXNwb25zZRI8ChNyZWNvbmNpbGlhdGlvbl9ydW5zGAEgAygLMh8uZGFzaGJvYXJkLnYxLlJlY29uY2lsaWF0aW9uUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLoAgoRUmVjb25jaWxpYXRpb25SdW4SHQoVcmVjb25jaWxpYXRpb25fcnVuX2lkGAEgASgJEi4KCnN0YXJ0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt3aW5kb3dfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJd2luZG93X3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghhdHRlbXB0cxgGIAEoBRIMCgRyZWFkGAcgASgFEhgKEGJ5X25vdGlmaWNhdGlvbnMYCCABKAUSFAoMaW5jb25jbHVzaXZlGAkgASgFEhIKCm1pc21hdGNoZXMYCiABKAUSDwoHb3JwaGFucxgLIAEoBTKVAQoVUmVjb25jaWxpYXRpb25TZXJ2aWNlEnwKFkxpc3RSZWNvbmNpbGlhdGlvblJ1bnMSKy5kYXNoYm9hcmQudjEuTGlzdFJlY29uY2lsaWF0aW9uUnVuc1JlcXVlc3QaLC5kYXNoYm9hcmQudjEuTGlzdFJlY29uY2lsaWF0aW9uUnVuc1Jlc3BvbnNlIgeQAgGouxgEYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
- * @generated from message dashboard.v1.ListComparisonRunsRequest
+ * @generated from message dashboard.v1.ListReconciliationRunsRequest
  */
-export type ListComparisonRunsRequest = Message<"dashboard.v1.ListComparisonRunsRequest"> & {
+export type ListReconciliationRunsRequest = Message<"dashboard.v1.ListReconciliationRunsRequest"> & {
   /**
    * @generated from field: dashboard.v1.Environment environment = 1;
    */
   environment: Environment;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -43,23 +43,23 @@ export type ListComparisonRunsRequest = Message<"dashboard.v1.ListComparisonRuns
 };
 
 /**
- * @generated from message dashboard.v1.ListComparisonRunsRequest
+ * @generated from message dashboard.v1.ListReconciliationRunsRequest
  */
-export type ListComparisonRunsRequestJson = {
+export type ListReconciliationRunsRequestJson = {
   /**
    * @generated from field: dashboard.v1.Environment environment = 1;
    */
   environment?: EnvironmentJson;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -67,20 +67,20 @@ export type ListComparisonRunsRequestJson = {
 };
 
 /**
- * Describes the message dashboard.v1.ListComparisonRunsRequest.
- * Use `create(ListComparisonRunsRequestSchema)` to create a new message.
+ * Describes the message dashboard.v1.ListReconciliationRunsRequest.
+ * Use `create(ListReconciliationRunsRequestSchema)` to create a new message.
  */
-export const ListComparisonRunsRequestSchema: GenMessage<ListComparisonRunsRequest, {jsonType: ListComparisonRunsRequestJson}> = /*@__PURE__*/
+export const ListReconciliationRunsRequestSchema: GenMessage<ListReconciliationRunsRequest, {jsonType: ListReconciliationRunsRequestJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_reconciliation, 0);
 
 /**
- * @generated from message dashboard.v1.ListComparisonRunsResponse
+ * @generated from message dashboard.v1.ListReconciliationRunsResponse
  */
-export type ListComparisonRunsResponse = Message<"dashboard.v1.ListComparisonRunsResponse"> & {
+export type ListReconciliationRunsResponse = Message<"dashboard.v1.ListReconciliationRunsResponse"> & {
   /**
-   * @generated from field: repeated dashboard.v1.ComparisonRun comparison_runs = 1;
+   * @generated from field: repeated dashboard.v1.ReconciliationRun reconciliation_runs = 1;
    */
-  comparisonRuns: ComparisonRun[];
+  reconciliationRuns: ReconciliationRun[];
 
   /**
    * Empty on the last page.
@@ -91,13 +91,13 @@ export type ListComparisonRunsResponse = Message<"dashboard.v1.ListComparisonRun
 };
 
 /**
- * @generated from message dashboard.v1.ListComparisonRunsResponse
+ * @generated from message dashboard.v1.ListReconciliationRunsResponse
  */
-export type ListComparisonRunsResponseJson = {
+export type ListReconciliationRunsResponseJson = {
   /**
-   * @generated from field: repeated dashboard.v1.ComparisonRun comparison_runs = 1;
+   * @generated from field: repeated dashboard.v1.ReconciliationRun reconciliation_runs = 1;
    */
-  comparisonRuns?: ComparisonRunJson[];
+  reconciliationRuns?: ReconciliationRunJson[];
 
   /**
    * Empty on the last page.
@@ -108,22 +108,22 @@ export type ListComparisonRunsResponseJson = {
 };
 
 /**
- * Describes the message dashboard.v1.ListComparisonRunsResponse.
- * Use `create(ListComparisonRunsResponseSchema)` to create a new message.
+ * Describes the message dashboard.v1.ListReconciliationRunsResponse.
+ * Use `create(ListReconciliationRunsResponseSchema)` to create a new message.
  */
-export const ListComparisonRunsResponseSchema: GenMessage<ListComparisonRunsResponse, {jsonType: ListComparisonRunsResponseJson}> = /*@__PURE__*/
+export const ListReconciliationRunsResponseSchema: GenMessage<ListReconciliationRunsResponse, {jsonType: ListReconciliationRunsResponseJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_reconciliation, 1);
 
 /**
  * One pass over the attempts that changed in a window of time. Its counts grow until it is finished.
  *
- * @generated from message dashboard.v1.ComparisonRun
+ * @generated from message dashboard.v1.ReconciliationRun
  */
-export type ComparisonRun = Message<"dashboard.v1.ComparisonRun"> & {
+export type ReconciliationRun = Message<"dashboard.v1.ReconciliationRun"> & {
   /**
-   * @generated from field: string comparison_run_id = 1;
+   * @generated from field: string reconciliation_run_id = 1;
    */
-  comparisonRunId: string;
+  reconciliationRunId: string;
 
   /**
    * @generated from field: google.protobuf.Timestamp started_at = 2;
@@ -153,25 +153,25 @@ export type ComparisonRun = Message<"dashboard.v1.ComparisonRun"> & {
   attempts: number;
 
   /**
-   * Read at the gateway.
+   * Found by a read at the gateway.
    *
    * @generated from field: int32 read = 7;
    */
   read: number;
 
   /**
-   * Known from the notices of a gateway that cannot be read.
+   * Known from notifications, at a gateway that cannot be read.
    *
-   * @generated from field: int32 by_notices = 8;
+   * @generated from field: int32 by_notifications = 8;
    */
-  byNotices: number;
+  byNotifications: number;
 
   /**
-   * The gateway gave no answer, or none that says anything, or the attempt changed meanwhile.
+   * The gateway gave no answer or no conclusive one, or the attempt changed meanwhile.
    *
-   * @generated from field: int32 could_not_tell = 9;
+   * @generated from field: int32 inconclusive = 9;
    */
-  couldNotTell: number;
+  inconclusive: number;
 
   /**
    * @generated from field: int32 mismatches = 10;
@@ -179,21 +179,21 @@ export type ComparisonRun = Message<"dashboard.v1.ComparisonRun"> & {
   mismatches: number;
 
   /**
-   * @generated from field: int32 strays = 11;
+   * @generated from field: int32 orphans = 11;
    */
-  strays: number;
+  orphans: number;
 };
 
 /**
  * One pass over the attempts that changed in a window of time. Its counts grow until it is finished.
  *
- * @generated from message dashboard.v1.ComparisonRun
+ * @generated from message dashboard.v1.ReconciliationRun
  */
-export type ComparisonRunJson = {
+export type ReconciliationRunJson = {
   /**
-   * @generated from field: string comparison_run_id = 1;
+   * @generated from field: string reconciliation_run_id = 1;
    */
-  comparisonRunId?: string;
+  reconciliationRunId?: string;
 
   /**
    * @generated from field: google.protobuf.Timestamp started_at = 2;
@@ -223,25 +223,25 @@ export type ComparisonRunJson = {
   attempts?: number;
 
   /**
-   * Read at the gateway.
+   * Found by a read at the gateway.
    *
    * @generated from field: int32 read = 7;
    */
   read?: number;
 
   /**
-   * Known from the notices of a gateway that cannot be read.
+   * Known from notifications, at a gateway that cannot be read.
    *
-   * @generated from field: int32 by_notices = 8;
+   * @generated from field: int32 by_notifications = 8;
    */
-  byNotices?: number;
+  byNotifications?: number;
 
   /**
-   * The gateway gave no answer, or none that says anything, or the attempt changed meanwhile.
+   * The gateway gave no answer or no conclusive one, or the attempt changed meanwhile.
    *
-   * @generated from field: int32 could_not_tell = 9;
+   * @generated from field: int32 inconclusive = 9;
    */
-  couldNotTell?: number;
+  inconclusive?: number;
 
   /**
    * @generated from field: int32 mismatches = 10;
@@ -249,20 +249,20 @@ export type ComparisonRunJson = {
   mismatches?: number;
 
   /**
-   * @generated from field: int32 strays = 11;
+   * @generated from field: int32 orphans = 11;
    */
-  strays?: number;
+  orphans?: number;
 };
 
 /**
- * Describes the message dashboard.v1.ComparisonRun.
- * Use `create(ComparisonRunSchema)` to create a new message.
+ * Describes the message dashboard.v1.ReconciliationRun.
+ * Use `create(ReconciliationRunSchema)` to create a new message.
  */
-export const ComparisonRunSchema: GenMessage<ComparisonRun, {jsonType: ComparisonRunJson}> = /*@__PURE__*/
+export const ReconciliationRunSchema: GenMessage<ReconciliationRun, {jsonType: ReconciliationRunJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_reconciliation, 2);
 
 /**
- * The hourly comparison of our records with the gateways'.
+ * The hourly reconciliation of our records with the gateways'.
  *
  * @generated from service dashboard.v1.ReconciliationService
  */
@@ -270,12 +270,12 @@ export const ReconciliationService: GenService<{
   /**
    * Lists the passes of one environment, newest first.
    *
-   * @generated from rpc dashboard.v1.ReconciliationService.ListComparisonRuns
+   * @generated from rpc dashboard.v1.ReconciliationService.ListReconciliationRuns
    */
-  listComparisonRuns: {
+  listReconciliationRuns: {
     methodKind: "unary";
-    input: typeof ListComparisonRunsRequestSchema;
-    output: typeof ListComparisonRunsResponseSchema;
+    input: typeof ListReconciliationRunsRequestSchema;
+    output: typeof ListReconciliationRunsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_reconciliation, 0);

@@ -15,7 +15,7 @@ export const file_dashboard_v1_role: GenFile = /*@__PURE__*/
   fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKmQKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX09XTkVSEAMSEQoNUk9MRV9PUEVSQVRPUhAEKkcKBkFjY2VzcxIWChJBQ0NFU1NfVU5TUEVDSUZJRUQQABISCg5BQ0NFU1NfQU5ZQk9EWRABEhEKDUFDQ0VTU19NRU1CRVIQAjpICgRyb2xlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtYcDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlUgRyb2xlOk4KBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLaHAyABKA4yFC5kYXNoYm9hcmQudjEuQWNjZXNzUgZhY2Nlc3M6NgoFZnJlc2gSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi3hwMgASgIUgVmcmVzaGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
- * What somebody may do; each role may do everything that those before it may.
+ * The rights of a caller. Each role includes the rights of the roles before it.
  *
  * @generated from enum dashboard.v1.Role
  */
@@ -40,7 +40,7 @@ export const Role = {
   DEVELOPER: 2,
 
   /**
-   * Holds keys, gateway accounts and members.
+   * Manages keys, gateway accounts and members.
    *
    * @generated from enum value: ROLE_OWNER = 3;
    */
@@ -55,14 +55,14 @@ export const Role = {
 } as const;
 
 /**
- * What somebody may do; each role may do everything that those before it may.
+ * The rights of a caller. Each role includes the rights of the roles before it.
  *
  * @generated from enum dashboard.v1.Role
  */
 export type Role = (typeof Role)[keyof typeof Role] | UnknownEnum;
 
 /**
- * What somebody may do; each role may do everything that those before it may.
+ * The rights of a caller. Each role includes the rights of the roles before it.
  *
  * @generated from enum dashboard.v1.Role
  */
@@ -75,7 +75,7 @@ export const RoleSchema: GenEnum<Role, RoleJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_role, 0);
 
 /**
- * Who may call a method that is about no merchant.
+ * The callers of a method that concerns no merchant.
  *
  * @generated from enum dashboard.v1.Access
  */
@@ -86,14 +86,14 @@ export const Access = {
   UNSPECIFIED: 0,
 
   /**
-   * Whoever reaches the dashboard: to sign in.
+   * Everyone who reaches the dashboard, such as to sign in.
    *
    * @generated from enum value: ACCESS_ANYBODY = 1;
    */
   ANYBODY: 1,
 
   /**
-   * Every member who is signed in, about themselves.
+   * Every signed-in member, about their own account.
    *
    * @generated from enum value: ACCESS_MEMBER = 2;
    */
@@ -101,14 +101,14 @@ export const Access = {
 } as const;
 
 /**
- * Who may call a method that is about no merchant.
+ * The callers of a method that concerns no merchant.
  *
  * @generated from enum dashboard.v1.Access
  */
 export type Access = (typeof Access)[keyof typeof Access] | UnknownEnum;
 
 /**
- * Who may call a method that is about no merchant.
+ * The callers of a method that concerns no merchant.
  *
  * @generated from enum dashboard.v1.Access
  */
@@ -121,7 +121,7 @@ export const AccessSchema: GenEnum<Access, AccessJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_role, 1);
 
 /**
- * The least role that may call a method. A method without one, and without an access, is refused to everybody.
+ * The lowest role that may call a method. A method with neither a role nor an access is refused to every caller.
  *
  * @generated from extension: dashboard.v1.Role role = 50101;
  */
@@ -129,7 +129,7 @@ export const role: GenExtension<MethodOptions, Role> = /*@__PURE__*/
   extDesc(file_dashboard_v1_role, 0);
 
 /**
- * In place of a role.
+ * Instead of a role.
  *
  * @generated from extension: dashboard.v1.Access access = 50102;
  */
@@ -137,7 +137,7 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
   extDesc(file_dashboard_v1_role, 1);
 
 /**
- * Whether a member must have proved within the last 15 minutes who they are.
+ * Whether a member must have proved their identity within the last 15 minutes.
  *
  * @generated from extension: bool fresh = 50103;
  */

@@ -35,21 +35,21 @@ export type SetRoutingRuleRequest = Message<"dashboard.v1.SetRoutingRuleRequest"
   environment: Environment;
 
   /**
-   * By priority, the first one first.
+   * By priority, highest first.
    *
    * @generated from field: repeated string connection_ids = 3;
    */
   connectionIds: string[];
 
   /**
-   * The failure kinds after which the next gateway is asked. Fraud never is one.
+   * The failure kinds after which the next gateway is tried. Never includes fraud.
    *
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 4;
    */
   failoverOn: RoutingRule_FailoverSwitch[];
 
   /**
-   * The version that the change was made from, 0 when there was none. Not given, the change is made from any.
+   * The version that the change is based on; 0 if there was none. If absent, the change applies to any version.
    *
    * @generated from field: optional int32 expected_version = 5;
    */
@@ -71,21 +71,21 @@ export type SetRoutingRuleRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * By priority, the first one first.
+   * By priority, highest first.
    *
    * @generated from field: repeated string connection_ids = 3;
    */
   connectionIds?: string[];
 
   /**
-   * The failure kinds after which the next gateway is asked. Fraud never is one.
+   * The failure kinds after which the next gateway is tried. Never includes fraud.
    *
    * @generated from field: repeated dashboard.v1.RoutingRule.FailoverSwitch failover_on = 4;
    */
   failoverOn?: RoutingRule_FailoverSwitchJson[];
 
   /**
-   * The version that the change was made from, 0 when there was none. Not given, the change is made from any.
+   * The version that the change is based on; 0 if there was none. If absent, the change applies to any version.
    *
    * @generated from field: optional int32 expected_version = 5;
    */
@@ -215,14 +215,14 @@ export type RoutingRule = Message<"dashboard.v1.RoutingRule"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Who set it, as the audit trail names them. Not there of the rule that an installation's set-up made.
+   * The author, as in the audit trail. Absent for the rule of an installation's set-up.
    *
    * @generated from field: optional string set_by = 5;
    */
   setBy?: string | undefined;
 
   /**
-   * The version that it says again.
+   * The version that it restores.
    *
    * @generated from field: optional int32 restored_from = 6;
    */
@@ -254,14 +254,14 @@ export type RoutingRuleJson = {
   createdAt?: TimestampJson;
 
   /**
-   * Who set it, as the audit trail names them. Not there of the rule that an installation's set-up made.
+   * The author, as in the audit trail. Absent for the rule of an installation's set-up.
    *
    * @generated from field: optional string set_by = 5;
    */
   setBy?: string;
 
   /**
-   * The version that it says again.
+   * The version that it restores.
    *
    * @generated from field: optional int32 restored_from = 6;
    */
@@ -285,7 +285,7 @@ export const RoutingRule_FailoverSwitch = {
   FAILOVER_SWITCH_UNSPECIFIED: 0,
 
   /**
-   * Soft declines follow it too.
+   * Also applies to soft declines.
    *
    * @generated from enum value: HARD_DECLINE = 1;
    */
@@ -319,13 +319,13 @@ export const RoutingRule_FailoverSwitchSchema: GenEnum<RoutingRule_FailoverSwitc
   enumDesc(file_dashboard_v1_routing_rules, 4, 0);
 
 /**
- * A rule that was not set, or not yet.
+ * A rule that is not saved.
  *
  * @generated from message dashboard.v1.RoutingRuleDraft
  */
 export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
   /**
-   * By priority, the first one first.
+   * By priority, highest first.
    *
    * @generated from field: repeated string connection_ids = 1;
    */
@@ -338,13 +338,13 @@ export type RoutingRuleDraft = Message<"dashboard.v1.RoutingRuleDraft"> & {
 };
 
 /**
- * A rule that was not set, or not yet.
+ * A rule that is not saved.
  *
  * @generated from message dashboard.v1.RoutingRuleDraft
  */
 export type RoutingRuleDraftJson = {
   /**
-   * By priority, the first one first.
+   * By priority, highest first.
    *
    * @generated from field: repeated string connection_ids = 1;
    */
@@ -373,7 +373,7 @@ export type RoutingRuleVersion = Message<"dashboard.v1.RoutingRuleVersion"> & {
   routingRule?: RoutingRule | undefined;
 
   /**
-   * What is different from the version before, a sentence each.
+   * The differences from the previous version, one sentence each.
    *
    * @generated from field: repeated string changes = 2;
    */
@@ -390,7 +390,7 @@ export type RoutingRuleVersionJson = {
   routingRule?: RoutingRuleJson;
 
   /**
-   * What is different from the version before, a sentence each.
+   * The differences from the previous version, one sentence each.
    *
    * @generated from field: repeated string changes = 2;
    */
@@ -419,7 +419,7 @@ export type ListRoutingRuleVersionsRequest = Message<"dashboard.v1.ListRoutingRu
   environment: Environment;
 
   /**
-   * At most 100; 20 when not given.
+   * At most 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -446,7 +446,7 @@ export type ListRoutingRuleVersionsRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * At most 100; 20 when not given.
+   * At most 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -517,7 +517,7 @@ export type RestoreRoutingRuleRequest = Message<"dashboard.v1.RestoreRoutingRule
   environment: Environment;
 
   /**
-   * The version to be said again.
+   * The version to restore.
    *
    * @generated from field: int32 version = 3;
    */
@@ -546,7 +546,7 @@ export type RestoreRoutingRuleRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * The version to be said again.
+   * The version to restore.
    *
    * @generated from field: int32 version = 3;
    */
@@ -609,7 +609,7 @@ export type TestRouteRequest = Message<"dashboard.v1.TestRouteRequest"> & {
   environment: Environment;
 
   /**
-   * The rule to be tested; the newest version when not given.
+   * The rule to test; the newest version by default.
    *
    * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
    */
@@ -645,7 +645,7 @@ export type TestRouteRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * The rule to be tested; the newest version when not given.
+   * The rule to test; the newest version by default.
    *
    * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
    */
@@ -678,7 +678,7 @@ export const TestRouteRequestSchema: GenMessage<TestRouteRequest, {jsonType: Tes
  */
 export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
   /**
-   * Of the rule that was tested; a draft has the number that it would get.
+   * The tested rule's version; for a draft, the number that it would get.
    *
    * @generated from field: int32 version = 1;
    */
@@ -702,14 +702,14 @@ export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
   cases: RouteCase[];
 
   /**
-   * What is different in the draft from the newest version, a sentence each.
+   * The draft's differences from the newest version, one sentence each.
    *
    * @generated from field: repeated string changes = 5;
    */
   changes: string[];
 
   /**
-   * What was tested, with the currency's decimals.
+   * The simulated amount, with the currency's decimals.
    *
    * @generated from field: dashboard.v1.PaymentAmount amount = 6;
    */
@@ -721,7 +721,7 @@ export type TestRouteResponse = Message<"dashboard.v1.TestRouteResponse"> & {
  */
 export type TestRouteResponseJson = {
   /**
-   * Of the rule that was tested; a draft has the number that it would get.
+   * The tested rule's version; for a draft, the number that it would get.
    *
    * @generated from field: int32 version = 1;
    */
@@ -745,14 +745,14 @@ export type TestRouteResponseJson = {
   cases?: RouteCaseJson[];
 
   /**
-   * What is different in the draft from the newest version, a sentence each.
+   * The draft's differences from the newest version, one sentence each.
    *
    * @generated from field: repeated string changes = 5;
    */
   changes?: string[];
 
   /**
-   * What was tested, with the currency's decimals.
+   * The simulated amount, with the currency's decimals.
    *
    * @generated from field: dashboard.v1.PaymentAmount amount = 6;
    */
@@ -861,7 +861,7 @@ export const SkippedGatewaySchema: GenMessage<SkippedGateway, {jsonType: Skipped
   messageDesc(file_dashboard_v1_routing_rules, 14);
 
 /**
- * What follows when every gateway that is asked answers in one way.
+ * The steps if every gateway answers in the same way.
  *
  * @generated from message dashboard.v1.RouteCase
  */
@@ -872,7 +872,7 @@ export type RouteCase = Message<"dashboard.v1.RouteCase"> & {
   answer: RouteCase_Answer;
 
   /**
-   * The gateways that are asked, in their order.
+   * The gateways that are tried, in order.
    *
    * @generated from field: repeated dashboard.v1.RouteStep steps = 2;
    */
@@ -887,7 +887,7 @@ export type RouteCase = Message<"dashboard.v1.RouteCase"> & {
 };
 
 /**
- * What follows when every gateway that is asked answers in one way.
+ * The steps if every gateway answers in the same way.
  *
  * @generated from message dashboard.v1.RouteCase
  */
@@ -898,7 +898,7 @@ export type RouteCaseJson = {
   answer?: RouteCase_AnswerJson;
 
   /**
-   * The gateways that are asked, in their order.
+   * The gateways that are tried, in order.
    *
    * @generated from field: repeated dashboard.v1.RouteStep steps = 2;
    */
@@ -1086,7 +1086,7 @@ export type WhatIfRequest = Message<"dashboard.v1.WhatIfRequest"> & {
   draft?: RoutingRuleDraft | undefined;
 
   /**
-   * How far back: 1 to 31; 7 when not given. The newest 10 000 sessions are looked at, no more.
+   * The number of days, 1 to 31; the default is 7. At most the newest 10 000 sessions are read.
    *
    * @generated from field: optional int32 days = 4;
    */
@@ -1118,7 +1118,7 @@ export type WhatIfRequestJson = {
   draft?: RoutingRuleDraftJson;
 
   /**
-   * How far back: 1 to 31; 7 when not given. The newest 10 000 sessions are looked at, no more.
+   * The number of days, 1 to 31; the default is 7. At most the newest 10 000 sessions are read.
    *
    * @generated from field: optional int32 days = 4;
    */
@@ -1142,35 +1142,35 @@ export const WhatIfRequestSchema: GenMessage<WhatIfRequest, {jsonType: WhatIfReq
  */
 export type WhatIfResponse = Message<"dashboard.v1.WhatIfResponse"> & {
   /**
-   * Of this slice alone: add them up.
+   * The counts of this slice only; the caller adds them up.
    *
    * @generated from field: dashboard.v1.WhatIfCounts counts = 1;
    */
   counts?: WhatIfCounts | undefined;
 
   /**
-   * Payments of this slice that would have gone otherwise, or might have; some of them, newest first.
+   * Examples of payments in this slice with another route or outcome, or possibly so; newest first.
    *
    * @generated from field: repeated dashboard.v1.ReplayedPayment examples = 2;
    */
   examples: ReplayedPayment[];
 
   /**
-   * Where the next slice begins; empty after the last one.
+   * The start of the next slice; empty after the last one.
    *
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
 
   /**
-   * Sessions that were looked at, this slice's included.
+   * The number of sessions read so far, including this slice.
    *
    * @generated from field: int32 sessions_so_far = 4;
    */
   sessionsSoFar: number;
 
   /**
-   * When the oldest session of this slice was created.
+   * The creation time of the oldest session in this slice.
    *
    * @generated from field: google.protobuf.Timestamp reached = 5;
    */
@@ -1182,35 +1182,35 @@ export type WhatIfResponse = Message<"dashboard.v1.WhatIfResponse"> & {
  */
 export type WhatIfResponseJson = {
   /**
-   * Of this slice alone: add them up.
+   * The counts of this slice only; the caller adds them up.
    *
    * @generated from field: dashboard.v1.WhatIfCounts counts = 1;
    */
   counts?: WhatIfCountsJson;
 
   /**
-   * Payments of this slice that would have gone otherwise, or might have; some of them, newest first.
+   * Examples of payments in this slice with another route or outcome, or possibly so; newest first.
    *
    * @generated from field: repeated dashboard.v1.ReplayedPayment examples = 2;
    */
   examples?: ReplayedPaymentJson[];
 
   /**
-   * Where the next slice begins; empty after the last one.
+   * The start of the next slice; empty after the last one.
    *
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken?: string;
 
   /**
-   * Sessions that were looked at, this slice's included.
+   * The number of sessions read so far, including this slice.
    *
    * @generated from field: int32 sessions_so_far = 4;
    */
   sessionsSoFar?: number;
 
   /**
-   * When the oldest session of this slice was created.
+   * The creation time of the oldest session in this slice.
    *
    * @generated from field: google.protobuf.Timestamp reached = 5;
    */
@@ -1238,14 +1238,14 @@ export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
   payments: number;
 
   /**
-   * The same gateways in the same order, and the same end.
+   * The same gateways in the same order, and the same outcome.
    *
    * @generated from field: int32 same = 2;
    */
   same: number;
 
   /**
-   * Another gateway would have been asked first.
+   * Another gateway would have been tried first.
    *
    * @generated from field: int32 other_first = 3;
    */
@@ -1257,14 +1257,14 @@ export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
   fewerAttempts: number;
 
   /**
-   * At least one gateway more would have been asked.
+   * At least one more gateway would have been tried.
    *
    * @generated from field: int32 more_attempts = 5;
    */
   moreAttempts: number;
 
   /**
-   * The draft asks a gateway that this payment never asked: what it would have said is not known.
+   * The draft uses a gateway that was not called for this payment, so the outcome is unknown.
    *
    * @generated from field: int32 cannot_know = 6;
    */
@@ -1276,21 +1276,21 @@ export type WhatIfCounts = Message<"dashboard.v1.WhatIfCounts"> & {
   succeededThen: number;
 
   /**
-   * Would have succeeded, by answers that were given.
+   * Would have succeeded, by the answers that the gateways gave.
    *
    * @generated from field: int32 succeeds = 8;
    */
   succeeds: number;
 
   /**
-   * Succeeded then, and would not have.
+   * Succeeded, but would have failed.
    *
    * @generated from field: int32 lost = 9;
    */
   lost: number;
 
   /**
-   * No gateway could have been asked.
+   * No gateway could have been used.
    *
    * @generated from field: int32 not_routable = 10;
    */
@@ -1311,14 +1311,14 @@ export type WhatIfCountsJson = {
   payments?: number;
 
   /**
-   * The same gateways in the same order, and the same end.
+   * The same gateways in the same order, and the same outcome.
    *
    * @generated from field: int32 same = 2;
    */
   same?: number;
 
   /**
-   * Another gateway would have been asked first.
+   * Another gateway would have been tried first.
    *
    * @generated from field: int32 other_first = 3;
    */
@@ -1330,14 +1330,14 @@ export type WhatIfCountsJson = {
   fewerAttempts?: number;
 
   /**
-   * At least one gateway more would have been asked.
+   * At least one more gateway would have been tried.
    *
    * @generated from field: int32 more_attempts = 5;
    */
   moreAttempts?: number;
 
   /**
-   * The draft asks a gateway that this payment never asked: what it would have said is not known.
+   * The draft uses a gateway that was not called for this payment, so the outcome is unknown.
    *
    * @generated from field: int32 cannot_know = 6;
    */
@@ -1349,21 +1349,21 @@ export type WhatIfCountsJson = {
   succeededThen?: number;
 
   /**
-   * Would have succeeded, by answers that were given.
+   * Would have succeeded, by the answers that the gateways gave.
    *
    * @generated from field: int32 succeeds = 8;
    */
   succeeds?: number;
 
   /**
-   * Succeeded then, and would not have.
+   * Succeeded, but would have failed.
    *
    * @generated from field: int32 lost = 9;
    */
   lost?: number;
 
   /**
-   * No gateway could have been asked.
+   * No gateway could have been used.
    *
    * @generated from field: int32 not_routable = 10;
    */
@@ -1397,14 +1397,14 @@ export type ReplayedPayment = Message<"dashboard.v1.ReplayedPayment"> & {
   statusThen: string;
 
   /**
-   * The gateways that were asked.
+   * The gateways that were called.
    *
    * @generated from field: repeated string asked_then = 4;
    */
   askedThen: string[];
 
   /**
-   * The gateways that would have been asked, as far as that is known; the last one's answer may not be.
+   * The gateways that would have been called, as far as is known. The last one's answer may be unknown.
    *
    * @generated from field: repeated string asked_instead = 5;
    */
@@ -1441,14 +1441,14 @@ export type ReplayedPaymentJson = {
   statusThen?: string;
 
   /**
-   * The gateways that were asked.
+   * The gateways that were called.
    *
    * @generated from field: repeated string asked_then = 4;
    */
   askedThen?: string[];
 
   /**
-   * The gateways that would have been asked, as far as that is known; the last one's answer may not be.
+   * The gateways that would have been called, as far as is known. The last one's answer may be unknown.
    *
    * @generated from field: repeated string asked_instead = 5;
    */
@@ -1514,14 +1514,14 @@ export const ReplayedPayment_EndSchema: GenEnum<ReplayedPayment_End, ReplayedPay
   enumDesc(file_dashboard_v1_routing_rules, 20, 0);
 
 /**
- * In which order a merchant's gateways are asked, and when the next one is.
+ * The order in which a merchant's gateways are tried, and the failures after which the next one is.
  *
  * @generated from service dashboard.v1.RoutingRuleService
  */
 export const RoutingRuleService: GenService<{
   /**
-   * Records a new version, which payments submitted from then on follow. Every connection must be verified.
-   * With an expected version it is refused as state_conflict when somebody else has set another one since.
+   * Saves a new version, which applies to payments submitted from then on. Every connection must be verified. If an
+   * expected version is given and another version was saved since, the call fails with state_conflict.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.SetRoutingRule
    */
@@ -1531,7 +1531,7 @@ export const RoutingRuleService: GenService<{
     output: typeof SetRoutingRuleResponseSchema;
   },
   /**
-   * Returns the newest version; none when nothing was ever set.
+   * Returns the newest version, if there is one.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.GetRoutingRule
    */
@@ -1541,7 +1541,7 @@ export const RoutingRuleService: GenService<{
     output: typeof GetRoutingRuleResponseSchema;
   },
   /**
-   * Lists the versions, newest first, each with what it changed.
+   * Lists the versions, newest first, each with its changes.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.ListRoutingRuleVersions
    */
@@ -1551,7 +1551,7 @@ export const RoutingRuleService: GenService<{
     output: typeof ListRoutingRuleVersionsResponseSchema;
   },
   /**
-   * Records a new version that says what an older one said.
+   * Saves an older version's content as a new version.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.RestoreRoutingRule
    */
@@ -1561,8 +1561,8 @@ export const RoutingRuleService: GenService<{
     output: typeof RestoreRoutingRuleResponseSchema;
   },
   /**
-   * Says what would happen to a payment: the plan with its reasons, and what would follow each kind of answer.
-   * No gateway is asked.
+   * Simulates a payment: returns the plan with its reasons, and what would follow each kind of answer. No gateway is
+   * called.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.TestRoute
    */
@@ -1572,8 +1572,8 @@ export const RoutingRuleService: GenService<{
     output: typeof TestRouteResponseSchema;
   },
   /**
-   * Follows a draft through payments of the past, a slice at a time, newest first, and says what would have been
-   * different. A gateway that was not asked then is taken for nothing: how it would have answered nobody can know.
+   * Simulates a draft on past payments, a slice at a time, newest first, and returns the differences. The answer of a
+   * gateway that was not called for a payment is unknown, and is not guessed.
    *
    * @generated from rpc dashboard.v1.RoutingRuleService.WhatIf
    */

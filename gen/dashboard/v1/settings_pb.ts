@@ -95,14 +95,15 @@ export type SetCheckoutOriginsRequest = Message<"dashboard.v1.SetCheckoutOrigins
   environment: Environment;
 
   /**
-   * Such as https://shop.example.com. None allows any page in test, and no page in live.
+   * Such as https://shop.example.com. An empty list allows any page in test, and no page in live.
    *
    * @generated from field: repeated string checkout_origins = 3;
    */
   checkoutOrigins: string[];
 
   /**
-   * Of the settings that this was made from: refused when somebody has changed them since. Absent: whatever they are.
+   * The revision of the settings that the change is based on. If they were changed since, the call fails. If absent,
+   * the change applies to any revision.
    *
    * @generated from field: optional string revision = 4;
    */
@@ -124,14 +125,15 @@ export type SetCheckoutOriginsRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * Such as https://shop.example.com. None allows any page in test, and no page in live.
+   * Such as https://shop.example.com. An empty list allows any page in test, and no page in live.
    *
    * @generated from field: repeated string checkout_origins = 3;
    */
   checkoutOrigins?: string[];
 
   /**
-   * Of the settings that this was made from: refused when somebody has changed them since. Absent: whatever they are.
+   * The revision of the settings that the change is based on. If they were changed since, the call fails. If absent,
+   * the change applies to any revision.
    *
    * @generated from field: optional string revision = 4;
    */
@@ -274,21 +276,22 @@ export type Settings = Message<"dashboard.v1.Settings"> & {
   checkoutOrigins: string[];
 
   /**
-   * How long a session accepts submission.
+   * The time for which a session accepts a submission.
    *
    * @generated from field: int32 session_lifetime_seconds = 2;
    */
   sessionLifetimeSeconds: number;
 
   /**
-   * Differs from every earlier one, unless the settings are as they were then.
+   * Changes with the settings. Equal settings have equal revisions.
    *
    * @generated from field: string revision = 3;
    */
   revision: string;
 
   /**
-   * Set by the operator for the whole installation: the time of one gateway's answer, and of a submission with all its attempts.
+   * Set by the operator for the whole installation: the time limits of one gateway's answer, and of a submission with
+   * all its attempts.
    *
    * @generated from field: int32 attempt_timeout_ms = 4;
    */
@@ -310,21 +313,22 @@ export type SettingsJson = {
   checkoutOrigins?: string[];
 
   /**
-   * How long a session accepts submission.
+   * The time for which a session accepts a submission.
    *
    * @generated from field: int32 session_lifetime_seconds = 2;
    */
   sessionLifetimeSeconds?: number;
 
   /**
-   * Differs from every earlier one, unless the settings are as they were then.
+   * Changes with the settings. Equal settings have equal revisions.
    *
    * @generated from field: string revision = 3;
    */
   revision?: string;
 
   /**
-   * Set by the operator for the whole installation: the time of one gateway's answer, and of a submission with all its attempts.
+   * Set by the operator for the whole installation: the time limits of one gateway's answer, and of a submission with
+   * all its attempts.
    *
    * @generated from field: int32 attempt_timeout_ms = 4;
    */
@@ -358,14 +362,14 @@ export type EraseCustomerRequest = Message<"dashboard.v1.EraseCustomerRequest"> 
   environment: Environment;
 
   /**
-   * Upper and lower case are one address.
+   * Case is ignored.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * Where a call before this one left off.
+   * `next_after` of the previous call.
    *
    * @generated from field: string after = 4;
    */
@@ -387,14 +391,14 @@ export type EraseCustomerRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * Upper and lower case are one address.
+   * Case is ignored.
    *
    * @generated from field: string email = 3;
    */
   email?: string;
 
   /**
-   * Where a call before this one left off.
+   * `next_after` of the previous call.
    *
    * @generated from field: string after = 4;
    */
@@ -413,21 +417,21 @@ export const EraseCustomerRequestSchema: GenMessage<EraseCustomerRequest, {jsonT
  */
 export type EraseCustomerResponse = Message<"dashboard.v1.EraseCustomerResponse"> & {
   /**
-   * Sessions of this call that had the address and have none now.
+   * The number of sessions from which this call erased the address.
    *
    * @generated from field: int32 sessions = 1;
    */
   sessions: number;
 
   /**
-   * Sessions of this call whose order reference holds the address. That is the merchant's own name for the order, and stays.
+   * The number of sessions in this call whose order reference contains the address. Order references are not changed.
    *
    * @generated from field: int32 order_references = 2;
    */
   orderReferences: number;
 
   /**
-   * Empty when every session was looked at.
+   * Empty when every session was checked.
    *
    * @generated from field: string next_after = 3;
    */
@@ -439,21 +443,21 @@ export type EraseCustomerResponse = Message<"dashboard.v1.EraseCustomerResponse"
  */
 export type EraseCustomerResponseJson = {
   /**
-   * Sessions of this call that had the address and have none now.
+   * The number of sessions from which this call erased the address.
    *
    * @generated from field: int32 sessions = 1;
    */
   sessions?: number;
 
   /**
-   * Sessions of this call whose order reference holds the address. That is the merchant's own name for the order, and stays.
+   * The number of sessions in this call whose order reference contains the address. Order references are not changed.
    *
    * @generated from field: int32 order_references = 2;
    */
   orderReferences?: number;
 
   /**
-   * Empty when every session was looked at.
+   * Empty when every session was checked.
    *
    * @generated from field: string next_after = 3;
    */
@@ -468,7 +472,7 @@ export const EraseCustomerResponseSchema: GenMessage<EraseCustomerResponse, {jso
   messageDesc(file_dashboard_v1_settings, 8);
 
 /**
- * What a merchant sets for its checkouts.
+ * A merchant's settings for its checkouts.
  *
  * @generated from service dashboard.v1.SettingsService
  */
@@ -492,7 +496,7 @@ export const SettingsService: GenService<{
     output: typeof SetCheckoutOriginsResponseSchema;
   },
   /**
-   * Says how long new sessions accept submission; those that are open keep their time.
+   * Sets the time for which new sessions accept a submission. Open sessions keep theirs.
    *
    * @generated from rpc dashboard.v1.SettingsService.SetSessionLifetime
    */
@@ -502,8 +506,8 @@ export const SettingsService: GenService<{
     output: typeof SetSessionLifetimeResponseSchema;
   },
   /**
-   * Erases a customer's e-mail address from the merchant's sessions, many in a call; repeat it with `next_after` until there
-   * is none.
+   * Erases a customer's e-mail address from the merchant's sessions, many per call. Repeat the call with `next_after`
+   * until it is empty.
    *
    * @generated from rpc dashboard.v1.SettingsService.EraseCustomer
    */

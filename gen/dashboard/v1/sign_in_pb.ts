@@ -34,7 +34,7 @@ export type SignInRequest = Message<"dashboard.v1.SignInRequest"> & {
   password: string;
 
   /**
-   * Six digits of the authenticator app; absent at first.
+   * Six digits from the authenticator app; absent in the first call.
    *
    * @generated from field: optional string code = 3;
    */
@@ -56,7 +56,7 @@ export type SignInRequestJson = {
   password?: string;
 
   /**
-   * Six digits of the authenticator app; absent at first.
+   * Six digits from the authenticator app; absent in the first call.
    *
    * @generated from field: optional string code = 3;
    */
@@ -75,7 +75,7 @@ export const SignInRequestSchema: GenMessage<SignInRequest, {jsonType: SignInReq
  */
 export type SignInResponse = Message<"dashboard.v1.SignInResponse"> & {
   /**
-   * Absent when a code is needed: ask for it, and call again with it.
+   * Absent if a code is needed: ask for it, and repeat the call with it.
    *
    * @generated from field: dashboard.v1.SignedInMember member = 1;
    */
@@ -92,7 +92,7 @@ export type SignInResponse = Message<"dashboard.v1.SignInResponse"> & {
  */
 export type SignInResponseJson = {
   /**
-   * Absent when a code is needed: ask for it, and call again with it.
+   * Absent if a code is needed: ask for it, and repeat the call with it.
    *
    * @generated from field: dashboard.v1.SignedInMember member = 1;
    */
@@ -150,7 +150,7 @@ export type GetCurrentSignInResponse = Message<"dashboard.v1.GetCurrentSignInRes
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Whether what is dangerous is let through without another proof.
+   * Whether sensitive actions are allowed without another proof.
    *
    * @generated from field: bool is_fresh = 4;
    */
@@ -177,7 +177,7 @@ export type GetCurrentSignInResponseJson = {
   expiresAt?: TimestampJson;
 
   /**
-   * Whether what is dangerous is let through without another proof.
+   * Whether sensitive actions are allowed without another proof.
    *
    * @generated from field: bool is_fresh = 4;
    */
@@ -233,7 +233,7 @@ export const ProveSignInRequestSchema: GenMessage<ProveSignInRequest, {jsonType:
  */
 export type ProveSignInResponse = Message<"dashboard.v1.ProveSignInResponse"> & {
   /**
-   * Nothing is proved yet: ask for the app's code, and call again with it.
+   * Nothing is proved yet: ask for the app's code, and repeat the call with it.
    *
    * @generated from field: bool code_needed = 1;
    */
@@ -245,7 +245,7 @@ export type ProveSignInResponse = Message<"dashboard.v1.ProveSignInResponse"> & 
  */
 export type ProveSignInResponseJson = {
   /**
-   * Nothing is proved yet: ask for the app's code, and call again with it.
+   * Nothing is proved yet: ask for the app's code, and repeat the call with it.
    *
    * @generated from field: bool code_needed = 1;
    */
@@ -548,14 +548,14 @@ export const OfferTotpRequestSchema: GenMessage<OfferTotpRequest, {jsonType: Off
  */
 export type OfferTotpResponse = Message<"dashboard.v1.OfferTotpResponse"> & {
   /**
-   * otpauth://…, for a QR code. Shown this once.
+   * otpauth://…, for a QR code. Shown only this once.
    *
    * @generated from field: string uri = 1;
    */
   uri: string;
 
   /**
-   * The same for typing, in base32.
+   * The same secret for typing, in base32.
    *
    * @generated from field: string secret = 2;
    */
@@ -567,14 +567,14 @@ export type OfferTotpResponse = Message<"dashboard.v1.OfferTotpResponse"> & {
  */
 export type OfferTotpResponseJson = {
   /**
-   * otpauth://…, for a QR code. Shown this once.
+   * otpauth://…, for a QR code. Shown only this once.
    *
    * @generated from field: string uri = 1;
    */
   uri?: string;
 
   /**
-   * The same for typing, in base32.
+   * The same secret for typing, in base32.
    *
    * @generated from field: string secret = 2;
    */
@@ -860,7 +860,7 @@ export const GetInvitationRequestSchema: GenMessage<GetInvitationRequest, {jsonT
   messageDesc(file_dashboard_v1_sign_in, 27);
 
 /**
- * Whether the address has an account already is not told.
+ * Does not reveal whether the address already has an account.
  *
  * @generated from message dashboard.v1.GetInvitationResponse
  */
@@ -882,7 +882,7 @@ export type GetInvitationResponse = Message<"dashboard.v1.GetInvitationResponse"
 };
 
 /**
- * Whether the address has an account already is not told.
+ * Does not reveal whether the address already has an account.
  *
  * @generated from message dashboard.v1.GetInvitationResponse
  */
@@ -920,7 +920,7 @@ export type AcceptInvitationRequest = Message<"dashboard.v1.AcceptInvitationRequ
   token: string;
 
   /**
-   * Of a new member. Without it, and where the address has an account, the password is that account's.
+   * The name of a new member. If the address has an account, omit it and send that account's password.
    *
    * @generated from field: optional string name = 2;
    */
@@ -947,7 +947,7 @@ export type AcceptInvitationRequestJson = {
   token?: string;
 
   /**
-   * Of a new member. Without it, and where the address has an account, the password is that account's.
+   * The name of a new member. If the address has an account, omit it and send that account's password.
    *
    * @generated from field: optional string name = 2;
    */
@@ -1133,13 +1133,13 @@ export const MembershipSchema: GenMessage<Membership, {jsonType: MembershipJson}
   messageDesc(file_dashboard_v1_sign_in, 32);
 
 /**
- * How a member enters the dashboard, stays in and leaves. The sign-in itself is a cookie that no script can read.
+ * A member's sign-in to the dashboard. The sign-in itself is a cookie that scripts cannot read.
  *
  * @generated from service dashboard.v1.SignInService
  */
 export const SignInService: GenService<{
   /**
-   * Signs in with a password, and with a code where the member has an authenticator app.
+   * Signs in with a password, and with a code if the member has an authenticator app.
    *
    * @generated from rpc dashboard.v1.SignInService.SignIn
    */
@@ -1149,7 +1149,7 @@ export const SignInService: GenService<{
     output: typeof SignInResponseSchema;
   },
   /**
-   * Who is signed in, and what they may do.
+   * Returns the signed-in member and their rights.
    *
    * @generated from rpc dashboard.v1.SignInService.GetCurrentSignIn
    */
@@ -1159,7 +1159,7 @@ export const SignInService: GenService<{
     output: typeof GetCurrentSignInResponseSchema;
   },
   /**
-   * Proves again who the member is; what is dangerous asks for it after 15 minutes.
+   * Proves the member's identity again. Sensitive actions require a proof from the last 15 minutes.
    *
    * @generated from rpc dashboard.v1.SignInService.ProveSignIn
    */
@@ -1179,7 +1179,7 @@ export const SignInService: GenService<{
     output: typeof SignOutResponseSchema;
   },
   /**
-   * Lists where the member is signed in, newest first.
+   * Lists the member's sign-ins, newest first.
    *
    * @generated from rpc dashboard.v1.SignInService.ListSignIns
    */
@@ -1189,7 +1189,7 @@ export const SignInService: GenService<{
     output: typeof ListSignInsResponseSchema;
   },
   /**
-   * Ends another of the member's sign-ins, at once.
+   * Ends another of the member's sign-ins immediately.
    *
    * @generated from rpc dashboard.v1.SignInService.RevokeSignIn
    */
@@ -1219,7 +1219,7 @@ export const SignInService: GenService<{
     output: typeof OfferTotpResponseSchema;
   },
   /**
-   * Asks for codes from now on.
+   * Requires codes from now on.
    *
    * @generated from rpc dashboard.v1.SignInService.ConfirmTotp
    */
@@ -1229,7 +1229,7 @@ export const SignInService: GenService<{
     output: typeof ConfirmTotpResponseSchema;
   },
   /**
-   * Asks for codes no more.
+   * Stops requiring codes.
    *
    * @generated from rpc dashboard.v1.SignInService.RemoveTotp
    */
@@ -1239,7 +1239,7 @@ export const SignInService: GenService<{
     output: typeof RemoveTotpResponseSchema;
   },
   /**
-   * Lists what happened to the member's own account, newest first, a hundred entries at most.
+   * Lists the events of the member's own account, newest first, at most 100 entries.
    *
    * @generated from rpc dashboard.v1.SignInService.ListAccountEvents
    */
@@ -1249,7 +1249,7 @@ export const SignInService: GenService<{
     output: typeof ListAccountEventsResponseSchema;
   },
   /**
-   * What a link for a new password leads to.
+   * Returns the account that a link for a new password belongs to.
    *
    * @generated from rpc dashboard.v1.SignInService.GetPasswordReset
    */
@@ -1259,7 +1259,7 @@ export const SignInService: GenService<{
     output: typeof GetPasswordResetResponseSchema;
   },
   /**
-   * Sets the password that a link is for, and ends every sign-in of the member.
+   * Sets the password by a link, and ends all sign-ins of the member.
    *
    * @generated from rpc dashboard.v1.SignInService.ResetPassword
    */
@@ -1269,7 +1269,7 @@ export const SignInService: GenService<{
     output: typeof ResetPasswordResponseSchema;
   },
   /**
-   * What an invitation's link leads to.
+   * Returns the invitation of a link.
    *
    * @generated from rpc dashboard.v1.SignInService.GetInvitation
    */
@@ -1279,7 +1279,7 @@ export const SignInService: GenService<{
     output: typeof GetInvitationResponseSchema;
   },
   /**
-   * Accepts an invitation: a new member chooses a password, one who exists already gives theirs. Signs them in.
+   * Accepts an invitation and signs the member in. A new member chooses a password; an existing member enters theirs.
    *
    * @generated from rpc dashboard.v1.SignInService.AcceptInvitation
    */

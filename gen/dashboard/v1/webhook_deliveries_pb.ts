@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/webhook_deliveries.proto.
  */
 export const file_dashboard_v1_webhook_deliveries: GenFile = /*@__PURE__*/
-  fileDesc("CiVkYXNoYm9hcmQvdjEvd2ViaG9va19kZWxpdmVyaWVzLnByb3RvEgxkYXNoYm9hcmQudjEiuAIKHExpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESEwoLZW5kcG9pbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIQCghldmVudF9pZBgFIAEoCRI+CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1c0IIukgFggECEAESIQoJcGFnZV9zaXplGAcgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAggASgJQgwKCl9wYWdlX3NpemUiawodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBChlHZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKCAQoaR2V0V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EiUKA2xvZxgCIAMoCzIYLmRhc2hib2FyZC52MS5XZWJob29rVHJ5EgwKBGJvZHkYAyABKAkirwEKHFJlcGxheVdlYmhvb2tEZWxpdmVyeVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIYCghldmVudF9pZBgEIAEoCUIGukgDyAEBIogBCh1SZXBsYXlXZWJob29rRGVsaXZlcnlSZXNwb25zZRINCgV0YWtlbhgBIAEoCBInCgV0cmllZBgCIAEoCzIYLmRhc2hib2FyZC52MS5XZWJob29rVHJ5Ei8KCGRlbGl2ZXJ5GAMgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tEZWxpdmVyeSLjAQofUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEjEKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEhYKDmFmdGVyX2V2ZW50X2lkGAUgASgJIkwKIFJlY292ZXJXZWJob29rRGVsaXZlcmllc1Jlc3BvbnNlEgsKA2R1ZRgBIAEoBRIbChNuZXh0X2FmdGVyX2V2ZW50X2lkGAIgASgJIvABChhMaXN0V2ViaG9va0V2ZW50c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESFgoOYWZ0ZXJfZXZlbnRfaWQYAyABKAkSEAoIZnJvbV9ub3cYBCABKAgSHwoLZXZlbnRfdHlwZXMYBSADKAlCCrpIB5IBBBAyGAESIQoJcGFnZV9zaXplGAYgASgFQgm6SAYaBBhkKAFIAIgBAUIMCgpfcGFnZV9zaXplImwKGUxpc3RXZWJob29rRXZlbnRzUmVzcG9uc2USKgoGZXZlbnRzGAEgAygLMhouZGFzaGJvYXJkLnYxLldlYmhvb2tFdmVudBIVCg1sYXN0X2V2ZW50X2lkGAIgASgJEgwKBG1vcmUYAyABKAgi7wQKD1dlYmhvb2tEZWxpdmVyeRIQCghldmVudF9pZBgBIAEoCRITCgtlbmRwb2ludF9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhAKCHNlcXVlbmNlGAQgASgFEgwKBHR5cGUYBSABKAkSNAoGc3RhdHVzGAYgASgOMiQuZGFzaGJvYXJkLnYxLldlYmhvb2tEZWxpdmVyeS5TdGF0dXMSDQoFdHJpZXMYByABKAUSLwoLbmV4dF90cnlfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJCCgt3YWl0aW5nX2ZvchgLIAEoDjIoLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkuV2FpdGluZ0ZvckgAiAEBIksKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJU1VDQ0VFREVEEAISDQoJRVhIQVVTVEVEEAMiiwEKCldhaXRpbmdGb3ISGwoXV0FJVElOR19GT1JfVU5TUEVDSUZJRUQQABIKCgZBTlNXRVIQARIQCgxWRVJJRklDQVRJT04QAhIMCghFTkRQT0lOVBADEgwKCFNDSEVEVUxFEAQSCQoFUFJPQkUQBRIRCg1FQVJMSUVSX0VWRU5UEAYSCAoEVFVSThAHQg4KDF93YWl0aW5nX2ZvciKfAQoKV2ViaG9va1RyeRIuCgpzdGFydGVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgCIAEoBRIVCgtzdGF0dXNfY29kZRgDIAEoBUgAEhMKCW5vX2Fuc3dlchgEIAEoCUgAEhYKDmFuc3dlcl9leGNlcnB0GAUgASgJQggKBmFuc3dlciKSAQoMV2ViaG9va0V2ZW50EhAKCGV2ZW50X2lkGAEgASgJEgwKBHR5cGUYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRib2R5GAYgASgJMu0EChZXZWJob29rRGVsaXZlcnlTZXJ2aWNlEnkKFUxpc3RXZWJob29rRGVsaXZlcmllcxIqLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGouxgBEnAKEkdldFdlYmhvb2tEZWxpdmVyeRInLmRhc2hib2FyZC52MS5HZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLkdldFdlYmhvb2tEZWxpdmVyeVJlc3BvbnNlIgeQAgGouxgBEnYKFVJlcGxheVdlYmhvb2tEZWxpdmVyeRIqLmRhc2hib2FyZC52MS5SZXBsYXlXZWJob29rRGVsaXZlcnlSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLlJlcGxheVdlYmhvb2tEZWxpdmVyeVJlc3BvbnNlIgSouxgCEn8KGFJlY292ZXJXZWJob29rRGVsaXZlcmllcxItLmRhc2hib2FyZC52MS5SZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0Gi4uZGFzaGJvYXJkLnYxLlJlY292ZXJXZWJob29rRGVsaXZlcmllc1Jlc3BvbnNlIgSouxgCEm0KEUxpc3RXZWJob29rRXZlbnRzEiYuZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRXZlbnRzUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0V2ZW50c1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiVkYXNoYm9hcmQvdjEvd2ViaG9va19kZWxpdmVyaWVzLnByb3RvEgxkYXNoYm9hcmQudjEiuAIKHExpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESEwoLZW5kcG9pbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIQCghldmVudF9pZBgFIAEoCRI+CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1c0IIukgFggECEAESIQoJcGFnZV9zaXplGAcgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAggASgJQgwKCl9wYWdlX3NpemUiawodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBChlHZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKGAQoaR2V0V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EikKA2xvZxgCIAMoCzIcLmRhc2hib2FyZC52MS5XZWJob29rQXR0ZW1wdBIMCgRib2R5GAMgASgJIq8BChxSZXBsYXlXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKMAQodUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USDQoFdGFrZW4YASABKAgSKwoFdHJpZWQYAiABKAsyHC5kYXNoYm9hcmQudjEuV2ViaG9va0F0dGVtcHQSLwoIZGVsaXZlcnkYAyABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5IuMBCh9SZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESMQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESFgoOYWZ0ZXJfZXZlbnRfaWQYBSABKAkiTAogUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USCwoDZHVlGAEgASgFEhsKE25leHRfYWZ0ZXJfZXZlbnRfaWQYAiABKAki8AEKGExpc3RXZWJob29rRXZlbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIWCg5hZnRlcl9ldmVudF9pZBgDIAEoCRIQCghmcm9tX25vdxgEIAEoCBIfCgtldmVudF90eXBlcxgFIAMoCUIKukgHkgEEEDIYARIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgAiAEBQgwKCl9wYWdlX3NpemUibAoZTGlzdFdlYmhvb2tFdmVudHNSZXNwb25zZRIqCgZldmVudHMYASADKAsyGi5kYXNoYm9hcmQudjEuV2ViaG9va0V2ZW50EhUKDWxhc3RfZXZlbnRfaWQYAiABKAkSDAoEbW9yZRgDIAEoCCLzBAoPV2ViaG9va0RlbGl2ZXJ5EhAKCGV2ZW50X2lkGAEgASgJEhMKC2VuZHBvaW50X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAUSDAoEdHlwZRgFIAEoCRI0CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1cxINCgV0cmllcxgHIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJCCgt3YWl0aW5nX2ZvchgLIAEoDjIoLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkuV2FpdGluZ0ZvckgAiAEBIksKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJU1VDQ0VFREVEEAISDQoJRVhIQVVTVEVEEAMiiwEKCldhaXRpbmdGb3ISGwoXV0FJVElOR19GT1JfVU5TUEVDSUZJRUQQABIKCgZBTlNXRVIQARIQCgxWRVJJRklDQVRJT04QAhIMCghFTkRQT0lOVBADEgwKCFNDSEVEVUxFEAQSCQoFUFJPQkUQBRIRCg1FQVJMSUVSX0VWRU5UEAYSCAoEVFVSThAHQg4KDF93YWl0aW5nX2ZvciKjAQoOV2ViaG9va0F0dGVtcHQSLgoKc3RhcnRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYAiABKAUSFQoLc3RhdHVzX2NvZGUYAyABKAVIABITCglub19hbnN3ZXIYBCABKAlIABIWCg5hbnN3ZXJfZXhjZXJwdBgFIAEoCUIICgZhbnN3ZXIikgEKDFdlYmhvb2tFdmVudBIQCghldmVudF9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAUSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEYm9keRgGIAEoCTLtBAoWV2ViaG9va0RlbGl2ZXJ5U2VydmljZRJ5ChVMaXN0V2ViaG9va0RlbGl2ZXJpZXMSKi5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBorLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZSIHkAIBqLsYARJwChJHZXRXZWJob29rRGVsaXZlcnkSJy5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBooLmRhc2hib2FyZC52MS5HZXRXZWJob29rRGVsaXZlcnlSZXNwb25zZSIHkAIBqLsYARJ2ChVSZXBsYXlXZWJob29rRGVsaXZlcnkSKi5kYXNoYm9hcmQudjEuUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBorLmRhc2hib2FyZC52MS5SZXBsYXlXZWJob29rRGVsaXZlcnlSZXNwb25zZSIEqLsYAhJ/ChhSZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXMSLS5kYXNoYm9hcmQudjEuUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBouLmRhc2hib2FyZC52MS5SZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZSIEqLsYAhJtChFMaXN0V2ViaG9va0V2ZW50cxImLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0V2ZW50c1JlcXVlc3QaJy5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFdmVudHNSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListWebhookDeliveriesRequest
@@ -33,7 +33,7 @@ export type ListWebhookDeliveriesRequest = Message<"dashboard.v1.ListWebhookDeli
   environment: Environment;
 
   /**
-   * Absent: of every endpoint, also of those that were removed.
+   * Absent: every endpoint, including removed ones.
    *
    * @generated from field: string endpoint_id = 3;
    */
@@ -50,21 +50,21 @@ export type ListWebhookDeliveriesRequest = Message<"dashboard.v1.ListWebhookDeli
   eventId: string;
 
   /**
-   * Absent: in every state.
+   * Absent: every status.
    *
    * @generated from field: dashboard.v1.WebhookDelivery.Status status = 6;
    */
   status: WebhookDelivery_Status;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 7;
    */
   pageSize?: number | undefined;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 8;
    */
@@ -86,7 +86,7 @@ export type ListWebhookDeliveriesRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * Absent: of every endpoint, also of those that were removed.
+   * Absent: every endpoint, including removed ones.
    *
    * @generated from field: string endpoint_id = 3;
    */
@@ -103,21 +103,21 @@ export type ListWebhookDeliveriesRequestJson = {
   eventId?: string;
 
   /**
-   * Absent: in every state.
+   * Absent: every status.
    *
    * @generated from field: dashboard.v1.WebhookDelivery.Status status = 6;
    */
   status?: WebhookDelivery_StatusJson;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 7;
    */
   pageSize?: number;
 
   /**
-   * From the answer before.
+   * next_page_token of the previous page.
    *
    * @generated from field: string page_token = 8;
    */
@@ -241,12 +241,12 @@ export type GetWebhookDeliveryResponse = Message<"dashboard.v1.GetWebhookDeliver
   /**
    * The newest hundred, oldest first.
    *
-   * @generated from field: repeated dashboard.v1.WebhookTry log = 2;
+   * @generated from field: repeated dashboard.v1.WebhookAttempt log = 2;
    */
-  log: WebhookTry[];
+  log: WebhookAttempt[];
 
   /**
-   * The exact text of every try.
+   * The exact body of every delivery attempt.
    *
    * @generated from field: string body = 3;
    */
@@ -265,12 +265,12 @@ export type GetWebhookDeliveryResponseJson = {
   /**
    * The newest hundred, oldest first.
    *
-   * @generated from field: repeated dashboard.v1.WebhookTry log = 2;
+   * @generated from field: repeated dashboard.v1.WebhookAttempt log = 2;
    */
-  log?: WebhookTryJson[];
+  log?: WebhookAttemptJson[];
 
   /**
-   * The exact text of every try.
+   * The exact body of every delivery attempt.
    *
    * @generated from field: string body = 3;
    */
@@ -346,16 +346,16 @@ export const ReplayWebhookDeliveryRequestSchema: GenMessage<ReplayWebhookDeliver
  */
 export type ReplayWebhookDeliveryResponse = Message<"dashboard.v1.ReplayWebhookDeliveryResponse"> & {
   /**
-   * A 2xx answer.
+   * True for a 2xx response.
    *
    * @generated from field: bool taken = 1;
    */
   taken: boolean;
 
   /**
-   * @generated from field: dashboard.v1.WebhookTry tried = 2;
+   * @generated from field: dashboard.v1.WebhookAttempt tried = 2;
    */
-  tried?: WebhookTry | undefined;
+  tried?: WebhookAttempt | undefined;
 
   /**
    * @generated from field: dashboard.v1.WebhookDelivery delivery = 3;
@@ -368,16 +368,16 @@ export type ReplayWebhookDeliveryResponse = Message<"dashboard.v1.ReplayWebhookD
  */
 export type ReplayWebhookDeliveryResponseJson = {
   /**
-   * A 2xx answer.
+   * True for a 2xx response.
    *
    * @generated from field: bool taken = 1;
    */
   taken?: boolean;
 
   /**
-   * @generated from field: dashboard.v1.WebhookTry tried = 2;
+   * @generated from field: dashboard.v1.WebhookAttempt tried = 2;
    */
-  tried?: WebhookTryJson;
+  tried?: WebhookAttemptJson;
 
   /**
    * @generated from field: dashboard.v1.WebhookDelivery delivery = 3;
@@ -479,7 +479,7 @@ export type RecoverWebhookDeliveriesResponse = Message<"dashboard.v1.RecoverWebh
   due: number;
 
   /**
-   * Goes into the next call; empty when there is nothing left.
+   * Pass it to the next call; empty when there is nothing left.
    *
    * @generated from field: string next_after_event_id = 2;
    */
@@ -498,7 +498,7 @@ export type RecoverWebhookDeliveriesResponseJson = {
   due?: number;
 
   /**
-   * Goes into the next call; empty when there is nothing left.
+   * Pass it to the next call; empty when there is nothing left.
    *
    * @generated from field: string next_after_event_id = 2;
    */
@@ -527,14 +527,14 @@ export type ListWebhookEventsRequest = Message<"dashboard.v1.ListWebhookEventsRe
   environment: Environment;
 
   /**
-   * The last event that the caller has; empty for the beginning.
+   * The last event that the caller has; empty to start from the beginning.
    *
    * @generated from field: string after_event_id = 3;
    */
   afterEventId: string;
 
   /**
-   * No events, only where to go on with those that come from now on.
+   * Returns no events, only the position from which to follow new ones.
    *
    * @generated from field: bool from_now = 4;
    */
@@ -548,7 +548,7 @@ export type ListWebhookEventsRequest = Message<"dashboard.v1.ListWebhookEventsRe
   eventTypes: string[];
 
   /**
-   * How many are looked at, 1 to 100, 20 when absent.
+   * The number of events to scan, 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 6;
    */
@@ -570,14 +570,14 @@ export type ListWebhookEventsRequestJson = {
   environment?: EnvironmentJson;
 
   /**
-   * The last event that the caller has; empty for the beginning.
+   * The last event that the caller has; empty to start from the beginning.
    *
    * @generated from field: string after_event_id = 3;
    */
   afterEventId?: string;
 
   /**
-   * No events, only where to go on with those that come from now on.
+   * Returns no events, only the position from which to follow new ones.
    *
    * @generated from field: bool from_now = 4;
    */
@@ -591,7 +591,7 @@ export type ListWebhookEventsRequestJson = {
   eventTypes?: string[];
 
   /**
-   * How many are looked at, 1 to 100, 20 when absent.
+   * The number of events to scan, 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 6;
    */
@@ -610,21 +610,21 @@ export const ListWebhookEventsRequestSchema: GenMessage<ListWebhookEventsRequest
  */
 export type ListWebhookEventsResponse = Message<"dashboard.v1.ListWebhookEventsResponse"> & {
   /**
-   * In the order of their commits; a session's in sequence.
+   * In commit order; those of a session in sequence.
    *
    * @generated from field: repeated dashboard.v1.WebhookEvent events = 1;
    */
   events: WebhookEvent[];
 
   /**
-   * The last event that was looked at, for `after_event_id` of the next call.
+   * The last scanned event, for `after_event_id` of the next call.
    *
    * @generated from field: string last_event_id = 2;
    */
   lastEventId: string;
 
   /**
-   * More can be had at once.
+   * More events are available immediately.
    *
    * @generated from field: bool more = 3;
    */
@@ -636,21 +636,21 @@ export type ListWebhookEventsResponse = Message<"dashboard.v1.ListWebhookEventsR
  */
 export type ListWebhookEventsResponseJson = {
   /**
-   * In the order of their commits; a session's in sequence.
+   * In commit order; those of a session in sequence.
    *
    * @generated from field: repeated dashboard.v1.WebhookEvent events = 1;
    */
   events?: WebhookEventJson[];
 
   /**
-   * The last event that was looked at, for `after_event_id` of the next call.
+   * The last scanned event, for `after_event_id` of the next call.
    *
    * @generated from field: string last_event_id = 2;
    */
   lastEventId?: string;
 
   /**
-   * More can be had at once.
+   * More events are available immediately.
    *
    * @generated from field: bool more = 3;
    */
@@ -699,21 +699,21 @@ export type WebhookDelivery = Message<"dashboard.v1.WebhookDelivery"> & {
   status: WebhookDelivery_Status;
 
   /**
-   * Tries of the schedule since it was last made due; a replay is none.
+   * Scheduled delivery attempts since it was last made due; a replay does not count.
    *
    * @generated from field: int32 tries = 7;
    */
   tries: number;
 
   /**
-   * Absent when there is no next try, or one is under way.
+   * Absent if there is no next delivery attempt, or one is running.
    *
-   * @generated from field: google.protobuf.Timestamp next_try_at = 8;
+   * @generated from field: google.protobuf.Timestamp next_attempt_at = 8;
    */
-  nextTryAt?: Timestamp | undefined;
+  nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * When the event happened.
+   * The time of the event.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
@@ -725,7 +725,7 @@ export type WebhookDelivery = Message<"dashboard.v1.WebhookDelivery"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Absent when nothing is waited for any more.
+   * Absent when the delivery has ended.
    *
    * @generated from field: optional dashboard.v1.WebhookDelivery.WaitingFor waiting_for = 11;
    */
@@ -767,21 +767,21 @@ export type WebhookDeliveryJson = {
   status?: WebhookDelivery_StatusJson;
 
   /**
-   * Tries of the schedule since it was last made due; a replay is none.
+   * Scheduled delivery attempts since it was last made due; a replay does not count.
    *
    * @generated from field: int32 tries = 7;
    */
   tries?: number;
 
   /**
-   * Absent when there is no next try, or one is under way.
+   * Absent if there is no next delivery attempt, or one is running.
    *
-   * @generated from field: google.protobuf.Timestamp next_try_at = 8;
+   * @generated from field: google.protobuf.Timestamp next_attempt_at = 8;
    */
-  nextTryAt?: TimestampJson;
+  nextAttemptAt?: TimestampJson;
 
   /**
-   * When the event happened.
+   * The time of the event.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
@@ -793,7 +793,7 @@ export type WebhookDeliveryJson = {
   endedAt?: TimestampJson;
 
   /**
-   * Absent when nothing is waited for any more.
+   * Absent when the delivery has ended.
    *
    * @generated from field: optional dashboard.v1.WebhookDelivery.WaitingFor waiting_for = 11;
    */
@@ -829,7 +829,7 @@ export const WebhookDelivery_Status = {
   SUCCEEDED: 2,
 
   /**
-   * Nobody tries any more.
+   * No more attempts are made.
    *
    * @generated from enum value: EXHAUSTED = 3;
    */
@@ -853,7 +853,7 @@ export const WebhookDelivery_StatusSchema: GenEnum<WebhookDelivery_Status, Webho
   enumDesc(file_dashboard_v1_webhook_deliveries, 10, 0);
 
 /**
- * What a pending delivery waits for.
+ * The next step of a pending delivery.
  *
  * @generated from enum dashboard.v1.WebhookDelivery.WaitingFor
  */
@@ -864,49 +864,49 @@ export const WebhookDelivery_WaitingFor = {
   WAITING_FOR_UNSPECIFIED: 0,
 
   /**
-   * The endpoint's answer to a post that is under way.
+   * Waits for the endpoint's response to a running post.
    *
    * @generated from enum value: ANSWER = 1;
    */
   ANSWER: 1,
 
   /**
-   * Its endpoint to be verified.
+   * Waits for its endpoint to be verified.
    *
    * @generated from enum value: VERIFICATION = 2;
    */
   VERIFICATION: 2,
 
   /**
-   * Its endpoint to be resumed or enabled.
+   * Waits for its endpoint to be resumed or enabled.
    *
    * @generated from enum value: ENDPOINT = 3;
    */
   ENDPOINT: 3,
 
   /**
-   * The time of its next try.
+   * Waits for the time of its next delivery attempt.
    *
    * @generated from enum value: SCHEDULE = 4;
    */
   SCHEDULE: 4,
 
   /**
-   * Its endpoint to take anything at all: one delivery at a time is tried until it does.
+   * Waits for its failing endpoint to accept a webhook: until then, deliveries are attempted one at a time.
    *
    * @generated from enum value: PROBE = 5;
    */
   PROBE: 5,
 
   /**
-   * The first try of an earlier event of the same session.
+   * Waits for the first delivery attempt of an earlier event of the same session.
    *
    * @generated from enum value: EARLIER_EVENT = 6;
    */
   EARLIER_EVENT: 6,
 
   /**
-   * Its turn: it is due.
+   * Is due, and waits for its turn.
    *
    * @generated from enum value: TURN = 7;
    */
@@ -914,14 +914,14 @@ export const WebhookDelivery_WaitingFor = {
 } as const;
 
 /**
- * What a pending delivery waits for.
+ * The next step of a pending delivery.
  *
  * @generated from enum dashboard.v1.WebhookDelivery.WaitingFor
  */
 export type WebhookDelivery_WaitingFor = (typeof WebhookDelivery_WaitingFor)[keyof typeof WebhookDelivery_WaitingFor] | UnknownEnum;
 
 /**
- * What a pending delivery waits for.
+ * The next step of a pending delivery.
  *
  * @generated from enum dashboard.v1.WebhookDelivery.WaitingFor
  */
@@ -934,9 +934,9 @@ export const WebhookDelivery_WaitingForSchema: GenEnum<WebhookDelivery_WaitingFo
   enumDesc(file_dashboard_v1_webhook_deliveries, 10, 1);
 
 /**
- * @generated from message dashboard.v1.WebhookTry
+ * @generated from message dashboard.v1.WebhookAttempt
  */
-export type WebhookTry = Message<"dashboard.v1.WebhookTry"> & {
+export type WebhookAttempt = Message<"dashboard.v1.WebhookAttempt"> & {
   /**
    * @generated from field: google.protobuf.Timestamp started_at = 1;
    */
@@ -948,9 +948,9 @@ export type WebhookTry = Message<"dashboard.v1.WebhookTry"> & {
   durationMs: number;
 
   /**
-   * What the endpoint answered, or why there was no answer.
+   * The endpoint's response, or the reason that there was none.
    *
-   * @generated from oneof dashboard.v1.WebhookTry.answer
+   * @generated from oneof dashboard.v1.WebhookAttempt.answer
    */
   answer: {
     /**
@@ -967,7 +967,7 @@ export type WebhookTry = Message<"dashboard.v1.WebhookTry"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The first KiB of the answer's body, redacted.
+   * The first KiB of the response body, redacted.
    *
    * @generated from field: string answer_excerpt = 5;
    */
@@ -975,9 +975,9 @@ export type WebhookTry = Message<"dashboard.v1.WebhookTry"> & {
 };
 
 /**
- * @generated from message dashboard.v1.WebhookTry
+ * @generated from message dashboard.v1.WebhookAttempt
  */
-export type WebhookTryJson = {
+export type WebhookAttemptJson = {
   /**
    * @generated from field: google.protobuf.Timestamp started_at = 1;
    */
@@ -999,7 +999,7 @@ export type WebhookTryJson = {
   noAnswer?: string;
 
   /**
-   * The first KiB of the answer's body, redacted.
+   * The first KiB of the response body, redacted.
    *
    * @generated from field: string answer_excerpt = 5;
    */
@@ -1007,10 +1007,10 @@ export type WebhookTryJson = {
 };
 
 /**
- * Describes the message dashboard.v1.WebhookTry.
- * Use `create(WebhookTrySchema)` to create a new message.
+ * Describes the message dashboard.v1.WebhookAttempt.
+ * Use `create(WebhookAttemptSchema)` to create a new message.
  */
-export const WebhookTrySchema: GenMessage<WebhookTry, {jsonType: WebhookTryJson}> = /*@__PURE__*/
+export const WebhookAttemptSchema: GenMessage<WebhookAttempt, {jsonType: WebhookAttemptJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_webhook_deliveries, 11);
 
 /**
@@ -1043,7 +1043,7 @@ export type WebhookEvent = Message<"dashboard.v1.WebhookEvent"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The exact text of every delivery.
+   * The exact body of every delivery.
    *
    * @generated from field: string body = 6;
    */
@@ -1080,7 +1080,7 @@ export type WebhookEventJson = {
   createdAt?: TimestampJson;
 
   /**
-   * The exact text of every delivery.
+   * The exact body of every delivery.
    *
    * @generated from field: string body = 6;
    */
@@ -1095,7 +1095,7 @@ export const WebhookEventSchema: GenMessage<WebhookEvent, {jsonType: WebhookEven
   messageDesc(file_dashboard_v1_webhook_deliveries, 12);
 
 /**
- * What became of a merchant's events.
+ * The deliveries of a merchant's events.
  *
  * @generated from service dashboard.v1.WebhookDeliveryService
  */
@@ -1111,7 +1111,7 @@ export const WebhookDeliveryService: GenService<{
     output: typeof ListWebhookDeliveriesResponseSchema;
   },
   /**
-   * One event at one endpoint, with every try.
+   * Returns one event at one endpoint, with every delivery attempt.
    *
    * @generated from rpc dashboard.v1.WebhookDeliveryService.GetWebhookDelivery
    */
@@ -1121,7 +1121,8 @@ export const WebhookDeliveryService: GenService<{
     output: typeof GetWebhookDeliveryResponseSchema;
   },
   /**
-   * Posts a delivery once more, under the same id and with the same bytes, whatever became of it. Its schedule stays.
+   * Posts a delivery again, under the same id and with the same bytes, whatever its status. Its schedule does not
+   * change.
    *
    * @generated from rpc dashboard.v1.WebhookDeliveryService.ReplayWebhookDelivery
    */
@@ -1131,7 +1132,8 @@ export const WebhookDeliveryService: GenService<{
     output: typeof ReplayWebhookDeliveryResponseSchema;
   },
   /**
-   * Makes due what an endpoint has not taken with a 2xx answer since a time: up to 2000 events at a call.
+   * Makes the deliveries due that an endpoint has not accepted with a 2xx response since a time: up to 2000 events per
+   * call.
    *
    * @generated from rpc dashboard.v1.WebhookDeliveryService.RecoverWebhookDeliveries
    */
@@ -1141,8 +1143,8 @@ export const WebhookDeliveryService: GenService<{
     output: typeof RecoverWebhookDeliveriesResponseSchema;
   },
   /**
-   * A merchant's events in an order that can be followed: whoever goes on after the last one misses none and gets none
-   * twice. A call that brings nothing leaves no row in the audit trail, because whoever follows calls every second.
+   * Lists a merchant's events in a stable order: a caller that continues after the last event misses none and receives
+   * none twice. A call that returns no events is not audited, because followers call every second.
    *
    * @generated from rpc dashboard.v1.WebhookDeliveryService.ListWebhookEvents
    */

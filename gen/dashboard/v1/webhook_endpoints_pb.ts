@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/webhook_endpoints.proto.
  */
 export const file_dashboard_v1_webhook_endpoints: GenFile = /*@__PURE__*/
-  fileDesc("CiRkYXNoYm9hcmQvdjEvd2ViaG9va19lbmRwb2ludHMucHJvdG8SDGRhc2hib2FyZC52MSKwAQoZQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCgN1cmwYAyABKAlCC7pICMgBAXIDGIAQEh8KC2V2ZW50X3R5cGVzGAQgAygJQgq6SAeSAQQQMhgBImUKGkFkZFdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSKVAQocVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBInwKHVZlcmlmeVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhMKC2R1cmF0aW9uX21zGAIgASgFEhUKC3N0YXR1c19jb2RlGAMgASgFSAASEwoJbm9fYW5zd2VyGAQgASgJSABCCAoGYW5zd2VyIncKG0xpc3RXZWJob29rRW5kcG9pbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJQChxMaXN0V2ViaG9va0VuZHBvaW50c1Jlc3BvbnNlEjAKCWVuZHBvaW50cxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQikgEKGUdldFdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBASJNChpHZXRXZWJob29rRW5kcG9pbnRSZXNwb25zZRIvCghlbmRwb2ludBgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQijAIKHFVwZGF0ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQESHAoDdXJsGAUgASgJQgq6SAdyBRABGIAQSAGIAQESLQoLZXZlbnRfdHlwZXMYBiABKAsyGC5kYXNoYm9hcmQudjEuRXZlbnRUeXBlc0IKCghfdmVyc2lvbkIGCgRfdXJsIicKCkV2ZW50VHlwZXMSGQoFdHlwZXMYASADKAlCCrpIB5IBBBAyGAEiUAodVXBkYXRlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50ItcBChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBARIgCg1vdmVybGFwX2hvdXJzGAUgASgFQgm6SAYaBBgYKABCCgoIX3ZlcnNpb24iZgobUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSK2AQobUGF1c2VXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIk8KHFBhdXNlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50IrcBChxSZXN1bWVXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIlAKHVJlc3VtZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK4AQodRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQFCCgoIX3ZlcnNpb24iUQoeRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK3AQocRW5hYmxlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiKZAQodRW5hYmxlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50EjAKDG1pc3NlZF9zaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWlzc2VkX2V2ZW50cxgDIAEoBSK3AQocUmVtb3ZlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiIfCh1SZW1vdmVXZWJob29rRW5kcG9pbnRSZXNwb25zZSKXBQoPV2ViaG9va0VuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRI0CgZzdGF0dXMYAyABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50LlN0YXR1cxITCgtldmVudF90eXBlcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt2ZXJpZmllZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkwKEGRpc2FibGVkX2JlY2F1c2UYCCABKA4yLS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50LkRpc2FibGVkQmVjYXVzZUgAiAEBEjEKDWZhaWxpbmdfc2luY2UYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDW92ZXJsYXBfdW50aWwYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YCyABKAUiVAoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgsKB1BFTkRJTkcQARILCgdFTkFCTEVEEAISCgoGUEFVU0VEEAMSDAoIRElTQUJMRUQQBCJVCg9EaXNhYmxlZEJlY2F1c2USIAocRElTQUJMRURfQkVDQVVTRV9VTlNQRUNJRklFRBAAEggKBEdPTkUQARILCgdGQUlMSU5HEAISCQoFT1dORVIQA0ITChFfZGlzYWJsZWRfYmVjYXVzZTK3CgoWV2ViaG9va0VuZHBvaW50U2VydmljZRJxChJBZGRXZWJob29rRW5kcG9pbnQSJy5kYXNoYm9hcmQudjEuQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBooLmRhc2hib2FyZC52MS5BZGRXZWJob29rRW5kcG9pbnRSZXNwb25zZSIIqLsYAri7GAESdgoVVmVyaWZ5V2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlZlcmlmeVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVzcG9uc2UiBKi7GAISdgoUTGlzdFdlYmhvb2tFbmRwb2ludHMSKS5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFbmRwb2ludHNSZXF1ZXN0GiouZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRW5kcG9pbnRzUmVzcG9uc2UiB5ACAai7GAEScAoSR2V0V2ViaG9va0VuZHBvaW50EicuZGFzaGJvYXJkLnYxLkdldFdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKC5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0VuZHBvaW50UmVzcG9uc2UiB5ACAai7GAESegoVVXBkYXRlV2ViaG9va0VuZHBvaW50EiouZGFzaGJvYXJkLnYxLlVwZGF0ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKy5kYXNoYm9hcmQudjEuVXBkYXRlV2ViaG9va0VuZHBvaW50UmVzcG9uc2UiCKi7GAK4uxgBEnQKE1JvdGF0ZVdlYmhvb2tTZWNyZXQSKC5kYXNoYm9hcmQudjEuUm90YXRlV2ViaG9va1NlY3JldFJlcXVlc3QaKS5kYXNoYm9hcmQudjEuUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlIgiouxgCuLsYARJzChRQYXVzZVdlYmhvb2tFbmRwb2ludBIpLmRhc2hib2FyZC52MS5QYXVzZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaKi5kYXNoYm9hcmQudjEuUGF1c2VXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChVSZXN1bWVXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuUmVzdW1lV2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5SZXN1bWVXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ5ChZEaXNhYmxlV2ViaG9va0VuZHBvaW50EisuZGFzaGJvYXJkLnYxLkRpc2FibGVXZWJob29rRW5kcG9pbnRSZXF1ZXN0GiwuZGFzaGJvYXJkLnYxLkRpc2FibGVXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChVFbmFibGVXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuRW5hYmxlV2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5FbmFibGVXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChVSZW1vdmVXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuUmVtb3ZlV2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5SZW1vdmVXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAmIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiRkYXNoYm9hcmQvdjEvd2ViaG9va19lbmRwb2ludHMucHJvdG8SDGRhc2hib2FyZC52MSKwAQoZQWRkV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIYCgN1cmwYAyABKAlCC7pICMgBAXIDGIAQEh8KC2V2ZW50X3R5cGVzGAQgAygJQgq6SAeSAQQQMhgBImUKGkFkZFdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSKVAQocVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBInwKHVZlcmlmeVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhMKC2R1cmF0aW9uX21zGAIgASgFEhUKC3N0YXR1c19jb2RlGAMgASgFSAASEwoJbm9fYW5zd2VyGAQgASgJSABCCAoGYW5zd2VyIncKG0xpc3RXZWJob29rRW5kcG9pbnRzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQASJQChxMaXN0V2ViaG9va0VuZHBvaW50c1Jlc3BvbnNlEjAKCWVuZHBvaW50cxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQikgEKGUdldFdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBASJNChpHZXRXZWJob29rRW5kcG9pbnRSZXNwb25zZRIvCghlbmRwb2ludBgBIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQijAIKHFVwZGF0ZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQESHAoDdXJsGAUgASgJQgq6SAdyBRABGIAQSAGIAQESLQoLZXZlbnRfdHlwZXMYBiABKAsyGC5kYXNoYm9hcmQudjEuRXZlbnRUeXBlc0IKCghfdmVyc2lvbkIGCgRfdXJsIicKCkV2ZW50VHlwZXMSGQoFdHlwZXMYASADKAlCCrpIB5IBBBAyGAEiUAodVXBkYXRlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50ItcBChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBARIgCg1vdmVybGFwX2hvdXJzGAUgASgFQgm6SAYaBBgYKABCCgoIX3ZlcnNpb24iZgobUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludBIWCg5zaWduaW5nX3NlY3JldBgCIAEoCSK2AQobUGF1c2VXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIk8KHFBhdXNlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50IrcBChxSZXN1bWVXZWJob29rRW5kcG9pbnRSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESFAoHdmVyc2lvbhgEIAEoBUgAiAEBQgoKCF92ZXJzaW9uIlAKHVJlc3VtZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK4AQodRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIUCgd2ZXJzaW9uGAQgASgFSACIAQFCCgoIX3ZlcnNpb24iUQoeRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlEi8KCGVuZHBvaW50GAEgASgLMh0uZGFzaGJvYXJkLnYxLldlYmhvb2tFbmRwb2ludCK3AQocRW5hYmxlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiKZAQodRW5hYmxlV2ViaG9va0VuZHBvaW50UmVzcG9uc2USLwoIZW5kcG9pbnQYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50EjAKDG1pc3NlZF9zaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWlzc2VkX2V2ZW50cxgDIAEoBSK3AQocUmVtb3ZlV2ViaG9va0VuZHBvaW50UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIbCgtlbmRwb2ludF9pZBgDIAEoCUIGukgDyAEBEhQKB3ZlcnNpb24YBCABKAVIAIgBAUIKCghfdmVyc2lvbiIfCh1SZW1vdmVXZWJob29rRW5kcG9pbnRSZXNwb25zZSKTBQoPV2ViaG9va0VuZHBvaW50EhMKC2VuZHBvaW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRI0CgZzdGF0dXMYAyABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0VuZHBvaW50LlN0YXR1cxITCgtldmVudF90eXBlcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt2ZXJpZmllZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkoKD2Rpc2FibGVkX3JlYXNvbhgIIAEoDjIsLmRhc2hib2FyZC52MS5XZWJob29rRW5kcG9pbnQuRGlzYWJsZWRSZWFzb25IAIgBARIxCg1mYWlsaW5nX3NpbmNlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1vdmVybGFwX3VudGlsGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAsgASgFIlQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESCwoHRU5BQkxFRBACEgoKBlBBVVNFRBADEgwKCERJU0FCTEVEEAQiVAoORGlzYWJsZWRSZWFzb24SIAocRElTQUJMRURfQkVDQVVTRV9VTlNQRUNJRklFRBAAEggKBEdPTkUQARILCgdGQUlMSU5HEAISCQoFT1dORVIQA0ISChBfZGlzYWJsZWRfcmVhc29uMrcKChZXZWJob29rRW5kcG9pbnRTZXJ2aWNlEnEKEkFkZFdlYmhvb2tFbmRwb2ludBInLmRhc2hib2FyZC52MS5BZGRXZWJob29rRW5kcG9pbnRSZXF1ZXN0GiguZGFzaGJvYXJkLnYxLkFkZFdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgiouxgCuLsYARJ2ChVWZXJpZnlXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuVmVyaWZ5V2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5WZXJpZnlXZWJob29rRW5kcG9pbnRSZXNwb25zZSIEqLsYAhJ2ChRMaXN0V2ViaG9va0VuZHBvaW50cxIpLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0VuZHBvaW50c1JlcXVlc3QaKi5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFbmRwb2ludHNSZXNwb25zZSIHkAIBqLsYARJwChJHZXRXZWJob29rRW5kcG9pbnQSJy5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0VuZHBvaW50UmVxdWVzdBooLmRhc2hib2FyZC52MS5HZXRXZWJob29rRW5kcG9pbnRSZXNwb25zZSIHkAIBqLsYARJ6ChVVcGRhdGVXZWJob29rRW5kcG9pbnQSKi5kYXNoYm9hcmQudjEuVXBkYXRlV2ViaG9va0VuZHBvaW50UmVxdWVzdBorLmRhc2hib2FyZC52MS5VcGRhdGVXZWJob29rRW5kcG9pbnRSZXNwb25zZSIIqLsYAri7GAESdAoTUm90YXRlV2ViaG9va1NlY3JldBIoLmRhc2hib2FyZC52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBopLmRhc2hib2FyZC52MS5Sb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2UiCKi7GAK4uxgBEnMKFFBhdXNlV2ViaG9va0VuZHBvaW50EikuZGFzaGJvYXJkLnYxLlBhdXNlV2ViaG9va0VuZHBvaW50UmVxdWVzdBoqLmRhc2hib2FyZC52MS5QYXVzZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgSouxgCEnYKFVJlc3VtZVdlYmhvb2tFbmRwb2ludBIqLmRhc2hib2FyZC52MS5SZXN1bWVXZWJob29rRW5kcG9pbnRSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLlJlc3VtZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgSouxgCEnkKFkRpc2FibGVXZWJob29rRW5kcG9pbnQSKy5kYXNoYm9hcmQudjEuRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlcXVlc3QaLC5kYXNoYm9hcmQudjEuRGlzYWJsZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgSouxgCEnYKFUVuYWJsZVdlYmhvb2tFbmRwb2ludBIqLmRhc2hib2FyZC52MS5FbmFibGVXZWJob29rRW5kcG9pbnRSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLkVuYWJsZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgSouxgCEnYKFVJlbW92ZVdlYmhvb2tFbmRwb2ludBIqLmRhc2hib2FyZC52MS5SZW1vdmVXZWJob29rRW5kcG9pbnRSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLlJlbW92ZVdlYmhvb2tFbmRwb2ludFJlc3BvbnNlIgSouxgCYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.AddWebhookEndpointRequest
@@ -182,7 +182,7 @@ export type VerifyWebhookEndpointResponse = Message<"dashboard.v1.VerifyWebhookE
   durationMs: number;
 
   /**
-   * What the endpoint answered, or why there was no answer.
+   * The endpoint's response, or the reason that there was none.
    *
    * @generated from oneof dashboard.v1.VerifyWebhookEndpointResponse.answer
    */
@@ -391,21 +391,21 @@ export type UpdateWebhookEndpointRequest = Message<"dashboard.v1.UpdateWebhookEn
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
   version?: number | undefined;
 
   /**
-   * Absent: left as it is.
+   * Absent: unchanged.
    *
    * @generated from field: optional string url = 5;
    */
   url?: string | undefined;
 
   /**
-   * Absent: left as they are.
+   * Absent: unchanged.
    *
    * @generated from field: dashboard.v1.EventTypes event_types = 6;
    */
@@ -432,21 +432,21 @@ export type UpdateWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
   version?: number;
 
   /**
-   * Absent: left as it is.
+   * Absent: unchanged.
    *
    * @generated from field: optional string url = 5;
    */
   url?: string;
 
   /**
-   * Absent: left as they are.
+   * Absent: unchanged.
    *
    * @generated from field: dashboard.v1.EventTypes event_types = 6;
    */
@@ -538,14 +538,14 @@ export type RotateWebhookSecretRequest = Message<"dashboard.v1.RotateWebhookSecr
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
   version?: number | undefined;
 
   /**
-   * For how long the old secret signs beside the new one: up to 24 hours; 0 stops it at once.
+   * The hours for which webhooks are signed with both secrets, up to 24; 0 stops the old secret immediately.
    *
    * @generated from field: int32 overlap_hours = 5;
    */
@@ -572,14 +572,14 @@ export type RotateWebhookSecretRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
   version?: number;
 
   /**
-   * For how long the old secret signs beside the new one: up to 24 hours; 0 stops it at once.
+   * The hours for which webhooks are signed with both secrets, up to 24; 0 stops the old secret immediately.
    *
    * @generated from field: int32 overlap_hours = 5;
    */
@@ -654,7 +654,7 @@ export type PauseWebhookEndpointRequest = Message<"dashboard.v1.PauseWebhookEndp
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -681,7 +681,7 @@ export type PauseWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -742,7 +742,7 @@ export type ResumeWebhookEndpointRequest = Message<"dashboard.v1.ResumeWebhookEn
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -769,7 +769,7 @@ export type ResumeWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -830,7 +830,7 @@ export type DisableWebhookEndpointRequest = Message<"dashboard.v1.DisableWebhook
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -857,7 +857,7 @@ export type DisableWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -918,7 +918,7 @@ export type EnableWebhookEndpointRequest = Message<"dashboard.v1.EnableWebhookEn
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -945,7 +945,7 @@ export type EnableWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -969,14 +969,15 @@ export type EnableWebhookEndpointResponse = Message<"dashboard.v1.EnableWebhookE
   endpoint?: WebhookEndpoint | undefined;
 
   /**
-   * Since when it may have missed something; absent where nothing was given up.
+   * The time since which it may have missed events; absent if no delivery was given up.
    *
    * @generated from field: google.protobuf.Timestamp missed_since = 2;
    */
   missedSince?: Timestamp | undefined;
 
   /**
-   * Events since then that it has not taken; 10000 stands for more. RecoverWebhookDeliveries sends them.
+   * The number of events since then that it has not accepted; 10000 stands for more. RecoverWebhookDeliveries sends
+   * them.
    *
    * @generated from field: int32 missed_events = 3;
    */
@@ -993,14 +994,15 @@ export type EnableWebhookEndpointResponseJson = {
   endpoint?: WebhookEndpointJson;
 
   /**
-   * Since when it may have missed something; absent where nothing was given up.
+   * The time since which it may have missed events; absent if no delivery was given up.
    *
    * @generated from field: google.protobuf.Timestamp missed_since = 2;
    */
   missedSince?: TimestampJson;
 
   /**
-   * Events since then that it has not taken; 10000 stands for more. RecoverWebhookDeliveries sends them.
+   * The number of events since then that it has not accepted; 10000 stands for more. RecoverWebhookDeliveries sends
+   * them.
    *
    * @generated from field: int32 missed_events = 3;
    */
@@ -1034,7 +1036,7 @@ export type RemoveWebhookEndpointRequest = Message<"dashboard.v1.RemoveWebhookEn
   endpointId: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -1061,7 +1063,7 @@ export type RemoveWebhookEndpointRequestJson = {
   endpointId?: string;
 
   /**
-   * The version that the caller has seen; refused with state_conflict when somebody has changed the endpoint since.
+   * The version that the caller has seen. If the endpoint was changed since, the call fails with state_conflict.
    *
    * @generated from field: optional int32 version = 4;
    */
@@ -1138,26 +1140,26 @@ export type WebhookEndpoint = Message<"dashboard.v1.WebhookEndpoint"> & {
   disabledAt?: Timestamp | undefined;
 
   /**
-   * @generated from field: optional dashboard.v1.WebhookEndpoint.DisabledBecause disabled_because = 8;
+   * @generated from field: optional dashboard.v1.WebhookEndpoint.DisabledReason disabled_reason = 8;
    */
-  disabledBecause?: WebhookEndpoint_DisabledBecause | undefined;
+  disabledReason?: WebhookEndpoint_DisabledReason | undefined;
 
   /**
-   * Since when no try has succeeded; absent while all is well.
+   * The time since which no delivery attempt has succeeded; absent while the endpoint works.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 9;
    */
   failingSince?: Timestamp | undefined;
 
   /**
-   * Until when the secret before the last rotation signs, too; absent outside an overlap.
+   * The end of the overlap, during which webhooks are also signed with the previous secret; absent outside an overlap.
    *
    * @generated from field: google.protobuf.Timestamp overlap_until = 10;
    */
   overlapUntil?: Timestamp | undefined;
 
   /**
-   * Grows with each change by the owner.
+   * Increases with each change by the owner.
    *
    * @generated from field: int32 version = 11;
    */
@@ -1208,26 +1210,26 @@ export type WebhookEndpointJson = {
   disabledAt?: TimestampJson;
 
   /**
-   * @generated from field: optional dashboard.v1.WebhookEndpoint.DisabledBecause disabled_because = 8;
+   * @generated from field: optional dashboard.v1.WebhookEndpoint.DisabledReason disabled_reason = 8;
    */
-  disabledBecause?: WebhookEndpoint_DisabledBecauseJson;
+  disabledReason?: WebhookEndpoint_DisabledReasonJson;
 
   /**
-   * Since when no try has succeeded; absent while all is well.
+   * The time since which no delivery attempt has succeeded; absent while the endpoint works.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 9;
    */
   failingSince?: TimestampJson;
 
   /**
-   * Until when the secret before the last rotation signs, too; absent outside an overlap.
+   * The end of the overlap, during which webhooks are also signed with the previous secret; absent outside an overlap.
    *
    * @generated from field: google.protobuf.Timestamp overlap_until = 10;
    */
   overlapUntil?: TimestampJson;
 
   /**
-   * Grows with each change by the owner.
+   * Increases with each change by the owner.
    *
    * @generated from field: int32 version = 11;
    */
@@ -1290,9 +1292,9 @@ export const WebhookEndpoint_StatusSchema: GenEnum<WebhookEndpoint_Status, Webho
   enumDesc(file_dashboard_v1_webhook_endpoints, 23, 0);
 
 /**
- * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledReason
  */
-export const WebhookEndpoint_DisabledBecause = {
+export const WebhookEndpoint_DisabledReason = {
   /**
    * @generated from enum value: DISABLED_BECAUSE_UNSPECIFIED = 0;
    */
@@ -1306,7 +1308,7 @@ export const WebhookEndpoint_DisabledBecause = {
   GONE: 1,
 
   /**
-   * No try has succeeded for five days.
+   * No delivery attempt has succeeded for five days.
    *
    * @generated from enum value: FAILING = 2;
    */
@@ -1321,29 +1323,29 @@ export const WebhookEndpoint_DisabledBecause = {
 } as const;
 
 /**
- * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledReason
  */
-export type WebhookEndpoint_DisabledBecause = (typeof WebhookEndpoint_DisabledBecause)[keyof typeof WebhookEndpoint_DisabledBecause] | UnknownEnum;
+export type WebhookEndpoint_DisabledReason = (typeof WebhookEndpoint_DisabledReason)[keyof typeof WebhookEndpoint_DisabledReason] | UnknownEnum;
 
 /**
- * @generated from enum dashboard.v1.WebhookEndpoint.DisabledBecause
+ * @generated from enum dashboard.v1.WebhookEndpoint.DisabledReason
  */
-export type WebhookEndpoint_DisabledBecauseJson = "DISABLED_BECAUSE_UNSPECIFIED" | "GONE" | "FAILING" | "OWNER";
+export type WebhookEndpoint_DisabledReasonJson = "DISABLED_BECAUSE_UNSPECIFIED" | "GONE" | "FAILING" | "OWNER";
 
 /**
- * Describes the enum dashboard.v1.WebhookEndpoint.DisabledBecause.
+ * Describes the enum dashboard.v1.WebhookEndpoint.DisabledReason.
  */
-export const WebhookEndpoint_DisabledBecauseSchema: GenEnum<WebhookEndpoint_DisabledBecause, WebhookEndpoint_DisabledBecauseJson> = /*@__PURE__*/
+export const WebhookEndpoint_DisabledReasonSchema: GenEnum<WebhookEndpoint_DisabledReason, WebhookEndpoint_DisabledReasonJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_webhook_endpoints, 23, 1);
 
 /**
- * Where a merchant's events go.
+ * A merchant's webhook endpoints.
  *
  * @generated from service dashboard.v1.WebhookEndpointService
  */
 export const WebhookEndpointService: GenService<{
   /**
-   * Registers a URL. Its signing secret is shown this once; events are posted once it is verified.
+   * Registers a URL. Its signing secret is returned only this once. Events are posted when the endpoint is verified.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.AddWebhookEndpoint
    */
@@ -1353,7 +1355,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof AddWebhookEndpointResponseSchema;
   },
   /**
-   * Posts a signed test event; a 2xx answer verifies the endpoint.
+   * Posts a signed test event. A 2xx response verifies the endpoint.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.VerifyWebhookEndpoint
    */
@@ -1363,7 +1365,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof VerifyWebhookEndpointResponseSchema;
   },
   /**
-   * Lists a merchant's endpoints, oldest first, without those that were removed.
+   * Lists a merchant's endpoints, oldest first, without removed ones.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.ListWebhookEndpoints
    */
@@ -1381,7 +1383,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof GetWebhookEndpointResponseSchema;
   },
   /**
-   * Replaces the URL or the event types. Another URL has to be verified before anything is posted to it.
+   * Replaces the URL or the event types. A new URL must be verified before events are posted to it.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.UpdateWebhookEndpoint
    */
@@ -1391,7 +1393,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof UpdateWebhookEndpointResponseSchema;
   },
   /**
-   * Gives the endpoint a new signing secret, shown this once. The old one stops at once, or after an overlap.
+   * Creates a new signing secret, which is returned only this once. The old one stops immediately or after an overlap.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.RotateWebhookSecret
    */
@@ -1401,7 +1403,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof RotateWebhookSecretResponseSchema;
   },
   /**
-   * Posts nothing more to an enabled endpoint. Its events wait, and all go out, in order, when it is resumed.
+   * Pauses an enabled endpoint. Its events are queued, and sent in order when it is resumed.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.PauseWebhookEndpoint
    */
@@ -1419,7 +1421,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof ResumeWebhookEndpointResponseSchema;
   },
   /**
-   * Stops an endpoint. What happens until it is enabled is sent only on request (RecoverWebhookDeliveries).
+   * Disables an endpoint. Events that occur until it is enabled are sent only on request (RecoverWebhookDeliveries).
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.DisableWebhookEndpoint
    */
@@ -1429,7 +1431,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof DisableWebhookEndpointResponseSchema;
   },
   /**
-   * Goes on with an endpoint that was disabled, by its owner or by its failures, or paused.
+   * Enables an endpoint that was disabled, by its owner or because of failures, or paused.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.EnableWebhookEndpoint
    */
@@ -1439,7 +1441,7 @@ export const WebhookEndpointService: GenService<{
     output: typeof EnableWebhookEndpointResponseSchema;
   },
   /**
-   * Takes an endpoint away for good. Its delivery log is kept.
+   * Removes an endpoint permanently. Its delivery log is kept.
    *
    * @generated from rpc dashboard.v1.WebhookEndpointService.RemoveWebhookEndpoint
    */

@@ -195,15 +195,15 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
   outcome?: Outcome | undefined;
 
   /**
-   * How long the session can still be submitted, by the service's clock; absent once it was submitted or has ended.
-   * expires_at is no use to a browser whose clock is wrong.
+   * The time left to submit the session, by the service's clock; absent once it was submitted or has ended. A browser
+   * whose clock is wrong cannot use expires_at.
    *
    * @generated from field: optional uint32 expires_in_seconds = 11;
    */
   expiresInSeconds?: number | undefined;
 
   /**
-   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty where a
+   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty if a
    * gateway leaves it to the account, and once the session was submitted or has ended.
    *
    * @generated from field: repeated string card_brands = 12;
@@ -267,15 +267,15 @@ export type CheckoutJson = {
   outcome?: OutcomeJson;
 
   /**
-   * How long the session can still be submitted, by the service's clock; absent once it was submitted or has ended.
-   * expires_at is no use to a browser whose clock is wrong.
+   * The time left to submit the session, by the service's clock; absent once it was submitted or has ended. A browser
+   * whose clock is wrong cannot use expires_at.
    *
    * @generated from field: optional uint32 expires_in_seconds = 11;
    */
   expiresInSeconds?: number;
 
   /**
-   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty where a
+   * Card networks that the session can be paid with, such as visa and mastercard, as the vault names them. Empty if a
    * gateway leaves it to the account, and once the session was submitted or has ended.
    *
    * @generated from field: repeated string card_brands = 12;
@@ -380,7 +380,7 @@ export const SuccessSchema: GenMessage<Success, {jsonType: SuccessJson}> = /*@__
  */
 export type Decline = Message<"payments.v1.Decline"> & {
   /**
-   * Public decline code; card_declined stands in for the codes that card testers learn from.
+   * Public decline code; card_declined replaces the codes that card testers learn from.
    *
    * @generated from field: string decline_code = 1;
    */
@@ -392,7 +392,7 @@ export type Decline = Message<"payments.v1.Decline"> & {
  */
 export type DeclineJson = {
   /**
-   * Public decline code; card_declined stands in for the codes that card testers learn from.
+   * Public decline code; card_declined replaces the codes that card testers learn from.
    *
    * @generated from field: string decline_code = 1;
    */
@@ -407,13 +407,13 @@ export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__
   messageDesc(file_payments_v1_checkout, 7);
 
 /**
- * What the browser widget calls, with the session's client secret as bearer token.
+ * The rpcs that the browser widget calls, with the session's client secret as bearer token.
  *
  * @generated from service payments.v1.CheckoutService
  */
 export const CheckoutService: GenService<{
   /**
-   * Returns what the widget shows, and the outcome once there is one.
+   * Returns the data that the widget shows, and the outcome when there is one.
    *
    * @generated from rpc payments.v1.CheckoutService.GetCheckout
    */

@@ -89,7 +89,7 @@ export const GetMetaResponseSchema: GenMessage<GetMetaResponse, {jsonType: GetMe
  */
 export const MetaService: GenService<{
   /**
-   * Tells the name, the version and the time of the service.
+   * Returns the name, the version and the time of the service.
    *
    * @generated from rpc payments.v1.MetaService.GetMeta
    */

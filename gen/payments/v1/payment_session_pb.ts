@@ -35,7 +35,7 @@ export type CreatePaymentSessionRequest = Message<"payments.v1.CreatePaymentSess
   currency: string;
 
   /**
-   * The merchant's reference of the order, kept exactly as given.
+   * The merchant's reference of the order, stored exactly as given.
    *
    * @generated from field: string order_ref = 3;
    */
@@ -68,7 +68,7 @@ export type CreatePaymentSessionRequestJson = {
   currency?: string;
 
   /**
-   * The merchant's reference of the order, kept exactly as given.
+   * The merchant's reference of the order, stored exactly as given.
    *
    * @generated from field: string order_ref = 3;
    */
@@ -118,7 +118,7 @@ export type CreatePaymentSessionResponse = Message<"payments.v1.CreatePaymentSes
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Tokenization configuration, passed to the widget as it is. Its members depend on the vault mode.
+   * Tokenization configuration. Pass it to the widget unchanged; its members depend on the vault mode.
    *
    * @generated from field: google.protobuf.Struct vault = 5;
    */
@@ -169,7 +169,7 @@ export type CreatePaymentSessionResponseJson = {
   expiresAt?: TimestampJson;
 
   /**
-   * Tokenization configuration, passed to the widget as it is. Its members depend on the vault mode.
+   * Tokenization configuration. Pass it to the widget unchanged; its members depend on the vault mode.
    *
    * @generated from field: google.protobuf.Struct vault = 5;
    */
@@ -203,7 +203,7 @@ export const CreatePaymentSessionResponseSchema: GenMessage<CreatePaymentSession
  */
 export type GetPaymentSessionRequest = Message<"payments.v1.GetPaymentSessionRequest"> & {
   /**
-   * As the create answer has it: ps_ and 26 digits and letters.
+   * As returned by the creation: ps_ and 26 digits and letters.
    *
    * @generated from field: string session_id = 1;
    */
@@ -215,7 +215,7 @@ export type GetPaymentSessionRequest = Message<"payments.v1.GetPaymentSessionReq
  */
 export type GetPaymentSessionRequestJson = {
   /**
-   * As the create answer has it: ps_ and 26 digits and letters.
+   * As returned by the creation: ps_ and 26 digits and letters.
    *
    * @generated from field: string session_id = 1;
    */
@@ -296,14 +296,14 @@ export type ListPaymentSessionsRequest = Message<"payments.v1.ListPaymentSession
   createdBefore?: Timestamp | undefined;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 6;
    */
   pageSize?: number | undefined;
 
   /**
-   * next_page_token of the page before; goes with the same filters only.
+   * next_page_token of the previous page; valid only with the same filters.
    *
    * @generated from field: optional string page_token = 7;
    */
@@ -350,14 +350,14 @@ export type ListPaymentSessionsRequestJson = {
   createdBefore?: TimestampJson;
 
   /**
-   * 1 to 100, 20 when absent.
+   * 1 to 100; the default is 20.
    *
    * @generated from field: optional int32 page_size = 6;
    */
   pageSize?: number;
 
   /**
-   * next_page_token of the page before; goes with the same filters only.
+   * next_page_token of the previous page; valid only with the same filters.
    *
    * @generated from field: optional string page_token = 7;
    */
@@ -449,7 +449,7 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
   status: PaymentSession_Status;
 
   /**
-   * True when the payment was captured by another gateway than the first one asked.
+   * True if the payment was captured by another gateway than the first one.
    *
    * @generated from field: bool failover = 7;
    */
@@ -558,7 +558,7 @@ export type PaymentSessionJson = {
   status?: PaymentSession_StatusJson;
 
   /**
-   * True when the payment was captured by another gateway than the first one asked.
+   * True if the payment was captured by another gateway than the first one.
    *
    * @generated from field: bool failover = 7;
    */
@@ -880,7 +880,7 @@ export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jso
   messageDesc(file_payments_v1_payment_session, 7);
 
 /**
- * What may be shown of the card that paid.
+ * The parts of the card that may be shown.
  *
  * @generated from message payments.v1.Card
  */
@@ -897,7 +897,7 @@ export type Card = Message<"payments.v1.Card"> & {
 };
 
 /**
- * What may be shown of the card that paid.
+ * The parts of the card that may be shown.
  *
  * @generated from message payments.v1.Card
  */
@@ -921,7 +921,7 @@ export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_payment_session, 8);
 
 /**
- * The plan a submission followed, and what it left out.
+ * The plan that a submission followed, and the connections that it skipped.
  *
  * @generated from message payments.v1.Routing
  */
@@ -943,7 +943,7 @@ export type Routing = Message<"payments.v1.Routing"> & {
 };
 
 /**
- * The plan a submission followed, and what it left out.
+ * The plan that a submission followed, and the connections that it skipped.
  *
  * @generated from message payments.v1.Routing
  */
@@ -1066,7 +1066,7 @@ export const SkippedConnectionSchema: GenMessage<SkippedConnection, {jsonType: S
   messageDesc(file_payments_v1_payment_session, 11);
 
 /**
- * One payment try at one gateway.
+ * One attempt at one gateway.
  *
  * @generated from message payments.v1.Attempt
  */
@@ -1099,7 +1099,7 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   priority: number;
 
   /**
-   * Why this gateway was asked.
+   * The reason that this gateway was tried.
    *
    * @generated from field: string because = 6;
    */
@@ -1154,7 +1154,7 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
 };
 
 /**
- * One payment try at one gateway.
+ * One attempt at one gateway.
  *
  * @generated from message payments.v1.Attempt
  */
@@ -1187,7 +1187,7 @@ export type AttemptJson = {
   priority?: number;
 
   /**
-   * Why this gateway was asked.
+   * The reason that this gateway was tried.
    *
    * @generated from field: string because = 6;
    */
@@ -1258,7 +1258,7 @@ export const Attempt_Status = {
   STATUS_UNSPECIFIED: 0,
 
   /**
-   * Asked for a hold; the answer is not recorded yet.
+   * A hold was requested; the answer is not recorded yet.
    *
    * @generated from enum value: AUTHORIZING = 1;
    */
@@ -1296,7 +1296,7 @@ export const Attempt_Status = {
   UNKNOWN: 6,
 
   /**
-   * Being given back; never captured from here on, unless a capture had been ordered before.
+   * Being voided; never captured from now on, unless a capture was requested before.
    *
    * @generated from enum value: VOIDING = 7;
    */
@@ -1376,7 +1376,7 @@ export const Attempt_FailureKindSchema: GenEnum<Attempt_FailureKind, Attempt_Fai
   enumDesc(file_payments_v1_payment_session, 12, 1);
 
 /**
- * What followed an attempt that did not capture.
+ * The step after an attempt that did not capture.
  *
  * @generated from message payments.v1.NextStep
  */
@@ -1397,7 +1397,7 @@ export type NextStep = Message<"payments.v1.NextStep"> & {
 };
 
 /**
- * What followed an attempt that did not capture.
+ * The step after an attempt that did not capture.
  *
  * @generated from message payments.v1.NextStep
  */
@@ -1425,7 +1425,7 @@ export const NextStepSchema: GenMessage<NextStep, {jsonType: NextStepJson}> = /*
   messageDesc(file_payments_v1_payment_session, 13);
 
 /**
- * What a merchant's backend calls, with its secret key.
+ * The rpcs that a merchant's backend calls, with its secret key.
  *
  * @generated from service payments.v1.PaymentSessionService
  */

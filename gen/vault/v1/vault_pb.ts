@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file vault/v1/vault.proto.
  */
 export const file_vault_v1_vault: GenFile = /*@__PURE__*/
-  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEidgoSQ3JlYXRlVG9rZW5SZXF1ZXN0Eg4KBm51bWJlchgBIAEoCRIRCglleHBfbW9udGgYAiABKAUSEAoIZXhwX3llYXIYAyABKAUSCwoDY3ZjGAQgASgJEhMKBmhvbGRlchgFIAEoCUgAiAEBQgkKB19ob2xkZXIicgoTQ3JlYXRlVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRINCgVicmFuZBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKjAwoORm9yd2FyZFJlcXVlc3QSGQoJY29ubmVjdG9yGAEgASgJQga6SAPIAQESGQoJb3BlcmF0aW9uGAIgASgJQga6SAPIAQESFQoFdG9rZW4YAyABKAlCBrpIA8gBARIaCgpzZXNzaW9uX2lkGAQgASgJQga6SAPIAQESFgoGb3JpZ2luGAUgASgJQga6SAPIAQESQwoOcGF0aF92YXJpYWJsZXMYBiADKAsyKy52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5QYXRoVmFyaWFibGVzRW50cnkSNgoHaGVhZGVycxgHIAMoCzIlLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0LkhlYWRlcnNFbnRyeRIMCgRib2R5GAggASgMEh8KCnRpbWVvdXRfbXMYCSABKAVCC7pICBoGGODUAygBGjQKElBhdGhWYXJpYWJsZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIrgBCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJQggKBnJlc3VsdCKUAQoNR2F0ZXdheUFuc3dlchIOCgZzdGF0dXMYASABKAUSNQoHaGVhZGVycxgCIAMoCzIkLnZhdWx0LnYxLkdhdGV3YXlBbnN3ZXIuSGVhZGVyc0VudHJ5EgwKBGJvZHkYAyABKAwaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2QEKCU5ldmVyU2VudBIqCgZyZWFzb24YASABKA4yGi52YXVsdC52MS5OZXZlclNlbnQuUmVhc29uEg4KBmRldGFpbBgCIAEoCSKPAQoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFQVNPTl9UT0tFTl9OT1RfRk9VTkQQARIYChRSRUFTT05fVE9LRU5fRVhQSVJFRBACEhgKFFJFQVNPTl9UT0tFTl9VU0VEX1VQEAMSHQoZUkVBU09OX0NPTk5FQ1RJT05fUkVGVVNFRBAEIi0KCE5vQW5zd2VyEhEKCXRpbWVkX291dBgBIAEoCBIOCgZkZXRhaWwYAiABKAkiKwoNRm9yZ2V0UmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQEiEAoORm9yZ2V0UmVzcG9uc2UyWgoMVG9rZW5TZXJ2aWNlEkoKC0NyZWF0ZVRva2VuEhwudmF1bHQudjEuQ3JlYXRlVG9rZW5SZXF1ZXN0Gh0udmF1bHQudjEuQ3JlYXRlVG9rZW5SZXNwb25zZTKLAQoMVmF1bHRTZXJ2aWNlEj4KB0ZvcndhcmQSGC52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdBoZLnZhdWx0LnYxLkZvcndhcmRSZXNwb25zZRI7CgZGb3JnZXQSFy52YXVsdC52MS5Gb3JnZXRSZXF1ZXN0GhgudmF1bHQudjEuRm9yZ2V0UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEidgoSQ3JlYXRlVG9rZW5SZXF1ZXN0Eg4KBm51bWJlchgBIAEoCRIRCglleHBfbW9udGgYAiABKAUSEAoIZXhwX3llYXIYAyABKAUSCwoDY3ZjGAQgASgJEhMKBmhvbGRlchgFIAEoCUgAiAEBQgkKB19ob2xkZXIicgoTQ3JlYXRlVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRINCgVicmFuZBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKjAwoORm9yd2FyZFJlcXVlc3QSGQoJY29ubmVjdG9yGAEgASgJQga6SAPIAQESGQoJb3BlcmF0aW9uGAIgASgJQga6SAPIAQESFQoFdG9rZW4YAyABKAlCBrpIA8gBARIaCgpzZXNzaW9uX2lkGAQgASgJQga6SAPIAQESFgoGb3JpZ2luGAUgASgJQga6SAPIAQESQwoOcGF0aF92YXJpYWJsZXMYBiADKAsyKy52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5QYXRoVmFyaWFibGVzRW50cnkSNgoHaGVhZGVycxgHIAMoCzIlLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0LkhlYWRlcnNFbnRyeRIMCgRib2R5GAggASgMEh8KCnRpbWVvdXRfbXMYCSABKAVCC7pICBoGGODUAygBGjQKElBhdGhWYXJpYWJsZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIrgBCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJQggKBnJlc3VsdCKUAQoNR2F0ZXdheUFuc3dlchIOCgZzdGF0dXMYASABKAUSNQoHaGVhZGVycxgCIAMoCzIkLnZhdWx0LnYxLkdhdGV3YXlBbnN3ZXIuSGVhZGVyc0VudHJ5EgwKBGJvZHkYAyABKAwaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi2QEKCU5ldmVyU2VudBIqCgZyZWFzb24YASABKA4yGi52YXVsdC52MS5OZXZlclNlbnQuUmVhc29uEg4KBmRldGFpbBgCIAEoCSKPAQoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFQVNPTl9UT0tFTl9OT1RfRk9VTkQQARIYChRSRUFTT05fVE9LRU5fRVhQSVJFRBACEhgKFFJFQVNPTl9UT0tFTl9VU0VEX1VQEAMSHQoZUkVBU09OX0NPTk5FQ1RJT05fUkVGVVNFRBAEIi0KCE5vQW5zd2VyEhEKCXRpbWVkX291dBgBIAEoCBIOCgZkZXRhaWwYAiABKAkiRgoRQ2hlY2tUb2tlblJlcXVlc3QSFQoFdG9rZW4YASABKAlCBrpIA8gBARIaCgpzZXNzaW9uX2lkGAIgASgJQga6SAPIAQEisQEKEkNoZWNrVG9rZW5SZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnZhdWx0LnYxLkNoZWNrVG9rZW5SZXNwb25zZS5TdGF0ZSJoCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX1VOVVNFRBABEhMKD1NUQVRFX05PVF9GT1VORBACEhEKDVNUQVRFX0VYUElSRUQQAxIOCgpTVEFURV9VU0VEEAQiKwoNRm9yZ2V0UmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQEiEAoORm9yZ2V0UmVzcG9uc2UyWgoMVG9rZW5TZXJ2aWNlEkoKC0NyZWF0ZVRva2VuEhwudmF1bHQudjEuQ3JlYXRlVG9rZW5SZXF1ZXN0Gh0udmF1bHQudjEuQ3JlYXRlVG9rZW5SZXNwb25zZTLUAQoMVmF1bHRTZXJ2aWNlEj4KB0ZvcndhcmQSGC52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdBoZLnZhdWx0LnYxLkZvcndhcmRSZXNwb25zZRJHCgpDaGVja1Rva2VuEhsudmF1bHQudjEuQ2hlY2tUb2tlblJlcXVlc3QaHC52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2USOwoGRm9yZ2V0EhcudmF1bHQudjEuRm9yZ2V0UmVxdWVzdBoYLnZhdWx0LnYxLkZvcmdldFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message vault.v1.CreateTokenRequest
@@ -170,7 +170,7 @@ export type ForwardRequest = Message<"vault.v1.ForwardRequest"> & {
   operation: string;
 
   /**
-   * `tok_probe`, with the session `verify`, stands for a number that gateways publish for tests, which is nobody's.
+   * `tok_probe`, with the session `verify`, stands for a test number that gateways publish, which belongs to no one.
    *
    * @generated from field: string token = 3;
    */
@@ -210,7 +210,7 @@ export type ForwardRequest = Message<"vault.v1.ForwardRequest"> & {
   body: Uint8Array;
 
   /**
-   * How long the gateway may take, in milliseconds.
+   * The time limit of the gateway, in milliseconds.
    *
    * @generated from field: int32 timeout_ms = 9;
    */
@@ -236,7 +236,7 @@ export type ForwardRequestJson = {
   operation?: string;
 
   /**
-   * `tok_probe`, with the session `verify`, stands for a number that gateways publish for tests, which is nobody's.
+   * `tok_probe`, with the session `verify`, stands for a test number that gateways publish, which belongs to no one.
    *
    * @generated from field: string token = 3;
    */
@@ -276,7 +276,7 @@ export type ForwardRequestJson = {
   body?: string;
 
   /**
-   * How long the gateway may take, in milliseconds.
+   * The time limit of the gateway, in milliseconds.
    *
    * @generated from field: int32 timeout_ms = 9;
    */
@@ -313,7 +313,7 @@ export type ForwardResponse = Message<"vault.v1.ForwardResponse"> & {
     case: "neverSent";
   } | {
     /**
-     * The request left; no whole answer came back.
+     * The request left; no complete answer came back.
      *
      * @generated from field: vault.v1.NoAnswer no_answer = 3;
      */
@@ -322,7 +322,7 @@ export type ForwardResponse = Message<"vault.v1.ForwardResponse"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What may be shown of the card.
+   * The parts of the card that may be shown.
    *
    * @generated from field: string brand = 4;
    */
@@ -351,14 +351,14 @@ export type ForwardResponseJson = {
   neverSent?: NeverSentJson;
 
   /**
-   * The request left; no whole answer came back.
+   * The request left; no complete answer came back.
    *
    * @generated from field: vault.v1.NoAnswer no_answer = 3;
    */
   noAnswer?: NoAnswerJson;
 
   /**
-   * What may be shown of the card.
+   * The parts of the card that may be shown.
    *
    * @generated from field: string brand = 4;
    */
@@ -553,6 +553,120 @@ export const NoAnswerSchema: GenMessage<NoAnswer, {jsonType: NoAnswerJson}> = /*
   messageDesc(file_vault_v1_vault, 6);
 
 /**
+ * @generated from message vault.v1.CheckTokenRequest
+ */
+export type CheckTokenRequest = Message<"vault.v1.CheckTokenRequest"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * @generated from message vault.v1.CheckTokenRequest
+ */
+export type CheckTokenRequestJson = {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId?: string;
+};
+
+/**
+ * Describes the message vault.v1.CheckTokenRequest.
+ * Use `create(CheckTokenRequestSchema)` to create a new message.
+ */
+export const CheckTokenRequestSchema: GenMessage<CheckTokenRequest, {jsonType: CheckTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 7);
+
+/**
+ * @generated from message vault.v1.CheckTokenResponse
+ */
+export type CheckTokenResponse = Message<"vault.v1.CheckTokenResponse"> & {
+  /**
+   * @generated from field: vault.v1.CheckTokenResponse.State state = 1;
+   */
+  state: CheckTokenResponse_State;
+};
+
+/**
+ * @generated from message vault.v1.CheckTokenResponse
+ */
+export type CheckTokenResponseJson = {
+  /**
+   * @generated from field: vault.v1.CheckTokenResponse.State state = 1;
+   */
+  state?: CheckTokenResponse_StateJson;
+};
+
+/**
+ * Describes the message vault.v1.CheckTokenResponse.
+ * Use `create(CheckTokenResponseSchema)` to create a new message.
+ */
+export const CheckTokenResponseSchema: GenMessage<CheckTokenResponse, {jsonType: CheckTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 8);
+
+/**
+ * @generated from enum vault.v1.CheckTokenResponse.State
+ */
+export const CheckTokenResponse_State = {
+  /**
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: STATE_UNUSED = 1;
+   */
+  UNUSED: 1,
+
+  /**
+   * Unknown, or of another session.
+   *
+   * @generated from enum value: STATE_NOT_FOUND = 2;
+   */
+  NOT_FOUND: 2,
+
+  /**
+   * @generated from enum value: STATE_EXPIRED = 3;
+   */
+  EXPIRED: 3,
+
+  /**
+   * The card was sent to a gateway, or was about to be.
+   *
+   * @generated from enum value: STATE_USED = 4;
+   */
+  USED: 4,
+} as const;
+
+/**
+ * @generated from enum vault.v1.CheckTokenResponse.State
+ */
+export type CheckTokenResponse_State = (typeof CheckTokenResponse_State)[keyof typeof CheckTokenResponse_State] | UnknownEnum;
+
+/**
+ * @generated from enum vault.v1.CheckTokenResponse.State
+ */
+export type CheckTokenResponse_StateJson = "STATE_UNSPECIFIED" | "STATE_UNUSED" | "STATE_NOT_FOUND" | "STATE_EXPIRED" | "STATE_USED";
+
+/**
+ * Describes the enum vault.v1.CheckTokenResponse.State.
+ */
+export const CheckTokenResponse_StateSchema: GenEnum<CheckTokenResponse_State, CheckTokenResponse_StateJson> = /*@__PURE__*/
+  enumDesc(file_vault_v1_vault, 8, 0);
+
+/**
  * @generated from message vault.v1.ForgetRequest
  */
 export type ForgetRequest = Message<"vault.v1.ForgetRequest"> & {
@@ -577,7 +691,7 @@ export type ForgetRequestJson = {
  * Use `create(ForgetRequestSchema)` to create a new message.
  */
 export const ForgetRequestSchema: GenMessage<ForgetRequest, {jsonType: ForgetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 7);
+  messageDesc(file_vault_v1_vault, 9);
 
 /**
  * @generated from message vault.v1.ForgetResponse
@@ -596,16 +710,16 @@ export type ForgetResponseJson = {
  * Use `create(ForgetResponseSchema)` to create a new message.
  */
 export const ForgetResponseSchema: GenMessage<ForgetResponse, {jsonType: ForgetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 8);
+  messageDesc(file_vault_v1_vault, 10);
 
 /**
- * What the card frame calls, with the session's signed grant.
+ * The rpcs that the card frame calls, with the session's signed grant.
  *
  * @generated from service vault.v1.TokenService
  */
 export const TokenService: GenService<{
   /**
-   * Keeps a card for one payment and returns a token for it.
+   * Stores a card for one payment and returns a token for it.
    *
    * @generated from rpc vault.v1.TokenService.CreateToken
    */
@@ -618,7 +732,7 @@ export const TokenService: GenService<{
   serviceDesc(file_vault_v1_vault, 0);
 
 /**
- * What the core calls, with a service token whose audience names the environment.
+ * The rpcs that the core calls, with a service token whose audience names the environment.
  *
  * @generated from service vault.v1.VaultService
  */
@@ -634,7 +748,17 @@ export const VaultService: GenService<{
     output: typeof ForwardResponseSchema;
   },
   /**
-   * Deletes every card kept for a session; repeating it is harmless.
+   * Returns whether a token can pay a session, without using it up.
+   *
+   * @generated from rpc vault.v1.VaultService.CheckToken
+   */
+  checkToken: {
+    methodKind: "unary";
+    input: typeof CheckTokenRequestSchema;
+    output: typeof CheckTokenResponseSchema;
+  },
+  /**
+   * Deletes every card stored for a session; repeating it is harmless.
    *
    * @generated from rpc vault.v1.VaultService.Forget
    */

@@ -35,7 +35,7 @@ try {
   await payments.createSession({ amountMinor: 1n, currency: "EUR", orderRef }, { idempotencyKey: `${orderRef}-1` });
 } catch (error) {
   if (!(error instanceof ApiError)) throw error;
-  console.log(`refused: ${error.code} after ${error.tries} try`);
+  console.log(`refused: ${error.code} after ${error.tries} request`);
 } finally {
   await payments.close();
 }

@@ -5,7 +5,7 @@
  *
  *     npx node src/client/examples/merchant-backend.ts
  *
- * POST /orders opens an order, GET /orders/{orderRef} shows it, POST /webhooks takes webhooks.
+ * POST /orders opens an order, GET /orders/{orderRef} shows it, POST /webhooks receives webhooks.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
@@ -16,7 +16,7 @@ import { verifyWebhook, WebhookVerificationError } from "../merchant/verify-webh
 
 const { API_ORIGIN, SECRET_KEY, SIGNING_SECRET, PORT = "3000" } = process.env;
 if (!API_ORIGIN || !SECRET_KEY || !SIGNING_SECRET) {
-  console.error("Set API_ORIGIN, SECRET_KEY and SIGNING_SECRET, and PORT if it is not to be 3000.");
+  console.error("Set API_ORIGIN, SECRET_KEY and SIGNING_SECRET, and PORT to use another than 3000.");
   process.exit(1);
 }
 
@@ -79,7 +79,9 @@ function answerError(error: unknown): Reply {
   if (error instanceof WebhookVerificationError) return { status: 400, body: { reason: error.reason } };
   if (error instanceof ApiError) {
     // By now it has been repeated as far as that is safe and of use.
-    console.error(`${error.code} after ${error.tries} tries, ${error.requestId ?? "no request id"}: ${error.message}`);
+    console.error(
+      `${error.code} after ${error.tries} requests, ${error.requestId ?? "no request id"}: ${error.message}`,
+    );
     return { status: 502, body: { code: error.code } };
   }
   console.error(error);

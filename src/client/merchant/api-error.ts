@@ -1,6 +1,8 @@
-/** What a call of the service can fail with, the same over REST and gRPC. Never holds a secret or a value that was sent. */
+/**
+ * Failures of calls to the service, the same over REST and gRPC. Errors never hold a secret or a value that was sent.
+ */
 
-/** Every code of the service, as docs/errors.md explains them. */
+/** Every error code of the service, as docs/errors.md explains them. */
 export const errorCodes = [
   "invalid_json",
   "missing_field",
@@ -46,8 +48,9 @@ export const errorCodes = [
 export type KnownErrorCode = (typeof errorCodes)[number] | "unexpected_answer";
 
 /**
- * `unavailable` also when nobody answered, `deadline_exceeded` also when nobody answered in time, `unexpected_answer` when
- * what came is none of the service's, such as a proxy's page. A code of a newer service is passed on as it is.
+ * `unavailable` also covers a call without an answer, `deadline_exceeded` also one without an answer in time, and
+ * `unexpected_answer` an answer that is not the service's, such as a proxy's page. A code of a newer service is passed
+ * on as it is.
  */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
 
@@ -60,11 +63,11 @@ export type FieldProblem = {
   readonly pointer?: string;
 };
 
-/** What is known of a failure. */
+/** The facts of a failure that an error is made from. */
 export type ErrorFacts = {
   readonly code: ErrorCode;
   readonly detail: string;
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly isTemporary: boolean;
   readonly param?: string | undefined;
   readonly problems?: readonly FieldProblem[] | undefined;
@@ -73,26 +76,38 @@ export type ErrorFacts = {
   readonly cause?: unknown;
 };
 
+/** The detail with the first field that broke a rule, so that a log line alone says what to change. */
+function describe({ detail, param, problems = [] }: ErrorFacts): string {
+  const first = problems.find((problem) => problem.param === param) ?? problems[0];
+  const field = first?.param ?? param;
+  if (field === undefined || field === "") return detail;
+  const rule = first === undefined ? "" : ` ${first.detail.replace(/\.$/, "")}`;
+  const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+  return `${detail.replace(/\.$/, "")}: ${field}${rule}${others}.`;
+}
+
 /** A call that failed. Decide by `code`; `message` is for people. */
 export abstract class ApiError extends Error {
   readonly code: ErrorCode;
-  /** Whether the same request may succeed later. Creating a session again is safe with the same Idempotency-Key only. */
+  /**
+   * True if the same request may succeed later. Creating a session again is safe only with the same Idempotency-Key.
+   */
   readonly isTemporary: boolean;
   /** The first field or parameter that broke a rule. */
   readonly param: string | undefined;
   /** Every field that broke a rule. */
   readonly problems: readonly FieldProblem[];
-  /** Names the request to whoever runs the service. */
+  /** Identifies the request to the operator of the service. */
   readonly requestId: string | undefined;
-  /** How long the service asked to wait. */
+  /** The time that the service asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** How many times the request was sent. */
+  /** Number of times the request was sent. */
   tries = 1;
-  /** The key under which a session was to be created: with it, the same call may be made again, also much later. */
+  /** The idempotency key of a creation: with it, the same call can be made again, even much later. */
   idempotencyKey: string | undefined;
 
   constructor(facts: ErrorFacts) {
-    super(facts.detail, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(describe(facts), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = facts.code;
     this.isTemporary = facts.isTemporary;
     this.problems = facts.problems ?? [];

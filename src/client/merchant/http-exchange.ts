@@ -1,7 +1,7 @@
-/** One HTTP request and its whole answer, within a time and a size. */
+/** Sends one HTTP request and reads its whole answer, within bounds of time and size. */
 import { type HttpAnswer, RestError, unexpectedAnswer } from "./rest-error.ts";
 
-/** What is sent. */
+/** A request as it is sent. */
 export type HttpRequest = {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -14,7 +14,8 @@ const answerBytesMax = 4 * 1024 * 1024;
 
 /**
  * Uses the fetch that is part of Node, so that a merchant installs no HTTP client; it keeps connections alive and never
- * sends a request twice by itself. Rejects with RestError when no whole answer came; an answer of any status is returned.
+ * sends a request twice by itself. Rejects with RestError when no complete answer arrives; returns an answer of any
+ * status.
  */
 export async function exchange(
   request: HttpRequest,
@@ -31,7 +32,7 @@ export async function exchange(
       method,
       headers: { ...headers, accept: "application/json" },
       ...(body !== undefined && { body }),
-      // The key in the headers is for this address and no other.
+      // The key in the headers is only for this address.
       redirect: "manual",
       signal: ending.signal,
     });
@@ -69,7 +70,7 @@ function noAnswer(error: Error, about: { url: string; timedOut: boolean; timeout
   });
 }
 
-// `fetch failed` says nothing; its cause does, or at least the cause's code.
+// `fetch failed` does not give the reason; its cause does, or at least the cause's code.
 function reasonOf({ message, cause }: Error): string {
   const { message: reason, code } = (cause ?? {}) as { message?: string; code?: string };
   return reason || code || message;

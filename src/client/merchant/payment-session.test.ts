@@ -28,7 +28,7 @@ type Paths<Value> = Value extends readonly (infer Each)[]
     : never;
 type Nested<Key extends string, Value> = `${Key}.${Paths<NonNullable<Value>> & string}`;
 
-/** The same with nothing optional. */
+/** The same type with every optional member required. */
 type Whole<Value> = Value extends readonly (infer Each)[]
   ? readonly Whole<Each>[]
   : Value extends object
@@ -48,7 +48,7 @@ type Attempt = typeof schema.AttemptSchema;
 type Filters = typeof schema.ListPaymentSessionsRequestSchema;
 type Page = typeof schema.ListPaymentSessionsResponseSchema;
 
-// What fails here fails under tsc: vitest runs these lines without looking at their types.
+// These tests fail under tsc: vitest runs the lines without checking their types.
 describe("the client's types", () => {
   it("have the fields of the schemas, and no others", () => {
     expectTypeOf<Paths<ours.NewPaymentSession>>().toEqualTypeOf<Paths<Public<New>>>();
@@ -72,7 +72,7 @@ describe("the client's types", () => {
     expectTypeOf<ours.FailureKind>().toEqualTypeOf<Public<Attempt>["failureKind"]>();
   });
 
-  it("leave out what the schema lets be absent, but for times and members that are always there", () => {
+  it("leave out what the schema allows to be absent, except times and members that are always present", () => {
     expectTypeOf<OptionalKeys<ours.CreatedPaymentSession>>().toEqualTypeOf<
       Exclude<OptionalIn<Created>, "expiresAt" | "vault">
     >();

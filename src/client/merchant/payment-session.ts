@@ -1,19 +1,21 @@
 /** Payment sessions as the REST API and webhooks write them. A test compares these types with the schemas. */
 
-/** What a session is created for. `amountMinor` is in minor units: 4900 is 49.00 where the currency has two decimals. */
+/** The fields of a new session. `amountMinor` is in minor units: 4900 is 49.00 where the currency has two decimals. */
 export type NewPaymentSession = {
   readonly amountMinor: number;
   /** ISO 4217, such as EUR. */
   readonly currency: string;
-  /** Your reference of the order, kept exactly as given. */
+  /** Your reference of the order, stored exactly as given. */
   readonly orderRef: string;
   readonly customerEmail?: string | undefined;
 };
 
-/** CREATED is open; the others are ends, and money is captured in SUCCEEDED only. */
+/** CREATED is open; the other statuses are final, and money is captured only in SUCCEEDED. */
 export type SessionStatus = "CREATED" | "SUCCEEDED" | "DECLINED" | "DEGRADED" | "EXPIRED";
 
-/** The answer to creation. Hand `sessionId`, `clientSecret` and `vault` to the widget as they are, and log none of them. */
+/**
+ * The answer to a creation. Pass `sessionId`, `clientSecret` and `vault` to the widget unchanged, and log none of them.
+ */
 export type CreatedPaymentSession = {
   readonly sessionId: string;
   readonly clientSecret: string;
@@ -34,15 +36,15 @@ export type PaymentSessionSummary = {
   readonly currency: string;
   readonly customerEmail?: string;
   readonly status: SessionStatus;
-  /** Whether another gateway than the first one captured. */
+  /** True if a gateway other than the first one captured. */
   readonly failover: boolean;
   /** The gateway that captured. */
   readonly capturedVia?: string;
-  /** False while the gateway has accepted the capture and not yet reported it done. */
+  /** False while the gateway has accepted the capture and not yet confirmed it. */
   readonly captureConfirmed?: boolean;
-  /** Why it ended without a capture: one of the codes in docs/integration.md. */
+  /** The reason that the session ended without a capture: one of the codes in docs/integration.md. */
   readonly declineCode?: string;
-  /** Submitted and not yet settled. */
+  /** True while the session is submitted and not yet settled. */
   readonly processing: boolean;
   readonly card?: { readonly brand: string; readonly last4: string };
   readonly createdAt: string;
@@ -58,14 +60,14 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly attempts: readonly PaymentAttempt[];
 };
 
-/** The plan that a submission followed, and what it left out. */
+/** The plan that a submission followed, and the connections that it skipped. */
 export type Routing = {
   readonly ruleVersion: number;
   readonly plan: readonly { readonly priority: number; readonly gateway: string; readonly connectionId: string }[];
   readonly skipped: readonly { readonly gateway: string; readonly connectionId: string; readonly because: string }[];
 };
 
-/** Where an attempt stands. UNKNOWN: the gateway may or may not hold the amount; VOIDING: it is being given back. */
+/** The state of an attempt. UNKNOWN: the gateway may or may not hold the amount. VOIDING: the hold is being voided. */
 export type AttemptStatus =
   | "AUTHORIZING"
   | "AUTHORIZED"
@@ -76,10 +78,10 @@ export type AttemptStatus =
   | "VOIDING"
   | "VOIDED";
 
-/** Why an attempt did not capture. */
+/** The reason that an attempt did not capture. */
 export type FailureKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
 
-/** One try at one gateway. */
+/** One attempt at one gateway. */
 export type PaymentAttempt = {
   readonly attemptId: string;
   /** 1 for the first. */
@@ -87,7 +89,7 @@ export type PaymentAttempt = {
   readonly gateway: string;
   readonly connectionId: string;
   readonly priority: number;
-  /** Why this gateway was asked. */
+  /** The reason that this gateway was called. */
   readonly because: string;
   readonly status: AttemptStatus;
   readonly failureKind?: FailureKind;
@@ -98,11 +100,11 @@ export type PaymentAttempt = {
   readonly startedAt: string;
   readonly completedAt?: string;
   readonly durationMs?: number;
-  /** What followed an attempt that did not capture. */
+  /** The step after an attempt that did not capture. */
   readonly next?: { readonly action: "failover" | "stop"; readonly because: string };
 };
 
-/** Which sessions a list holds: all of them without a filter. */
+/** Filters of a list; without any, it holds all sessions. */
 export type SessionFilters = {
   readonly orderRef?: string | undefined;
   readonly status?: SessionStatus | undefined;

@@ -1,33 +1,37 @@
-/** Sends a request again when that may help and cannot harm. It knows neither REST nor gRPC. */
+/** Repeats a request when that may help and cannot do harm. It knows neither REST nor gRPC. */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
 
-/** How long a call may take, and how often it may be sent. */
+/** Bounds on the duration of a call and on the number of its requests. */
 export type Patience = {
-  /** For one try. */
+  /** For one request. */
   readonly tryTimeoutMs: number;
   /** For the whole call, pauses included. */
   readonly timeoutMs: number;
-  /** 1 sends once. */
+  /** With 1, a request is sent once. */
   readonly triesMax: number;
 };
 
 /**
- * A try: the service answers within seconds, and a repeat that waits for its first request within five.
- * The whole: a customer looks at a spinner all that time.
+ * The default bounds. One request: the service answers within seconds, and a repeat that waits for its first request
+ * answers within five. The whole call: a customer looks at a spinner all that time.
  */
-export const usualPatience: Patience = { tryTimeoutMs: 15_000, timeoutMs: 45_000, triesMax: 4 };
+const defaultPatience: Patience = { tryTimeoutMs: 15_000, timeoutMs: 45_000, triesMax: 4 };
 
-// The first pause lets a restarting server come back; all together they stay within the time that a customer waits.
+// The first pause gives a restarting server time to return; all pauses together stay within the time that a customer
+// waits.
 const pauseFirstMs = 250;
 const pauseLongestMs = 5_000;
-// Who is asked to wait longer than this does better to tell its own caller.
+// If the service asks to wait longer than this, the caller does better to return the error.
 const retryAfterMsMax = 10_000;
 
-/** Patience as given, with the usual in place of what is not. Throws RangeError for what cannot be waited or counted. */
+/**
+ * Returns the given bounds, with defaults for those that are missing. Throws RangeError for a value that cannot be a
+ * bound.
+ */
 export function patienceOf(given: { readonly [Bound in keyof Patience]?: number | undefined }): Patience {
-  const { tryTimeoutMs = usualPatience.tryTimeoutMs, timeoutMs = usualPatience.timeoutMs } = given;
-  const { triesMax = usualPatience.triesMax } = given;
+  const { tryTimeoutMs = defaultPatience.tryTimeoutMs, timeoutMs = defaultPatience.timeoutMs } = given;
+  const { triesMax = defaultPatience.triesMax } = given;
   for (const [name, value] of Object.entries({ tryTimeoutMs, timeoutMs, triesMax })) {
     if (!Number.isInteger(value) || value < 1) throw new RangeError(`${name} must be a whole number, 1 or more.`);
   }
@@ -35,8 +39,8 @@ export function patienceOf(given: { readonly [Bound in keyof Patience]?: number 
 }
 
 /**
- * Calls `send` until it succeeds, fails for good, or patience ends; the last failure then says how many tries there were.
- * `send` must be safe to repeat. Rejects with the signal's reason as soon as it is aborted.
+ * Calls `send` until it succeeds, fails permanently, or the bounds are reached; the last failure then has the number of
+ * requests. `send` must be safe to repeat. Rejects with the signal's reason as soon as it is aborted.
  */
 export async function sendUntilAnswered<Answer>(
   send: (timeoutMs: number) => Promise<Answer>,
@@ -61,10 +65,11 @@ export async function sendUntilAnswered<Answer>(
 }
 
 /**
- * How long to wait after the failed try number `tries` (1 for the first), or undefined when there is no use in another.
- * Full jitter, so that clients that failed together do not come back together; never before the service asked for.
+ * Returns the pause after the failed request number `tries` (1 for the first), or undefined when another one is of no
+ * use. Full jitter, so that clients that failed together do not return together; never shorter than the service asked
+ * for.
  */
-export function planPauseMs(error: ApiError, tries: number, random: number): number | undefined {
+function planPauseMs(error: ApiError, tries: number, random: number): number | undefined {
   const { isTemporary, retryAfterMs = 0 } = error;
   if (!isTemporary || retryAfterMs > retryAfterMsMax) return undefined;
   return retryAfterMs + Math.round(random * Math.min(pauseLongestMs, pauseFirstMs * 2 ** (tries - 1)));

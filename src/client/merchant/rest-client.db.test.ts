@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EdgeFixture, startEdgeFixture } from "../../edge/edge-fixture.ts";
-import { Receiver } from "../../testing/receiver.ts";
+import { Receiver } from "../../dev/testing/receiver.ts";
+import { type EdgeFixture, startEdgeFixture } from "../../edge/edge.fixture.ts";
 import { RestClient } from "./rest-client.ts";
 import type { RestError } from "./rest-error.ts";
 
 let edge: EdgeFixture;
 let client: RestClient;
-/** Stands between a client and the edge, and cuts the line after the edge has answered, as often as it is told to. */
+/**
+ * Forwards between a client and the edge, and cuts the connection after the edge has answered, as often as a test
+ * wants.
+ */
 let line: Receiver;
 let cuts = 0;
 
@@ -40,7 +43,7 @@ describe("RestClient", () => {
     expect(read.expiresAt).toBe(created.expiresAt);
   });
 
-  it("makes one session, however often the answer is lost", async () => {
+  it("makes one session, even if the answer is lost several times", async () => {
     cuts = 3;
     const flaky = new RestClient({ restBase: `${line.url}/api/v1`, secretKey: edge.keys.secret });
     const created = await flaky.createSession(order("lost"));
@@ -50,7 +53,7 @@ describe("RestClient", () => {
     expect(paymentSessions.map(({ sessionId }) => sessionId)).toEqual([created.sessionId]);
   });
 
-  it("returns the first session to a call with the same key, and none to one with other fields", async () => {
+  it("returns the first session to a call with the same key, and refuses a call with other fields", async () => {
     const first = await client.createSession(order("again"), { idempotencyKey: "again-1" });
     expect(await client.createSession(order("again"), { idempotencyKey: "again-1" })).toEqual(first);
     const other = client.createSession(order("other"), { idempotencyKey: "again-1" });
@@ -72,7 +75,7 @@ describe("RestClient", () => {
     expect((await client.listSessions({ orderRef: "listed", createdBefore: since })).paymentSessions).toEqual([]);
   });
 
-  it("tells every problem of an order at once", async () => {
+  it("reports every problem of an order at once", async () => {
     const error: RestError = await client.createSession({ amountMinor: -1, currency: "XXX", orderRef: "" }).then(
       () => expect.unreachable(),
       (failure) => failure,
@@ -82,9 +85,10 @@ describe("RestClient", () => {
     const pointers = error.problems.map(({ pointer }) => pointer);
     expect(pointers.toSorted()).toEqual(["/amountMinor", "/currency", "/orderRef"]);
     expect(pointers).toContain(`/${error.param}`);
+    expect(error.message).toContain(`: ${error.param} is required (and 2 more).`);
   });
 
-  it("says that a key is not valid, and that a session is not there", async () => {
+  it("reports an invalid key, and a session that does not exist", async () => {
     const stranger = new RestClient({ restBase: restBase(), secretKey: "switchyard_test_sk_nobody" });
     await expect(stranger.getSession("ps_1")).rejects.toMatchObject({ status: 401, code: "invalid_key" });
     await expect(client.getSession("ps_1")).rejects.toMatchObject({ status: 404, code: "not_found" });

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { brokenAnswers } from "../../dev/testing/broken-answers.ts";
+import { type Answer, type ReceivedRequest, Receiver } from "../../dev/testing/receiver.ts";
 import { appearances } from "../../edge/error-mapping.ts";
-import { brokenAnswers } from "../../testing/broken-answers.ts";
-import { type Answer, type ReceivedRequest, Receiver } from "../../testing/receiver.ts";
 import { errorCodes } from "./api-error.ts";
 import { RestClient, type RestClientOptions } from "./rest-client.ts";
 import { RestError } from "./rest-error.ts";
@@ -34,7 +34,7 @@ afterEach(() => service.close());
 const clientOf = (options: Partial<RestClientOptions> = {}) =>
   new RestClient({ restBase: `${service.url}/api/v1`, secretKey, ...options });
 
-/** Answers in turn, and the last one for ever. */
+/** Sends the answers in turn, and repeats the last one forever. */
 function answerInTurn(...answers: Answer[]): void {
   service.answerWith(() => (answers.length > 1 ? answers.shift()! : answers[0]!));
 }
@@ -93,7 +93,38 @@ describe("createSession()", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it("ends after so many tries, and says how many there were and with which key", async () => {
+  it.each<[string, object, string]>([
+    [
+      "the field that comes first, and how many others",
+      {
+        ...{ detail: "A required field is missing.", param: "orderRef" },
+        errors: [
+          { param: "amountMinor", code: "invalid_field", detail: "must be a whole number" },
+          { param: "orderRef", code: "missing_field", detail: "is required" },
+        ],
+      },
+      "A required field is missing: orderRef is required (and 1 more).",
+    ],
+    [
+      "the only field",
+      {
+        detail: "A field breaks its rule.",
+        errors: [{ param: "amountMinor", code: "invalid_field", detail: "must be a whole number" }],
+      },
+      "A field breaks its rule: amountMinor must be a whole number.",
+    ],
+    [
+      "a parameter of which no more is known",
+      { detail: "Not accepted.", param: "pageToken" },
+      "Not accepted: pageToken.",
+    ],
+  ])("names %s in its message", async (_what, facts, message) => {
+    const body = JSON.stringify({ status: 400, code: "invalid_field", requestId: "req_1", ...facts });
+    service.answerWith({ status: 400, headers: json, body });
+    expect((await failureOf(clientOf().createSession(wanted))).message).toBe(message);
+  });
+
+  it("ends after the maximum of requests, and reports their number and the key", async () => {
     service.answerWith(refusal(503, "unavailable"));
     const error = await failureOf(clientOf({ triesMax: 3 }).createSession(wanted, { idempotencyKey: "order-1-1" }));
     expect(error).toMatchObject({ code: "unavailable", tries: 3, isTemporary: true, idempotencyKey: "order-1-1" });
@@ -107,7 +138,7 @@ describe("createSession()", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(990);
   });
 
-  it("does not wait when that is longer than it may take, but says how long", async () => {
+  it("does not wait if the service asks for more than the maximum, but reports the time", async () => {
     service.answerWith(refusal(429, "rate_limited", { "retry-after": "2" }));
     const shortly = await failureOf(clientOf({ timeoutMs: 1_500 }).createSession(wanted));
     expect(shortly).toMatchObject({ retryAfterMs: 2_000, tries: 1 });
@@ -117,7 +148,7 @@ describe("createSession()", () => {
     expect(retryAfterMs).toBeGreaterThan(15_000);
   });
 
-  it("gives up a silent try and sends another, within the time for all", async () => {
+  it("aborts a request without an answer and sends another, within the time of the call", async () => {
     service.answerWith("hang");
     const error = await failureOf(clientOf({ tryTimeoutMs: 200, timeoutMs: 2_000, triesMax: 2 }).createSession(wanted));
     expect(error).toMatchObject({ code: "deadline_exceeded", status: undefined, tries: 2 });
@@ -126,7 +157,7 @@ describe("createSession()", () => {
     expect(once).toMatchObject({ code: "deadline_exceeded", tries: 1 });
   });
 
-  it("ends at once by its signal, with the signal's reason", async () => {
+  it("ends at once when its signal is aborted, with the signal's reason", async () => {
     service.answerWith("hang");
     const mind = new AbortController();
     const call = clientOf().createSession(wanted, { signal: mind.signal });
@@ -137,7 +168,7 @@ describe("createSession()", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it("tells all that was wrong with a field", async () => {
+  it("reports every problem of a field", async () => {
     const problem = {
       param: "currency",
       pointer: "/currency",
@@ -151,14 +182,14 @@ describe("createSession()", () => {
   });
 });
 
-describe("what is not the service's", () => {
+describe("an answer that is not the service's", () => {
   it.each<[string, Answer, string]>([
     ["a redirect", { status: 307, headers: { location: "http://127.0.0.1:1/" } }, "a redirect, which is not followed"],
     ["a page", { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "not the service's"],
     ["a JSON list", { status: 200, headers: json, body: "[1]" }, "not the service's"],
     ["a proxy's refusal", { status: 403, body: "<html>Blocked</html>" }, "HTTP 403"],
     ["another service's refusal", { status: 404, headers: json, body: '{"error":{"code":404}}' }, "HTTP 404"],
-  ])("is an unexpected answer, and not asked for again: %s", async (_what, answer, said) => {
+  ])("is unexpected, and the request is not repeated: %s", async (_what, answer, said) => {
     service.answerWith(answer);
     const error = await failureOf(clientOf().getSession("ps_1"));
     expect(error).toMatchObject({ code: "unexpected_answer", tries: 1 });
@@ -166,7 +197,7 @@ describe("what is not the service's", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(["a body without end", "an answer of 10 MB"])("is read only so far: %s", async (name) => {
+  it.each(["a body without end", "an answer of 10 MB"])("is read only up to a bound: %s", async (name) => {
     const spoil = brokenAnswers[name]!;
     service.answerWith(() => spoil({ status: 200, body: "{}" } as never) as Answer);
     const error = await failureOf(clientOf().getSession("ps_1"));
@@ -181,7 +212,7 @@ describe("what is not the service's", () => {
 });
 
 describe("new RestClient()", () => {
-  it("shows its key to nobody, and sends it to nobody else", async () => {
+  it("hides its key when printed, and sends it to no other address", async () => {
     const client = clientOf();
     expect(inspect(client, { depth: 10, showHidden: true })).not.toContain("neverShown");
     expect(JSON.stringify(client)).not.toContain("neverShown");
@@ -203,14 +234,14 @@ describe("new RestClient()", () => {
     expect(() => clientOf({ restBase })).toThrow(/^restBase must be/);
   });
 
-  it("refuses times that are none", () => {
+  it("refuses invalid times", () => {
     expect(() => clientOf({ timeoutMs: 0 })).toThrow("timeoutMs");
     expect(() => clientOf({ triesMax: Number.NaN })).toThrow("triesMax");
   });
 });
 
 describe("errorCodes", () => {
-  it("are the service's", () => {
+  it("are those of the service", () => {
     expect([...errorCodes].toSorted()).toEqual(Object.keys(appearances).toSorted());
   });
 });

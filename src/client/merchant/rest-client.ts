@@ -1,4 +1,4 @@
-/** The public REST API as a merchant's backend calls it, typed. */
+/** Calls the public REST API from a merchant's backend, typed. */
 import { ApiError } from "./api-error.ts";
 import { checkHeaderText } from "./header-text.ts";
 import { exchange, type HttpRequest } from "./http-exchange.ts";
@@ -13,29 +13,29 @@ import type {
 import { type Patience, patienceOf, sendUntilAnswered } from "./repeat.ts";
 import { parseObject, refusalOf, unexpectedAnswer } from "./rest-error.ts";
 
-/** Where the service is, who calls it, and how long its answers may take. */
+/** The address of the service, the caller's key, and the bounds of a call. */
 export type RestClientOptions = {
   /** The address with its version, such as https://pay.example.com/api/v1. */
   readonly restBase: string;
   readonly secretKey: string;
-  /** For one try; 15 s when not given. */
+  /** For one request; 15 s when not given. */
   readonly tryTimeoutMs?: number;
   /** For a whole call with its repeats; 45 s when not given. */
   readonly timeoutMs?: number;
-  /** How often a request is sent at most; 4 when not given. */
+  /** Maximum number of times a request is sent; 4 when not given. */
   readonly triesMax?: number;
 };
 
-/** What one call may change. */
+/** Options of one call. */
 export type CallOptions = {
-  /** Ends the call, which then rejects with the signal's reason. A session may have been created all the same. */
+  /** Ends the call, which then rejects with the signal's reason. A session may have been created nevertheless. */
   readonly signal?: AbortSignal | undefined;
   /** For the whole call with its repeats. */
   readonly timeoutMs?: number | undefined;
 };
 
 /**
- * Calls are sent again, after a pause, when no answer came, when the service asked for it, and after a 5xx; a creation
+ * Repeats a call after a pause when no answer arrived, when the service asked for it, and after a 5xx; a creation
  * always with the same Idempotency-Key, so that it makes one session. Every method rejects with RestError.
  */
 export class RestClient {
@@ -43,7 +43,7 @@ export class RestClient {
   readonly #secretKey: string;
   readonly #patience: Patience;
 
-  /** Throws TypeError for an address or a key that cannot be one. */
+  /** Throws TypeError for an invalid address or key. */
   constructor(options: RestClientOptions) {
     this.#restBase = checkRestBase(options.restBase);
     this.#secretKey = checkHeaderText("secretKey", options.secretKey);
@@ -51,8 +51,9 @@ export class RestClient {
   }
 
   /**
-   * Creates a session. `idempotencyKey` is yours to choose, such as the order's number with the number of the try: the
-   * same key returns the first session for 24 hours, whoever asks again. Without one, a key for this call alone is made.
+   * Creates a session. Choose an `idempotencyKey`, such as the order's number with the number of the payment attempt:
+   * every call with the same key returns the first session for 24 hours. Without one, a key is made for this call
+   * alone.
    */
   async createSession(
     session: NewPaymentSession,
@@ -69,13 +70,13 @@ export class RestClient {
     }
   }
 
-  /** A session with its attempt trail. */
+  /** Returns a session with its attempt trail. */
   getSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
     const path = `/payment-sessions/${encodeURIComponent(sessionId)}`;
     return this.#call<PaymentSession>({ method: "GET", path }, "sessionId", options);
   }
 
-  /** One page of sessions, newest first. `pageToken` goes on where a page with the same filters ended. */
+  /** Returns one page of sessions, newest first. `pageToken` continues after a page with the same filters. */
   listSessions(
     filters: SessionFilters & { readonly pageToken?: string | undefined } = {},
     options: CallOptions = {},
@@ -84,7 +85,7 @@ export class RestClient {
     return this.#call<SessionPage>({ method: "GET", path }, "paymentSessions", options);
   }
 
-  /** Every session that fits, newest first, page by page as they are asked for. */
+  /** Yields every matching session, newest first, and reads pages as they are needed. */
   async *eachSession(filters: SessionFilters = {}, options: CallOptions = {}): AsyncGenerator<PaymentSessionSummary> {
     let pageToken: string | undefined;
     do {
@@ -94,7 +95,7 @@ export class RestClient {
     } while (pageToken !== undefined);
   }
 
-  /** `member` is one that the answer always has: without it, something else than the service has answered. */
+  /** `member` is always present in an answer of the service; without it, the answer is from another server. */
   async #call<Answer>(
     { path, headers, ...request }: Pick<HttpRequest, "method" | "body"> & { path: string; headers?: object },
     member: keyof Answer & string,
@@ -121,7 +122,7 @@ function queryOf(filters: object): string {
   return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : "";
 }
 
-// fetch would repeat a wrong address in its error, and with it a password.
+// fetch would repeat an invalid address in its error, and with it a password.
 function checkRestBase(restBase: string): string {
   const url = URL.canParse(restBase) ? new URL(restBase) : undefined;
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash;

@@ -1,7 +1,7 @@
-/** Failures of REST calls: refusals in the service's words, answers of somebody else's, and no answer at all. */
+/** Failures of REST calls: refusals by the service, answers of other servers, and missing answers. */
 import { ApiError, type ErrorFacts, type FieldProblem } from "./api-error.ts";
 
-/** An answer as it came, read in full. */
+/** An answer as it arrived, read completely. */
 export type HttpAnswer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
 /** A REST call that failed. */
@@ -16,7 +16,7 @@ export class RestError extends ApiError {
   }
 }
 
-/** The error that an answer other than 2xx stands for. */
+/** Returns the error for an answer other than 2xx. */
 export function refusalOf(answer: HttpAnswer): RestError {
   const { status, headers } = answer;
   const body = parseRefusal(answer.text);
@@ -32,19 +32,19 @@ export function refusalOf(answer: HttpAnswer): RestError {
   });
 }
 
-/** The error for a 2xx answer that is not what the service sends. */
+/** Returns the error for a 2xx answer that the service does not send. */
 export function unexpectedAnswer(answer: Pick<HttpAnswer, "status" | "headers">, detail: string): RestError {
   const requestId = answer.headers.get("Request-Id") ?? undefined;
   return new RestError(answer.status, { code: "unexpected_answer", detail, isTemporary: false, requestId });
 }
 
-// 501 says that it will never work; a conflict passes only while the first request with the key is under way.
+// 501 is permanent; a conflict is temporary only while the first request with the key is under way.
 function isTemporary(status: number, code: string | undefined): boolean {
   if (status === 409) return code === "idempotency_in_progress";
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** RFC 9110, 10.2.3: seconds or a date. */
+/** Parses Retry-After: seconds or a date (RFC 9110, 10.2.3). */
 function retryAfterMsOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   const pauseMs = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
@@ -59,14 +59,14 @@ type Refusal = {
   readonly requestId?: string;
 };
 
-// Something in between, such as a proxy, may answer in words of its own.
+// An intermediary, such as a proxy, may answer in another format.
 function parseRefusal(text: string): Refusal | undefined {
   const body = parseObject(text);
   if (typeof body?.code !== "string" || typeof body.detail !== "string") return undefined;
   return body as Refusal;
 }
 
-/** The JSON object that a text is, or undefined for any other text. */
+/** Parses a text as a JSON object; undefined for any other text. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -2,12 +2,12 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { eventTypes } from "../../events/outbox.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { generateSigningSecret } from "../../events/signing-secrets.ts";
-import { systemEntropy } from "../../platform/entropy.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import type { Secret } from "../../platform/secrets.ts";
 import { type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from "./verify-webhook.ts";
 import { type WebhookEvent, webhookEventTypes } from "./webhook-event.ts";
 
-const newSecret = () => generateSigningSecret(systemEntropy, "switchyard_test_whsec_");
+const newSecret = () => generateSigningSecret(systemRuntime, "switchyard_test_whsec_");
 const secret = newSecret();
 const event = {
   id: "evt_1",
@@ -18,7 +18,7 @@ const event = {
 };
 const secondMs = 1_000;
 
-/** As the service sends it. */
+/** Signs and sends an event as the service does. */
 function send(options: { event?: object; sentAt?: Date; secrets?: Secret[] } = {}) {
   const body = Buffer.from(JSON.stringify(options.event ?? event));
   const { sentAt = new Date(), secrets = [secret] } = options;
@@ -36,7 +36,7 @@ function refusalOf(webhook: ReceivedWebhook): string {
 }
 
 describe("verifyWebhook()", () => {
-  it("gives the event of the bytes as they came, and of their text", () => {
+  it("returns the event of the bytes as they arrived, and of their text", () => {
     const webhook = send();
     expect(verifyWebhook(webhook)).toEqual(event);
     expect(verifyWebhook({ ...webhook, body: new Uint8Array(webhook.body) })).toEqual(event);
@@ -51,7 +51,7 @@ describe("verifyWebhook()", () => {
     expect(verifyWebhook({ ...webhook, headers: new Headers(pairs) })).toEqual(event);
   });
 
-  it("takes either secret while one replaces the other, on both sides", () => {
+  it("accepts either secret during a rotation, on both sides", () => {
     const [fresh, previous] = [newSecret(), newSecret()];
     const both = [fresh.expose(), previous.expose()];
     expect(verifyWebhook({ ...send({ secrets: [fresh] }), secrets: both })).toEqual(event);
@@ -60,7 +60,7 @@ describe("verifyWebhook()", () => {
     expect(refusalOf({ ...send(), secrets: both })).toBe("invalid_signature");
   });
 
-  it("refuses a body, an id or a time that was changed", () => {
+  it("refuses a changed body, id or time", () => {
     const webhook = send();
     const { body, headers } = webhook;
     expect(refusalOf({ ...webhook, body: body.toString().replace("succeeded", "declined") })).toBe("invalid_signature");
@@ -71,7 +71,7 @@ describe("verifyWebhook()", () => {
     expect(refusalOf({ ...webhook, headers: { ...headers, "webhook-timestamp": later } })).toBe("invalid_signature");
   });
 
-  it("refuses what is too old or from the future, by five minutes or by less if asked", () => {
+  it("refuses a webhook that is too old or from the future, by five minutes or by less if configured", () => {
     const at = (seconds: number) => send({ sentAt: new Date(Date.now() + seconds * secondMs) });
     expect(verifyWebhook(at(-290))).toEqual(event);
     expect(refusalOf(at(-310))).toBe("outside_tolerance");
@@ -92,7 +92,7 @@ describe("verifyWebhook()", () => {
     expect(refusalOf(send({ event: {} }))).toBe("unreadable_body");
   });
 
-  it("asks for the raw body when it is given a parsed one", () => {
+  it("requires the raw body when it receives a parsed one", () => {
     const parsed = event as unknown as string;
     expect(() => verifyWebhook({ ...send(), body: parsed })).toThrow(/^Pass the raw body/);
   });
@@ -104,7 +104,7 @@ describe("verifyWebhook()", () => {
     expect(() => verifyWebhook({ ...send(), secrets: [] })).toThrow("secrets must hold");
   });
 
-  it("keeps an event of a type that it does not know, and tells it from the others", () => {
+  it("keeps an event of an unknown type, and distinguishes it from the others", () => {
     const tomorrow = { ...event, type: "payment_session.refunded", data: { more: 1 } };
     const { type: originalType, ...rest } = tomorrow;
     expect(verifyWebhook(send({ event: tomorrow }))).toEqual({ ...rest, type: "unknown", originalType });

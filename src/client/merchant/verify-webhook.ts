@@ -1,12 +1,15 @@
-/** Proves that a webhook is the service's and fresh, and gives its event; by the published Standard Webhooks library. */
+/**
+ * Verifies that a webhook is the service's and fresh, and returns its event; by the published Standard Webhooks
+ * library.
+ */
 import { Webhook } from "standardwebhooks";
 import { parseObject } from "./rest-error.ts";
 import { toWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
 
-/** Why a request is not a webhook of the service. */
+/** The reason that a request is not a webhook of the service. */
 export type WebhookRefusal = "missing_header" | "outside_tolerance" | "invalid_signature" | "unreadable_body";
 
-/** A request that must be answered with 400: nothing proves that the service has sent it. */
+/** A request to answer with 400: nothing proves that the service sent it. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   readonly reason: WebhookRefusal;
@@ -17,25 +20,25 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** A request as it came in. */
+/** A request as it arrived. */
 export type ReceivedWebhook = {
   /** The bytes as they were received, or the text that they are in UTF-8. */
   readonly body: string | Uint8Array;
-  /** Of Node's request or of a web Request; names in any case. */
+  /** Headers of Node's request or of a web Request; names in any case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As the service showed it: `<brand>_test_whsec_…`. Both of them while one is being replaced by another. */
+  /** The secret as the service showed it: `<brand>_test_whsec_…`. Both secrets during a rotation. */
   readonly secrets: string | readonly string[];
-  /** How old a webhook may be, and how far ahead its sender's clock: 300 at most, which is also the usual. */
+  /** Maximum age of a webhook, and maximum lead of its sender's clock; at most 300, which is also the default. */
   readonly toleranceSeconds?: number;
 };
 
-// What the Standard Webhooks library allows, and with it most receivers.
+// The tolerance of the Standard Webhooks library, and of most receivers with it.
 const toleranceSecondsMax = 300;
 const marker = "whsec_";
 
 /**
- * The event of a genuine webhook. Throws WebhookVerificationError for any other request, and TypeError for what only a
- * mistake in the receiver's own code can be: a body that is parsed already, or something that is no signing secret.
+ * Returns the event of a genuine webhook. Throws WebhookVerificationError for any other request. Throws TypeError for
+ * mistakes in the receiver's own code: a body that is parsed already, or a value that is no signing secret.
  */
 export function verifyWebhook(webhook: ReceivedWebhook): WebhookEvent {
   const verifiers = [webhook.secrets].flat().map(verifierOf);
@@ -60,12 +63,12 @@ export function verifyWebhook(webhook: ReceivedWebhook): WebhookEvent {
 function verifierOf(secret: string): Webhook {
   const start = typeof secret === "string" ? secret.indexOf(marker) : -1;
   const key = start < 0 ? "" : secret.slice(start + marker.length);
-  // The library would say what is wrong with a secret by showing some of it.
+  // The library's error would show a part of an invalid secret.
   if (/^[A-Za-z0-9+/]+={0,2}$/.test(key) && key.length % 4 === 0) return new Webhook(key);
   throw new TypeError(`secrets must be signing secrets: text that ends in ${marker} and base64.`);
 }
 
-/** Undefined for bytes that are not UTF-8, which the service never signs. */
+/** Decodes UTF-8; undefined for other bytes, which the service never signs. */
 function textOf(body: string | Uint8Array): string | undefined {
   if (typeof body === "string") return body;
   if (!(body instanceof Uint8Array)) {

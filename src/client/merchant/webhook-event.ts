@@ -1,7 +1,7 @@
-/** What webhooks tell, by type. The envelope is the same for all; `data` depends on the type. */
+/** The events of webhooks, by type. The envelope is the same for all; `data` depends on the type. */
 import type { PaymentSession } from "./payment-session.ts";
 
-/** What can happen to a payment session; docs/integration.md says when each is sent. */
+/** The types of events about a payment session; docs/integration.md says when each is sent. */
 export type SessionEventType =
   | "payment_session.succeeded"
   | "payment_session.declined"
@@ -12,7 +12,7 @@ export type SessionEventType =
   | "payment_attempt.capture_failed";
 
 type Envelope = {
-  /** evt_…, the same on every try: do each once. */
+  /** evt_…, the same for every delivery attempt: process each id once. */
   readonly id: string;
   readonly timestamp: string;
   readonly environment: "test" | "live";
@@ -20,11 +20,11 @@ type Envelope = {
 
 /** The session as it was when the event was written. */
 export type SessionEventData = Omit<PaymentSession, "customerEmail"> & {
-  /** 1 for the session's first event; a webhook that was late has a lower one than those before it. */
+  /** 1 for the session's first event; a webhook that arrives late has a lower number than those before it. */
   readonly sequence: number;
 };
 
-/** The same, about one of its attempts. */
+/** The data of an event about one of the session's attempts. */
 export type AttemptEventData = SessionEventData & {
   /** One of `attempts`. */
   readonly attemptId: string;
@@ -32,12 +32,12 @@ export type AttemptEventData = SessionEventData & {
 
 type DataOf<Type> = Type extends `payment_attempt.${string}` ? AttemptEventData : SessionEventData;
 
-/** One of these each: so that a check of `type` narrows the event. */
+/** A union with one member for each type, so that a check of `type` narrows the event. */
 export type SessionEvent = {
   [Type in SessionEventType]: Envelope & { readonly type: Type; readonly data: DataOf<Type> };
 }[SessionEventType];
 
-/** Sent to prove that an endpoint works. */
+/** Sent to verify that an endpoint works. */
 export type EndpointTestEvent = Envelope & {
   readonly type: "webhook_endpoint.test";
   readonly data: { readonly endpointId: string };
@@ -51,7 +51,7 @@ export type UnknownEvent = Envelope & {
   readonly data: unknown;
 };
 
-/** Whatever a webhook may tell; a switch over `type` can be complete. */
+/** Any event of a webhook; a switch over `type` can be complete. */
 export type WebhookEvent = SessionEvent | EndpointTestEvent | UnknownEvent;
 
 const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], true>> = {
@@ -68,7 +68,7 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
 /** The types that this version of the client knows. */
 export const webhookEventTypes: readonly string[] = Object.keys(knownTypes);
 
-/** A verified body as an event. */
+/** Converts a verified body into an event. */
 export function toWebhookEvent(body: { readonly type: string }): WebhookEvent {
   if (Object.hasOwn(knownTypes, body.type)) return body as WebhookEvent;
   return { ...body, type: "unknown", originalType: body.type } as UnknownEvent;

@@ -1,4 +1,4 @@
-/** The page as a whole: data, addresses, and who is signed in. */
+/** The root of the page: data, router and session. */
 import { TransportProvider } from "@connectrpc/connect-query";
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
@@ -6,7 +6,7 @@ import { RouterProvider as AriaRouter } from "react-aria-components";
 import { router } from "./router.tsx";
 import { codeOf, transport } from "./rpc.ts";
 
-// A sign-in that is over shows the sign-in page, whatever was asked.
+// An ended sign-in shows the sign-in page, whatever was requested.
 const onError = (error: unknown) => {
   if (codeOf(error) === "sign_in_required") void router.navigate({ to: "/sign-in", search: here() });
 };
@@ -27,7 +27,7 @@ function here(): { next?: string } {
   return pathname === "/sign-in" ? {} : { next: pathname + search };
 }
 
-/** Everything. */
+/** The root component. */
 export function App() {
   return (
     <TransportProvider transport={transport}>

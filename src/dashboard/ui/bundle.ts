@@ -1,9 +1,9 @@
-/** Builds the dashboard's page from this folder. Runs in Node and is no part of what it builds. */
+/** Builds the dashboard's page from this folder. Runs in Node and is not part of the bundle. */
 import { basename, dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
-/** A file of the page, with what its answer says of it. */
+/** A file of the page, with its response headers. */
 export type PageFile = {
   readonly headers: Readonly<Record<string, string>> & { readonly "content-type": string; "cache-control": string };
   readonly bytes: Uint8Array;
@@ -14,7 +14,7 @@ const types: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
 };
 
-/** The files by path: `/` is the page, everything under `/assets/` has its content's hash in its name. */
+/** Builds the files by path: `/` is the page, everything under `/assets/` has its content's hash in its name. */
 export async function bundlePage(): Promise<Map<string, PageFile>> {
   const folder = fileURLToPath(new URL(".", import.meta.url));
   const { outputFiles } = await build({
@@ -51,11 +51,12 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
   return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
 }
 
-// The page is in English, and so is what React Aria says in it: its 33 other languages would be a sixth of all that is sent.
+// The page is in English, and so is what React Aria says in it: its 33 other languages would be a sixth of the
+// transfer.
 const englishOnly: Plugin = {
   name: "english-only",
   setup({ onLoad }) {
-    // English in their places: a language that is known and has no words ends the page of whoever speaks it.
+    // Replaced by English rather than left empty: a known language without strings crashes the page.
     onLoad({ filter: /[\\/]react-aria.*[\\/]intl[\\/]\w+[\\/][a-z]{2}-[A-Z]{2}\.m?js$/ }, ({ path }) =>
       path.includes("en-US")
         ? undefined

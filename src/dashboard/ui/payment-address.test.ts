@@ -1,13 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { dayBegin, dayOf, minorOf, readPaymentSearch } from "./payment-address.ts";
+import { dayBegin, dayOf, minorOf, readPaymentSearch, withOutcome } from "./payment-address.ts";
 
 describe("readPaymentSearch()", () => {
-  it("keeps what is a filter, and leaves out what is none", () => {
+  it("keeps filters and drops everything else", () => {
     const search = { status: "declined", gateway: "STRIPE", order: " o=1 ", from: 49, to: 50.25, failover: true };
     expect(readPaymentSearch(search)).toEqual({ ...search, order: "o=1" });
     expect(
       readPaymentSearch({ status: "x", gateway: "a b", from: "-1", after: "soon", q: " ", failover: "no" }),
     ).toEqual({});
+  });
+});
+
+describe("withOutcome()", () => {
+  it("changes only the outcome, and removes it", () => {
+    const rest = { after: "2026-11-01", before: "2026-11-20", gateway: "STRIPE", order: "o-1" };
+    expect(withOutcome({ ...rest, failover: true }, { status: "declined" })).toEqual({ ...rest, status: "declined" });
+    expect(withOutcome({ ...rest, status: "declined" }, {})).toEqual(rest);
   });
 });
 
@@ -27,7 +35,7 @@ describe("minorOf()", () => {
 });
 
 describe("dayBegin()", () => {
-  it("is the browser's own midnight, and none for a day that is not in the calendar", () => {
+  it("is the browser's own midnight, and undefined for an invalid date", () => {
     expect(dayBegin("2026-03-01")).toEqual(new Date(2026, 2, 1));
     expect(dayBegin("2026-02-28", 1)).toEqual(new Date(2026, 2, 1));
     expect(dayBegin("2026-02-31")).toBeUndefined();

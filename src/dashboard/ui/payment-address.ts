@@ -1,8 +1,10 @@
-/** What the address of the list of payments says: its filters, so that a list can be kept and handed on. */
+/** The search parameters of the list of payments: its filters, so that a list can be bookmarked and shared. */
 
-/** Each absent for any. Amounts are as people write them, in units of the currency; dates are days of the browser's zone. */
+/**
+ * Each is optional. Amounts are in units of the currency, as people write them; dates are days of the browser's zone.
+ */
 export type PaymentSearch = {
-  /** What is looked for, whatever it is; the filters rest meanwhile. */
+  /** The search text; it suspends the filters. */
   readonly q?: string;
   readonly status?: PaymentState;
   readonly gateway?: string;
@@ -15,12 +17,12 @@ export type PaymentSearch = {
   readonly failover?: boolean;
 };
 
-/** What a list can be narrowed to: the states of a session, and the time between its submission and its end. */
+/** The states to filter by: those of a session, and `processing` between its submission and its end. */
 export const paymentStates = ["succeeded", "declined", "degraded", "processing", "created", "expired"] as const;
 /** One of them. */
-export type PaymentState = (typeof paymentStates)[number];
+type PaymentState = (typeof paymentStates)[number];
 
-// An address may have been typed, or be from another version: what is no filter is left out.
+// An address may be typed by hand or from another version: invalid filters are dropped.
 const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status">, RegExp>> = {
   q: /^.{1,255}$/su,
   gateway: /^[A-Z][A-Z0-9_]{0,49}$/,
@@ -32,7 +34,7 @@ const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status"
   before: /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/,
 };
 
-/** The filters of an address, or of a form. */
+/** Reads the filters of an address, or of a form. */
 export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
   const texts = Object.entries(shapes).flatMap(([name, shape]) => {
     const text = ["string", "number"].includes(typeof given[name]) ? String(given[name]).trim() : "";
@@ -47,14 +49,25 @@ export function readPaymentSearch(given: Readonly<Record<string, unknown>>): Pay
   };
 }
 
-/** 49.5 with two decimals is 4950; undefined for what has more decimals than its currency. Nothing is rounded. */
+/** The outcome of a chip above the list; each member is optional. */
+export type Outcome = Pick<PaymentSearch, "status" | "failover">;
+
+/** Returns the same list filtered by another outcome: its period, gateway and every other filter stay. */
+export function withOutcome(search: PaymentSearch, { status, failover }: Outcome): PaymentSearch {
+  const { status: _, failover: __, ...rest } = search;
+  return { ...rest, ...(status && { status }), ...(failover && { failover }) };
+}
+
+/**
+ * Returns minor units: 49.5 with two decimals is 4950; undefined for more decimals than the currency has. Never rounds.
+ */
 export function minorOf(amount: number | undefined, exponent: number): bigint | undefined {
   if (amount === undefined) return undefined;
   const [whole = "", fraction = ""] = String(amount).split(".");
   return fraction.length > exponent ? undefined : BigInt(whole + fraction.padEnd(exponent, "0"));
 }
 
-/** When a day of the browser's zone begins, so many days on; undefined for a day that no calendar has. */
+/** Returns the start of a day of the browser's zone, `daysOn` days later; undefined for an invalid date. */
 export function dayBegin(day: string | undefined, daysOn = 0): Date | undefined {
   if (day === undefined) return undefined;
   const [year, month, date] = day.split("-").map(Number) as [number, number, number];
@@ -62,7 +75,7 @@ export function dayBegin(day: string | undefined, daysOn = 0): Date | undefined 
   return new Date(year, month - 1, date).getMonth() === month - 1 ? begin : undefined;
 }
 
-/** A moment's day in the browser's zone, as dates are written in addresses. */
+/** Returns a time's day in the browser's zone, as dates are written in addresses. */
 export function dayOf(at: Date): string {
   const [month, date] = [at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0"));
   return `${at.getFullYear()}-${month}-${date}`;

@@ -1,4 +1,4 @@
-/** The page's addresses. A page's own code is loaded when it is opened. */
+/** The page's addresses. Each page's code is loaded when it is opened. */
 import {
   createRootRoute,
   createRoute,
@@ -18,7 +18,7 @@ const root = createRootRoute({
   errorComponent: ({ error }) => <Failure error={error} />,
 });
 
-/** An address of our own, or none: `//elsewhere` and `/\\elsewhere` would lead away. */
+/** Returns a path of this site, or undefined: `//elsewhere` and `/\\elsewhere` would lead away. */
 function ownPath(text: string): string | undefined {
   if (!URL.canParse(text, location.origin)) return undefined;
   const { origin, pathname, search } = new URL(text, location.origin);
@@ -65,7 +65,7 @@ const account = createRoute({
   component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
 });
 
-/** One merchant in one environment; every page about it is below. */
+/** One merchant in one environment; every page about it is a child. */
 const scope = createRoute({
   getParentRoute: () => signedIn,
   path: "/$environment/$merchantId",
@@ -125,10 +125,10 @@ const webhooks = createRoute({
   component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
 });
 
-const webhookNotices = createRoute({
+const webhookAlerts = createRoute({
   getParentRoute: () => scope,
-  path: "/webhooks/notices",
-  component: lazyRouteComponent(() => import("./pages/webhook-notices.tsx"), "WebhookNoticesPage"),
+  path: "/webhooks/alerts",
+  component: lazyRouteComponent(() => import("./pages/webhook-alerts.tsx"), "WebhookAlertsPage"),
 });
 
 const webhookDeliveries = createRoute({
@@ -145,7 +145,7 @@ const webhookDelivery = createRoute({
 });
 
 /** The pages about webhooks. */
-const webhookPages = [webhooks, webhookNotices, webhookDeliveries, webhookDelivery] as const;
+const webhookPages = [webhooks, webhookAlerts, webhookDeliveries, webhookDelivery] as const;
 
 const team = createRoute({
   getParentRoute: () => scope,
@@ -165,7 +165,7 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
 });
 
-/** Where each address leads. */
+/** The router of all addresses. */
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,

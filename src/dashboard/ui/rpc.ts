@@ -1,12 +1,12 @@
-/** How the page calls the service: typed, as JSON, with the browser's own cookie. And what a refusal means for a person. */
+/** Typed JSON calls to the service, with the browser's own cookie, and messages for its errors. */
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 
 /** The one transport of the page. */
 export const transport: Transport = createConnectTransport({ baseUrl: location.origin, defaultTimeoutMs: 20_000 });
 
-/** The service's code of a refusal; `offline` when nobody answered. */
+/** Returns the service's error code; `offline` if there was no answer. */
 export function codeOf(error: unknown): string {
   const connectError = ConnectError.from(error);
   const reason = connectError.findDetails(ErrorInfoSchema)[0]?.reason;
@@ -14,10 +14,18 @@ export function codeOf(error: unknown): string {
   return connectError.code === Code.Canceled ? "canceled" : "offline";
 }
 
-/** A refusal in a sentence for the person at the page. */
+/**
+ * Returns the service's errors of single fields, by their names in the request; a form's fields have the same names.
+ */
+export function fieldProblemsOf(error: unknown): Record<string, string> {
+  const [refused] = error ? ConnectError.from(error).findDetails(BadRequestSchema) : [];
+  return Object.fromEntries((refused?.fieldViolations ?? []).map(({ field, description }) => [field, description]));
+}
+
+/** Returns the message of an error for the person at the page. */
 export function messageOf(error: unknown): string {
   const code = codeOf(error);
   if (code === "offline") return "The service does not answer. Check your connection, then try again.";
-  if (code === "internal") return "Something went wrong on our side. Try again; if it stays so, tell your operator.";
+  if (code === "internal") return "Something went wrong on our side. Try again; if it persists, contact your operator.";
   return ConnectError.from(error).rawMessage;
 }

@@ -1,10 +1,10 @@
-/** Which merchant and which environment the page is about: its address says so. */
+/** The merchant and environment of the page, read from its address. */
 import { useParams } from "@tanstack/react-router";
 import { Environment } from "../../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import { useSignIn } from "./signed-in.tsx";
 
-/** What every request about a merchant carries, and what the member may do there. */
+/** Returns the fields of every request about a merchant, and the member's rights there. */
 export function useScope() {
   const { environment, merchantId } = useParams({ from: "/signed-in/$environment/$merchantId" });
   const membership = useSignIn().member?.memberships.find((each) => each.merchantId === merchantId);
@@ -23,7 +23,7 @@ const roleNames: Readonly<Record<number, string>> = {
   [Role.OWNER]: "Owner",
 };
 
-/** What a role is called on the page. */
+/** Returns a role's display name. */
 export function nameOfRole(role: Role): string {
   return roleNames[role] ?? "No role";
 }

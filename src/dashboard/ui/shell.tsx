@@ -1,4 +1,4 @@
-/** What stands around every page about a merchant: where one is, and where one can go. */
+/** The frame around every page about a merchant: its navigation. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { Mark } from "./parts/mark.tsx";
@@ -29,7 +29,7 @@ export function Shell() {
   return (
     <div className="shell" data-environment={environmentName}>
       <a className="skip" href="#main">
-        To the page
+        Skip to content
       </a>
       <header className="bar">
         <Link className="brand" to="/">
@@ -66,7 +66,7 @@ export function Shell() {
   );
 }
 
-/** Where the pages stand in a row that scrolls, as on a phone, the one that is shown is in view. */
+/** Scrolls the current page's link into view where the links scroll in a row, as on a phone. */
 function useCurrentInView() {
   const nav = useRef<HTMLElement>(null);
   const { pathname } = useLocation();

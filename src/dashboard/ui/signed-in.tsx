@@ -1,4 +1,4 @@
-/** What only members see: it asks who is signed in before it shows anything. */
+/** The members' part of the page: it loads the current sign-in before it shows anything. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Outlet } from "@tanstack/react-router";
 import { createContext, useContext } from "react";
@@ -8,14 +8,14 @@ import { codeOf } from "./rpc.ts";
 
 const current = createContext<GetCurrentSignInResponse | undefined>(undefined);
 
-/** Who is signed in. For components under `SignedIn`. */
+/** Returns the current sign-in. For components under `SignedIn`. */
 export function useSignIn(): GetCurrentSignInResponse {
   const signIn = useContext(current);
   if (signIn === undefined) throw new Error("this is shown to members only");
   return signIn;
 }
 
-/** Shows what is below once it is known who looks. */
+/** Shows its children once the current sign-in is known. */
 export function SignedIn() {
   const { data, error, refetch } = useQuery(SignInService.method.getCurrentSignIn, {});
   if (data !== undefined) {

@@ -7,7 +7,7 @@ import { deliveryStates, filterOf, readDeliverySearch } from "./webhook-address.
 const id = "01k0abcdefghjkmnpqrstvwxyz";
 
 describe("readDeliverySearch()", () => {
-  it("keeps what is a filter, and leaves out what is none", () => {
+  it("keeps filters and drops everything else", () => {
     const search = { endpoint: `we_${id}`, about: ` evt_${id} `, status: "exhausted" };
     expect(readDeliverySearch(search)).toEqual({ ...search, about: `evt_${id}` });
     expect(readDeliverySearch({ endpoint: "we_<script>", about: "tok_x", status: "lost", page: 2 })).toEqual({});
@@ -15,7 +15,7 @@ describe("readDeliverySearch()", () => {
 });
 
 describe("filterOf()", () => {
-  it("asks for an event, or for a payment's, by the id's own word", () => {
+  it("filters by an event, or by a payment's events, by the id's prefix", () => {
     expect(filterOf({ about: `evt_${id}` })).toMatchObject({ eventId: `evt_${id}`, sessionId: "" });
     expect(filterOf({ about: `ps_${id}` })).toMatchObject({ eventId: "", sessionId: `ps_${id}` });
   });
@@ -28,7 +28,7 @@ describe("filterOf()", () => {
 });
 
 describe("eventNames", () => {
-  it("offers every type of event that there is", () => {
+  it("offers every type of event", () => {
     expect(eventNames.map(([type]) => type)).toEqual(eventTypes);
   });
 });

@@ -1,15 +1,15 @@
-/** What the address of the list of deliveries says: its filters, so that a list can be kept and handed on. */
+/** The search parameters of the list of deliveries: its filters, so that a list can be bookmarked and shared. */
 import { WebhookDelivery_Status as Status } from "../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 
-/** Each absent for any. */
+/** Each is optional. */
 export type DeliverySearch = {
   readonly endpoint?: string;
-  /** One event, or all of one payment: ids tell themselves apart. */
+  /** The id of an event, or of a payment for all of its events; its prefix distinguishes them. */
   readonly about?: string;
   readonly status?: DeliveryState;
 };
 
-/** What a delivery can be. */
+/** The states of a delivery. */
 export const deliveryStates = ["pending", "succeeded", "exhausted"] as const;
 /** One of them. */
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -17,7 +17,7 @@ export type DeliveryState = (typeof deliveryStates)[number];
 const endpointId = /^we_[0-9a-z]{26}$/;
 const eventOrPaymentId = /^(evt|ps)_[0-9a-z]{26}$/;
 
-/** The filters of an address, or of a form; what is no filter is left out. */
+/** Reads the filters of an address, or of a form; invalid filters are dropped. */
 export function readDeliverySearch(given: Readonly<Record<string, unknown>>): DeliverySearch {
   const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : "");
   const [endpoint, about] = [textOf(given.endpoint), textOf(given.about)];
@@ -35,7 +35,7 @@ const statusOf: Readonly<Record<DeliveryState, Status>> = {
   exhausted: Status.EXHAUSTED,
 };
 
-/** The filter as the service is asked. */
+/** Returns the filter of the service's request. */
 export function filterOf({ endpoint = "", about = "", status }: DeliverySearch) {
   return {
     endpointId: endpoint,

@@ -1,4 +1,4 @@
-/** The payments that the API reference shows: one paid at the second gateway, as every page of it tells. */
+/** The payment of the API reference: one paid at the second gateway, on every page. */
 
 const session = {
   sessionId: "ps_01m7yf98y0eht817q13cv6rysk",
@@ -103,5 +103,5 @@ export const listResponse = {
   nextPageToken: "eyJjcmVhdGVkQmVmb3JlIjoiMjAyNi0wMy0wMiJ9.c2lnbmVk",
 };
 
-/** What the service says of itself. */
+/** The answer of GetMeta. */
 export const metaResponse = { service: "switchyard", time: "2026-03-02T10:00:00.000Z", version: "1.0.0" };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Surfaces, startSurfaces } from "../../dev/testing/edge/surfaces.ts";
 import type { DomainErrorCode } from "../../platform/errors.ts";
-import { type Surfaces, startSurfaces } from "../testing/surfaces.ts";
 import { checks } from "./check-order.ts";
 
 let surfaces: Surfaces;
@@ -12,7 +12,7 @@ afterAll(async () => {
   await surfaces.close();
 });
 
-/** A request in parts, so that one thing after the other can be mended. */
+/** A request in parts, so that its faults can be corrected one by one. */
 type Parts = {
   method: string;
   path: string;
@@ -23,7 +23,7 @@ type Parts = {
 
 const usedKey = "used already";
 
-// Header names are in cases that differ: a repeated one would be one name here.
+// Header names differ in case: a repeated one would be one name here.
 const everythingWrong = (): Parts => ({
   method: "PUT",
   path: "/api/v1/payment-session",
@@ -45,7 +45,8 @@ const everythingWrong = (): Parts => ({
 
 type Mending = readonly [code: DomainErrorCode, mend: (parts: Parts) => void];
 
-// The refusals in the documented order, and what ends each. Those that need a flood or a slow line have tests of their own.
+// The refusals in the documented order, each with its correction. Those that need a flood or a slow line have tests of
+// their own.
 const mendings: readonly Mending[] = [
   ["duplicate_header", ({ headers }) => delete headers.authorization],
   ["invalid_parameter", ({ headers }) => (headers.host = "localhost")],
@@ -74,7 +75,7 @@ function send({ method, path, query, headers, body }: Parts) {
 }
 
 describe("checks", () => {
-  it("come in the documented order: a request with everything wrong, mended step by step", async () => {
+  it("run in the documented order: a request with every fault, corrected step by step", async () => {
     const earlier = { amountMinor: 1, currency: "EUR", orderRef: "a" };
     await surfaces.createOverRest(JSON.stringify(earlier), { "idempotency-key": usedKey });
     const parts = everythingWrong();
@@ -85,7 +86,7 @@ describe("checks", () => {
     expect((await send(parts)).status).toBe(201);
   });
 
-  it("are all in that request, but for those that it cannot have", () => {
+  it("all occur in that request, except those that it cannot have", () => {
     const elsewhere = ["headers_too_large", "rate_limited", "request_timeout", "idempotency_in_progress"];
     const documented = checks.flatMap(({ codes }) => codes).filter((code) => !elsewhere.includes(code));
     // A session that is not found and a key that was used belong to different requests.

@@ -1,12 +1,13 @@
-/** The error answers of each operation, from the one table of errors; their examples come from the one that renders them. */
+/** The error answers of each operation, from the one table of errors; the error renderer writes their examples. */
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../../platform/errors.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
-/** What an operation does that can be refused. */
+/** A property of an operation that can cause a refusal. */
 export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup";
 
-// Where the REST API can answer a code. Those of the widget, the vault, gRPC and the dashboard have no place in it.
+// The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
+// none.
 const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   invalid_json: ["any"],
   missing_field: ["body"],
@@ -50,13 +51,13 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
 
 const codes = Object.keys(appearances) as DomainErrorCode[];
 
-/** On every answer to a request that was counted. */
+/** The headers of every answer to a request that was counted. */
 export const limitHeaders: Schema = {
   "RateLimit-Policy": { $ref: "#/components/headers/RateLimit-Policy" },
   RateLimit: { $ref: "#/components/headers/RateLimit" },
 };
 
-/** Responses by status for an operation with these traits. */
+/** Returns the responses by status for an operation with these traits. */
 export function errorResponses(traits: readonly Trait[]): Schema {
   const raised = codes.filter((code) => traitsOf[code].some((trait) => traits.includes(trait)));
   const byStatus = Map.groupBy(raised, (code) => appearances[code].status);
@@ -82,14 +83,14 @@ function response(status: number, members: readonly DomainErrorCode[]): Schema {
   };
 }
 
-/** An example for each code that an operation can answer. */
+/** Returns an example for each code that an operation can answer. */
 export function errorExamples(): Schema {
   const shown = codes.filter((code) => traitsOf[code].length > 0);
   const example = (code: DomainErrorCode) => ({ summary: code, value: JSON.parse(rendered(code).body) });
   return Object.fromEntries(shown.map((code) => [code, example(code)]));
 }
 
-/** Every error's shape; the codes are all there are, so that a client meets none that it has not read of. */
+/** The shape of every error; it lists all codes, so that a client meets no undocumented one. */
 export const errorSchema: Schema = {
   type: "object",
   description: "An error in the members of RFC 9457, sent as application/json.",

@@ -3,11 +3,11 @@ import { appearances } from "../error-mapping.ts";
 import { errorsPage } from "./errors-page.ts";
 
 describe("errorsPage()", () => {
-  it("is what docs/errors.md shows; `npx vitest run errors-page -u` renews it", async () => {
+  it("equals docs/errors.md; `npx vitest run errors-page -u` updates it", async () => {
     await expect(errorsPage()).toMatchFileSnapshot("../../../docs/errors.md");
   });
 
-  it("has one section for each code, which opens with its status and title", () => {
+  it("has one section for each code, which begins with its status and title", () => {
     const sections = errorsPage().split(/^### /m).slice(1);
     const codes = sections.map((section) => section.split("\n")[0]!);
     expect(codes.toSorted()).toEqual(Object.keys(appearances).toSorted());

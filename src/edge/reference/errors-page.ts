@@ -1,4 +1,4 @@
-/** docs/errors.md, made from the table of errors. Its test says how the file is renewed. */
+/** docs/errors.md, generated from the table of errors. Its test says how to update the file. */
 import { Code } from "@connectrpc/connect";
 import type { DomainErrorCode } from "../../platform/errors.ts";
 import { appearances } from "../error-mapping.ts";
@@ -7,7 +7,7 @@ import { errorGroups, explanations } from "./error-explanations.ts";
 
 const opening = `# Errors
 
-Every error has one shape, on every path:
+Look up a code here to see its cause and what to do next. Every error has one shape, on every path:
 
 \`\`\`json
 {
@@ -22,14 +22,22 @@ Every error has one shape, on every path:
 }
 \`\`\`
 
-Decide by \`code\`; it never changes its meaning. \`title\` and \`detail\` are for people and may be reworded. \`errors\` lists the problems of a body or query together, and \`code\` is then the one of theirs that [comes first](#when-several-things-are-wrong). No value that you sent is repeated. \`type\` leads to the code's section of this page, which every installation serves at \`/docs/errors\` (\`SWITCHYARD_ERROR_DOCS_URL\` names its public address). \`requestId\` is also in the \`Request-Id\` header of every answer, errors or not: log it.
+| field | meaning |
+|---|---|
+| \`code\` | Decide by it: it never changes its meaning. |
+| \`title\`, \`detail\` | Text for people, which may be reworded. |
+| \`errors\` | All problems of a body or query. \`code\` is then the one that [comes first](#when-several-things-are-wrong). |
+| \`type\` | The address of the code's section on this page. Every installation serves the page at \`/docs/errors\`; \`SWITCHYARD_ERROR_DOCS_URL\` names its public address. |
+| \`requestId\` | Log it. Every answer, errors or not, also has it in the \`Request-Id\` header. |
+
+An error never repeats a value that you sent.
 
 gRPC and Connect carry the same code, in upper case, as \`reason\` of a \`google.rpc.ErrorInfo\`, and the fields as \`google.rpc.BadRequest\`. Each section names the HTTP status, the gRPC code, and the \`title\`.
 
-Repeat a request only where this page says so. Repeat \`POST /payment-sessions\` with the same \`Idempotency-Key\` only: then a repeat is always safe.
+Repeat a request only where this page says so. Repeat \`POST /payment-sessions\` only with the same \`Idempotency-Key\`: such a repeat is always safe.
 `;
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function errorsPage(): string {
   return (
     opening +

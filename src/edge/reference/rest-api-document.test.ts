@@ -1,6 +1,7 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { commentOf, describedServices } from "../../transcoder/testing/commented-protos.ts";
+import { commentOf, describedServices } from "../../dev/testing/transcoder/commented-protos.ts";
+import { eventTypes } from "../../events/outbox.ts";
 import { version } from "../../version.ts";
 import { restApiDocument, restServices } from "./rest-api-document.ts";
 
@@ -14,8 +15,15 @@ beforeAll(() => {
 });
 
 describe("restApiDocument()", () => {
-  it("is what docs/openapi.json holds; `npx vitest run rest-api-document -u` renews it", async () => {
+  it("equals docs/openapi.json; `npx vitest run rest-api-document -u` updates it", async () => {
     await expect(text).toMatchFileSnapshot("../../../docs/openapi.json");
+  });
+
+  it("names its groups in words, creates before it lists, and has a webhook for each type of event", () => {
+    const { tags, paths, webhooks } = JSON.parse(text);
+    expect(tags.map(({ name }: { name: string }) => name)).toEqual(["Payment sessions", "Service", "Webhooks"]);
+    expect(Object.keys(paths["/api/v1/payment-sessions"])).toEqual(["post", "get"]);
+    expect(Object.keys(webhooks).toSorted()).toEqual([...eventTypes, "webhook_endpoint.test"].toSorted());
   });
 
   it("passes every recommended rule of the linter", async () => {

@@ -1,4 +1,7 @@
-/** docs/openapi.json, which is served at /openapi.json: the REST API as its .proto files describe it, and what they cannot say. */
+/**
+ * docs/openapi.json, which is served at /openapi.json: the REST API from its .proto files, and what they cannot
+ * express.
+ */
 import type { DescService } from "@bufbuild/protobuf";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
@@ -8,6 +11,7 @@ import type { OperationDetails } from "../../transcoder/openapi/describe-operati
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { createRequest, createResponse, listResponse, metaResponse, sessionResponse } from "./api-examples.ts";
 import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
+import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
 export const restServices = [PaymentSessionService, MetaService] as const;
@@ -23,7 +27,7 @@ const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 const example = (summary: string, value: unknown) => ({ example: { summary, value } });
 const withSecretKey = { secretKey: [] };
 
-/** What the annotations leave open, by the name of the method. */
+/** Details that the annotations leave open, by the name of the method. */
 const details: Readonly<Record<string, OperationDetails>> = {
   createPaymentSession: {
     successStatus: 201,
@@ -83,7 +87,7 @@ const components: Readonly<Record<string, Schema>> = {
       type: "http",
       scheme: "bearer",
       description:
-        "The merchant's secret key, `switchyard_test_sk_…` or `switchyard_live_sk_…`, whose prefix names the environment. It belongs on your backend only.",
+        "The merchant's secret key, `switchyard_test_sk_…` or `switchyard_live_sk_…`, whose prefix names the environment. It belongs on your backend only; on this page, use a test key.",
     },
   },
   parameters: {
@@ -95,6 +99,7 @@ const components: Readonly<Record<string, Schema>> = {
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
       example: "order-1042-1",
     },
+    ...webhookParameters,
   },
   headers: {
     "Request-Id": always(describeHeader("Names this request in our log.", "^req_[0-7][0-9a-hjkmnp-tv-z]{25}$")),
@@ -121,14 +126,19 @@ function describeHeader(text: string, pattern?: string): Schema {
   return { description: text, schema: { type: "string", ...(pattern && { pattern }) } };
 }
 
-/** Marks a header that no answer which names it comes without. */
+/** Marks a header as present on every answer that names it. */
 function always(described: Schema): Schema {
   return { ...described, required: true };
 }
 
+const groups: Readonly<Record<string, string>> = {
+  [PaymentSessionService.typeName]: "Payment sessions",
+  [MetaService.typeName]: "Service",
+};
+
 /** Writes the document. The services come with their comments, which those of gen/ have lost. */
 export function restApiDocument(services: readonly DescService[], commentOf: CommentOf, version: string): Schema {
-  return describeApi({
+  const { components: described, ...api } = describeApi({
     info: {
       title: "Switchyard API",
       version,
@@ -139,6 +149,14 @@ export function restApiDocument(services: readonly DescService[], commentOf: Com
     services,
     commentOf,
     detailsOf: (method) => details[method.localName]!,
+    groupOf: ({ typeName }) => groups[typeName]!,
     components,
   });
+  const schemas = (described as { schemas: Record<string, Schema> }).schemas;
+  return {
+    ...api,
+    tags: [...(api.tags as readonly Schema[]), webhookTag],
+    webhooks: describeWebhooks(),
+    components: { ...(described as object), schemas: { ...schemas, ...webhookSchemas(schemas.PaymentSession!) } },
+  };
 }

@@ -1,28 +1,33 @@
-/** Serves the OpenAPI document, the API reference and the error reference, without authentication and from memory. */
+/** Serves the OpenAPI document, the API reference and the guides, without authentication and from memory. */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { type StaticFile, serveFiles } from "../../platform/static-files.ts";
-import { apiPage, errorPage, pageScript, pageStyle, referencePaths } from "./reference-pages.ts";
+import { errorsPage } from "./errors-page.ts";
+import { type Guide, guidePictures, guides } from "./guides.ts";
+import { apiPage, guidePage, guidesPage, pageScript, pageStyle, referencePaths } from "./reference-pages.ts";
 
-// They change with a release; five minutes keep them near.
+// They change with a release; five minutes keep them fresh.
 const moving = "public, max-age=300";
 const immutable = "public, max-age=31536000, immutable";
 
-// Nothing but our own files, and nothing that a file does not need. The viewer sets style attributes and makes style
-// elements; scripts are our own two files.
+// Only our own files, and only what they need. The viewer sets style attributes and creates style elements; scripts are
+// our own two files.
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const apiPolicy = `${nothing}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:`;
-const errorPolicy = `${nothing}; style-src 'self'; img-src data:`;
+const guidePolicy = `${nothing}; style-src 'self'; img-src 'self' data:`;
 
 const checkout = join(import.meta.dirname, "..", "..", "..");
 
-/** Makes the handler; it answers its own paths, 405 included, and leaves the others. */
+/** Creates the handler; it answers its own paths, 405 included, and leaves the others. */
 export function serveReference(): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const files = new Map<string, StaticFile>([
+  const files = new Map<string, StaticFile | (() => StaticFile)>([
     [referencePaths.document, { bytes: read("docs", "openapi.json"), headers: openToAll("application/json") }],
     [referencePaths.api, page(apiPage(), apiPolicy)],
-    [referencePaths.errors, page(errorPage(), errorPolicy)],
+    [referencePaths.guides, page(guidesPage(), guidePolicy)],
+    // Rendered when the first reader asks: most edges never show most of them.
+    ...guides.map((guide) => [guide.path, () => page(guidePage(guide, textOf(guide)), guidePolicy)] as const),
+    ...guidePictures.map((path) => [path, () => file(read(...path.split("/")), "image/png", moving)] as const),
     [referencePaths.style, file(Buffer.from(pageStyle), "text/css; charset=utf-8", moving)],
     [referencePaths.script, file(Buffer.from(pageScript), "text/javascript; charset=utf-8", moving)],
     [
@@ -34,9 +39,16 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
   return (request, response) => redirectSlash(request, response) || serveFile(request, response);
 }
 
-const withSlash = new Map([referencePaths.api, referencePaths.errors].map((path) => [`${path}/`, path]));
+const withSlash = new Map(
+  [referencePaths.guides, referencePaths.api, ...guides.map(({ path }) => path)].map((path) => [`${path}/`, path]),
+);
 
-/** A page that was typed with a slash at its end is the one without. */
+/** The page of errors is made from the table that answers are made from. */
+function textOf({ file, path }: Guide): string {
+  return path === referencePaths.errors ? errorsPage() : Buffer.from(read("docs", file)).toString("utf8");
+}
+
+/** Redirects a page's address with a trailing slash to the one without. */
 function redirectSlash({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
   const location = withSlash.get(url);
   if (location === undefined) return false;
@@ -48,7 +60,7 @@ function read(...path: string[]): Uint8Array {
   return readFileSync(join(checkout, ...path));
 }
 
-/** The document is public; pages elsewhere, such as a client generator's, may read it. */
+/** Returns headers that let pages of any origin, such as a client generator's, read the public document. */
 function openToAll(contentType: string): StaticFile["headers"] {
   return { "content-type": contentType, "cache-control": moving, "access-control-allow-origin": "*" };
 }

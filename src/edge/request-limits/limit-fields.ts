@@ -1,5 +1,5 @@
 /**
- * What an answer says about its merchant's limit: the fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026,
+ * The limit fields of an answer: those of draft-ietf-httpapi-ratelimit-headers-11 (May 2026,
  * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/), and Retry-After.
  */
 import { retryAfterSeconds } from "../error-mapping.ts";
@@ -10,16 +10,21 @@ import type { BucketName } from "./shared-bucket.ts";
 /** Fields of an answer by name. */
 export type LimitFields = Readonly<Record<string, string>>;
 
-/** RateLimit-Policy: the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again. */
-export function policyField(name: BucketName, { perSecond, burst }: RequestLimit): string {
+/** A common count: a merchant's bucket, or the calls of one session or address in one process. */
+export type CountedName = BucketName | "session" | "address";
+
+/**
+ * Returns RateLimit-Policy: the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again.
+ */
+export function policyField(name: CountedName, { perSecond, burst }: RequestLimit): string {
   return `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
 }
 
 /**
- * RateLimit: requests left `r`, and the seconds `t` in which the quota is whole again. Nothing for a request that was
- * not counted. On a refusal also Retry-After, in whole seconds as RFC 9110 10.2.3 has it, never 0.
+ * Returns RateLimit: requests left `r`, and the seconds `t` in which the quota is full again. Nothing for a request
+ * that was not counted. For a refusal also Retry-After, in whole seconds as RFC 9110 10.2.3 defines it, never 0.
  */
-export function limitFields(name: BucketName, limit: RequestLimit, verdict: Verdict): LimitFields {
+export function limitFields(name: CountedName, limit: RequestLimit, verdict: Verdict): LimitFields {
   if (!verdict.counted) return {};
   const fields = {
     "RateLimit-Policy": policyField(name, limit),

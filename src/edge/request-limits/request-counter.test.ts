@@ -6,18 +6,18 @@ const limit = { perSecond: 100, burst: 200 };
 
 let nowMs: number;
 let failures: unknown[];
-let asked: { wanted: number; answer: (granted: number, left?: number) => void; fail: (error: Error) => void }[];
+let requested: { wanted: number; answer: (granted: number, left?: number) => void; fail: (error: Error) => void }[];
 beforeEach(() => {
   nowMs = 0;
   failures = [];
-  asked = [];
+  requested = [];
 });
 
-/** A counter whose bucket answers when the test says so. */
+/** Opens a counter whose bucket answers when the test says so. */
 function openCounter(readClock = () => nowMs): RequestCounter {
   const take = (wanted: number) =>
     new Promise<Grant>((resolve, reject) => {
-      asked.push({ wanted, answer: (granted, left = 0) => resolve({ wanted, granted, left }), fail: reject });
+      requested.push({ wanted, answer: (granted, left = 0) => resolve({ wanted, granted, left }), fail: reject });
     });
   return new RequestCounter({ limit, take, nowMs: readClock, reportFailure: (error) => failures.push(error) });
 }
@@ -29,81 +29,81 @@ function countMany(counter: RequestCounter, requests: number): Promise<Verdict[]
 const admittedOf = (verdicts: readonly Verdict[]) => verdicts.filter(({ admitted }) => admitted).length;
 
 describe("RequestCounter", () => {
-  it("has many requests wait for one call, which asks for all of them", async () => {
+  it("joins waiting requests into one statement for all of them", async () => {
     const counter = openCounter();
     const verdicts = countMany(counter, 50);
-    expect(asked.map(({ wanted }) => wanted)).toEqual([21]);
-    asked[0]?.answer(21, 179);
+    expect(requested.map(({ wanted }) => wanted)).toEqual([21]);
+    requested[0]?.answer(21, 179);
     await new Promise(setImmediate);
-    expect(asked.map(({ wanted }) => wanted)).toEqual([21, 49]);
-    asked[1]?.answer(49, 130);
+    expect(requested.map(({ wanted }) => wanted)).toEqual([21, 49]);
+    requested[1]?.answer(49, 130);
     expect(admittedOf(await verdicts)).toBe(50);
   });
 
-  it("answers at once from its stock, and asks ahead while there is some left", async () => {
+  it("answers at once from its stock, and refills before it is empty", async () => {
     const counter = openCounter();
     const first = counter.count();
-    asked[0]?.answer(21, 179);
+    requested[0]?.answer(21, 179);
     await first;
     await new Promise(setImmediate);
     for (let request = 0; request < 15; request++) expect(counter.count()).toMatchObject({ admitted: true });
-    expect(asked.map(({ wanted }) => wanted)).toEqual([21, 15]);
+    expect(requested.map(({ wanted }) => wanted)).toEqual([21, 15]);
     expect(counter.count()).toMatchObject({ admitted: true });
-    expect(asked.length).toBe(2);
+    expect(requested.length).toBe(2);
   });
 
-  it("refuses those that the bucket had nothing for, and asks nobody about the next until it has refilled", async () => {
+  it("refuses requests beyond the bucket's, and sends no statement until it has refilled", async () => {
     const counter = openCounter();
     const verdicts = countMany(counter, 10);
-    asked[0]?.answer(4);
+    requested[0]?.answer(4);
     const answered = await verdicts;
     expect(answered.map(({ admitted }) => admitted)).toEqual([...Array(4).fill(true), ...Array(6).fill(false)]);
     expect(answered.at(-1)).toMatchObject({ remaining: 0, waitMs: 200 });
     nowMs = 199;
     expect(admittedOf(await countMany(counter, 1_000))).toBe(0);
-    expect(asked.length).toBe(1);
+    expect(requested.length).toBe(1);
     nowMs = 200;
     const later = counter.count();
-    expect(asked.length).toBe(2);
-    asked[1]?.answer(21, 0);
+    expect(requested.length).toBe(2);
+    requested[1]?.answer(21, 0);
     expect(await later).toMatchObject({ admitted: true });
   });
 
-  it("answers also a request during which the bucket stops being dry", async () => {
+  it("also answers a request during which the bucket stops being empty", async () => {
     const counter = openCounter(() => nowMs++);
     const verdicts = countMany(counter, 2);
-    asked[0]?.answer(1);
+    requested[0]?.answer(1);
     await verdicts;
     const { waitMs } = counter.refusal()!;
     nowMs += Math.ceil(waitMs) - 2;
     expect(await counter.count()).toMatchObject({ admitted: false, waitMs: 1 });
     const later = counter.count();
-    asked[1]?.answer(21, 0);
+    requested[1]?.answer(21, 0);
     expect(await later).toMatchObject({ admitted: true });
   });
 
-  it("tells a refusal beforehand only while it is certain", async () => {
+  it("predicts a refusal only while it is certain", async () => {
     const counter = openCounter();
     expect(counter.refusal()).toBeUndefined();
     const verdicts = countMany(counter, 2);
-    asked[0]?.answer(1);
+    requested[0]?.answer(1);
     await verdicts;
     expect(counter.refusal()).toMatchObject({ admitted: false, waitMs: 200 });
     nowMs = 200;
     expect(counter.refusal()).toBeUndefined();
   });
 
-  it("lets requests in uncounted while the bucket cannot be asked, and asks once a second", async () => {
+  it("admits requests uncounted while the bucket does not answer, and retries once a second", async () => {
     const counter = openCounter();
     const verdicts = countMany(counter, 3);
-    asked[0]?.fail(new Error("down"));
+    requested[0]?.fail(new Error("down"));
     expect(await verdicts).toEqual(Array(3).fill({ admitted: true, counted: false, remaining: 0, waitMs: 0 }));
     nowMs = 999;
     expect(await counter.count()).toMatchObject({ admitted: true, counted: false });
-    expect([asked.length, failures.length]).toEqual([1, 1]);
+    expect([requested.length, failures.length]).toEqual([1, 1]);
     nowMs = 1_000;
     const counted = counter.count();
-    asked[1]?.answer(21, 179);
+    requested[1]?.answer(21, 179);
     expect(await counted).toMatchObject({ admitted: true, counted: true });
   });
 });

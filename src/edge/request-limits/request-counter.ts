@@ -1,29 +1,34 @@
-/** Counts the requests of one bucket in this process. However many arrive at once, one statement at a time asks for them. */
+/**
+ * Counts the requests of one bucket in this process. However many arrive at once, one statement at a time takes them
+ * from the bucket.
+ */
 import { requestRecountMs } from "../../limits.ts";
 import { type Grant, type RequestLimit, RequestStock } from "./request-stock.ts";
 
-/** Whether a request is let in, and what its merchant has left; `counted` is false while the database does not answer. */
+/**
+ * The decision about a request, and what its merchant has left; `counted` is false while the database does not answer.
+ */
 export type Verdict = {
   readonly admitted: boolean;
   readonly counted: boolean;
   readonly remaining: number;
-  /** For a refused request: after how many milliseconds it is welcome. */
+  /** For a refused request: the milliseconds until a retry is admitted. */
   readonly waitMs: number;
 };
 
-/** What a counter needs of the process around it. */
+/** The dependencies of a counter. */
 export type CounterParts = {
   readonly limit: RequestLimit;
-  /** Takes up to so many requests from the shared bucket. */
+  /** Takes up to `wanted` requests from the shared bucket. */
   readonly take: (wanted: number) => Promise<Grant>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly nowMs: () => number;
   readonly reportFailure: (error: unknown) => void;
 };
 
 const uncounted: Verdict = { admitted: true, counted: false, remaining: 0, waitMs: 0 };
 
-/** One bucket, as this process lets requests in from it. */
+/** One bucket, as this process admits requests from it. */
 export class RequestCounter {
   readonly #parts: CounterParts;
   readonly #stock: RequestStock;
@@ -36,7 +41,7 @@ export class RequestCounter {
     this.#stock = new RequestStock(parts.limit);
   }
 
-  /** Counts one request. Only one that finds nothing in stock waits, for the statement that is under way. */
+  /** Counts one request. It waits for the running statement only if the stock is empty. */
   count(): Verdict | Promise<Verdict> {
     const nowMs = this.#parts.nowMs();
     if (this.#stock.spend(nowMs)) {
@@ -52,7 +57,7 @@ export class RequestCounter {
     });
   }
 
-  /** The refusal that a request would meet now, if that is known without asking; nothing is counted. */
+  /** Returns the refusal that a request would get now, if that is known without a statement; counts nothing. */
   refusal(nowMs = this.#parts.nowMs()): Verdict | undefined {
     if (!this.#stock.isDry(nowMs) || this.#stock.holds(nowMs)) return undefined;
     return { admitted: false, counted: true, remaining: 0, waitMs: this.#stock.dryForMs(nowMs) };
@@ -73,7 +78,8 @@ export class RequestCounter {
       do await this.#takeOnce();
       while (this.#waiting.length > 0);
     } catch (error) {
-      // Counting protects the others; it never decides about a payment. The database that failed serves the request too.
+      // Counting protects other merchants; it never decides about a payment. The request itself needs the failed
+      // database too.
       this.#uncountedUntilMs = this.#parts.nowMs() + requestRecountMs;
       this.#parts.reportFailure(error);
       this.#answer(this.#waiting.length, uncounted);
@@ -93,7 +99,7 @@ export class RequestCounter {
     if (refused !== undefined) this.#answer(this.#waiting.length, refused);
   }
 
-  /** Answers the first so many of those that wait. */
+  /** Answers the first `count` waiting requests. */
   #answer(count: number, verdict: Verdict): void {
     for (const resolve of this.#waiting.splice(0, count)) resolve(verdict);
   }

@@ -9,22 +9,26 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { generateKey, recordKey } from "../../accounts/api-keys.ts";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
-import { createGrpcClient } from "../../client/grpc-client.ts";
+import { setClockAhead } from "../../dev/testing/database-clock.ts";
+import { requireDocumented } from "../../dev/testing/edge/documented-answers.ts";
+import { WireClient } from "../../dev/testing/edge/grpc-wire.ts";
+import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
+import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { Database } from "../../platform/database.ts";
-import { systemEntropy } from "../../platform/entropy.ts";
-import { setClockAhead } from "../../testing/database-clock.ts";
-import { createTestDatabase } from "../../testing/postgres.ts";
+import { createGrpcClient } from "../../platform/grpc-client.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import type { EdgeEnvironment } from "../caller.ts";
-import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge-fixture.ts";
-import { requireDocumented } from "../testing/documented-answers.ts";
-import { WireClient } from "../testing/grpc-wire.ts";
-import { type LimitedEdge, startLimitedEdge } from "../testing/limited-edge.ts";
+import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";
 import type { RequestLimit } from "./request-stock.ts";
 
-// One request in fifty seconds: a test is over before the bucket refills, and a wait can be told from a constant.
-const few: RequestLimit = { perSecond: 0.02, burst: 4 };
-const usual: RequestLimit = { perSecond: requestLimitBounds.perSecond.usual, burst: requestLimitBounds.burst.usual };
+// One request in five thousand seconds: a test ends before the bucket refills, and a computed
+// wait differs from a constant.
+const few: RequestLimit = { perSecond: 0.0002, burst: 4 };
+const defaultLimit: RequestLimit = {
+  perSecond: requestLimitBounds.perSecond.default,
+  burst: requestLimitBounds.burst.default,
+};
 
 let edge: EdgeFixture;
 let keys: EdgeKeys;
@@ -42,14 +46,14 @@ afterEach(async () => {
 });
 
 async function open(limit: RequestLimit, others: readonly EdgeEnvironment[] = []): Promise<LimitedEdge> {
-  const limited = await startLimitedEdge(edge, limit, others);
+  const limited = await startLimitedEdge(edge, limit, { others });
   started.push(limited);
   return limited;
 }
 
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** A list over REST; its answer's status, code and fields, which is as documented. */
+/** Sends a list request over REST and returns the answer's status, code and fields; the answer is as documented. */
 async function list({ publicOrigin }: LimitedEdge, secret = keys.secret) {
   const answer = await fetch(`${publicOrigin}/api/v1/payment-sessions`, { headers: bearer(secret) });
   const { status, headers } = answer;
@@ -67,7 +71,7 @@ function create({ publicOrigin }: LimitedEdge, idempotencyKey: string, secret = 
   });
 }
 
-/** What the widget asks first. */
+/** Sends the widget's first call. */
 function getCheckout({ publicOrigin }: LimitedEdge, { sessionId = "", clientSecret = "" }) {
   return fetch(`${publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",
@@ -86,20 +90,20 @@ async function useUp(limited: LimitedEdge, limit: RequestLimit, secret = keys.se
 }
 
 describe("a merchant's requests", () => {
-  it("tell what is left, and are refused over the limit with the same code and fields on REST, Connect and gRPC", async () => {
+  it("report what is left, and are refused with the same code and fields on REST, Connect and gRPC", async () => {
     const limited = await open(few);
     expect(await list(limited)).toEqual({
       status: 200,
       code: undefined,
-      fields: { policy: '"api";q=4;w=200', limit: '"api";r=3;t=50', retryAfter: undefined },
+      fields: { policy: '"api";q=4;w=20000', limit: '"api";r=3;t=5000', retryAfter: undefined },
     });
     await useUp(limited, few);
     const overRest = await list(limited);
     expect(overRest).toMatchObject({ status: 429, code: "rate_limited" });
     expect(overRest.fields).toEqual({
-      policy: '"api";q=4;w=200',
-      limit: '"api";r=0;t=200',
-      retryAfter: expect.stringMatching(/^(4[5-9]|50)$/),
+      policy: '"api";q=4;w=20000',
+      limit: '"api";r=0;t=20000',
+      retryAfter: expect.stringMatching(/^(4[5-9]\d\d|5000)$/),
     });
     const client = new WireClient(limited.grpcPort);
     const path = "/payments.v1.PaymentSessionService/ListPaymentSessions";
@@ -111,7 +115,7 @@ describe("a merchant's requests", () => {
       expect([type, answer.reason, fieldsOf((name) => answer.headers[name])]).toEqual([
         type,
         "rate_limited",
-        { ...overRest.fields, retryAfter: expect.stringMatching(/^(4[5-9]|50)$/) },
+        { ...overRest.fields, retryAfter: expect.stringMatching(/^(4[5-9]\d\d|5000)$/) },
       ]);
     }
     client.session.close();
@@ -123,12 +127,12 @@ describe("a merchant's requests", () => {
     const path = "/payments.v1.PaymentSessionService/ListPaymentSessions";
     const call = (type: string, body: Buffer) =>
       client.call(path, { "content-type": type, te: "trailers", ...bearer(keys.secret) }, body);
-    expect((await call("application/json", Buffer.from("{}"))).headers.ratelimit).toBe('"api";r=3;t=50');
-    expect((await call("application/grpc", Buffer.alloc(5))).headers.ratelimit).toBe('"api";r=2;t=100');
+    expect((await call("application/json", Buffer.from("{}"))).headers.ratelimit).toBe('"api";r=3;t=5000');
+    expect((await call("application/grpc", Buffer.alloc(5))).headers.ratelimit).toBe('"api";r=2;t=10000');
     client.session.close();
   });
 
-  it("are told on gRPC how long to wait, to the millisecond, as RetryInfo", async () => {
+  it("get on gRPC the time to wait, to the millisecond, as RetryInfo", async () => {
     const limited = await open(few);
     await useUp(limited, few);
     const client = createGrpcClient(PaymentSessionService, `127.0.0.1:${limited.grpcPort}`);
@@ -140,12 +144,12 @@ describe("a merchant's requests", () => {
     const { details } = fromBinary(StatusSchema, metadata.get("grpc-status-details-bin")[0] as Uint8Array);
     const [retry] = details.flatMap((detail) => anyUnpack(detail, RetryInfoSchema) ?? []);
     const waitMs = durationMs(retry!.retryDelay!);
-    expect(waitMs).toBeGreaterThan(45_000);
-    expect(waitMs).toBeLessThanOrEqual(50_000);
+    expect(waitMs).toBeGreaterThan(4_500_000);
+    expect(waitMs).toBeLessThanOrEqual(5_000_000);
     client.close();
   });
 
-  it("take nothing from another merchant, whose requests go through while the first is refused a thousand times", async () => {
+  it("take nothing from another merchant while the first is refused a thousand times", async () => {
     const limited = await open(few);
     const other = await edge.addMerchant();
     await useUp(limited, few);
@@ -156,7 +160,7 @@ describe("a merchant's requests", () => {
     expect(new Set((await refused).map(({ code }) => code))).toEqual(new Set(["rate_limited"]));
   });
 
-  it("cost no statement at all once they are refused", async () => {
+  it("cost no statement once they are refused", async () => {
     const limited = await open(few);
     await useUp(limited, few);
     await list(limited);
@@ -165,11 +169,12 @@ describe("a merchant's requests", () => {
     expect(limited.statements.slice(before)).toEqual([]);
   });
 
-  it("cost one statement for ten of them at most while they are let in", async () => {
-    const limited = await open(usual);
-    for (let request = 0; request < usual.burst; request++) expect(await list(limited)).toMatchObject({ status: 200 });
+  it("cost at most one statement for ten of them while they are admitted", async () => {
+    const limited = await open(defaultLimit);
+    for (let request = 0; request < defaultLimit.burst; request++)
+      expect(await list(limited)).toMatchObject({ status: 200 });
     const taken = limited.statements.filter((name) => name === "take_from_request_bucket");
-    expect(taken.length).toBeLessThanOrEqual(usual.burst / 10);
+    expect(taken.length).toBeLessThanOrEqual(defaultLimit.burst / 10);
     expect(taken.length).toBeGreaterThan(1);
   });
 
@@ -181,15 +186,15 @@ describe("a merchant's requests", () => {
     expect(answers[3]?.headers.get("idempotent-replayed")).toBe("true");
   });
 
-  it("are let in again when the database's clock says so, and not before", async () => {
+  it("are admitted again when the database's clock says so, and not before", async () => {
     await useUp(await open(few), few);
     expect(await list(await open(few))).toMatchObject({ status: 429 });
-    await setClockAhead(edge.core.asOwner, 1);
+    await setClockAhead(edge.core.asOwner, 100);
     expect(await list(await open(few))).toMatchObject({ status: 200 });
     await setClockAhead(edge.core.asOwner, 0);
   });
 
-  it("go on uncounted while they cannot be counted", async () => {
+  it("continue uncounted while they cannot be counted", async () => {
     const { pool } = edge.core.asOwner;
     const limited = await open(few);
     await pool.query("ALTER TABLE request_bucket RENAME TO request_bucket_gone");
@@ -201,8 +206,8 @@ describe("a merchant's requests", () => {
   });
 });
 
-describe("what is not a merchant's request", () => {
-  it("is not counted: meta, probes, and requests that are refused for their key", async () => {
+describe("requests outside of a merchant's limit", () => {
+  it("are meta, probes, and requests that are refused for their key", async () => {
     const limited = await open(few);
     for (let request = 0; request < 2 * few.burst; request++) {
       const meta = await fetch(`${limited.publicOrigin}/api/v1/meta`, { headers: bearer(keys.secret) });
@@ -211,36 +216,36 @@ describe("what is not a merchant's request", () => {
       expect(await list(limited, keys.publishable)).toMatchObject({ code: "key_type_not_allowed" });
       expect(await list(limited, `${keys.secret.slice(0, -1)}_`)).toMatchObject({ code: "invalid_key" });
     }
-    expect((await list(limited)).fields.limit).toBe('"api";r=3;t=50');
+    expect((await list(limited)).fields.limit).toBe('"api";r=3;t=5000');
   });
 });
 
 describe("customers' calls", () => {
-  it("have a bucket of their own, so that neither side keeps the other from paying", async () => {
+  it("have a bucket of their own, so that neither side can block the other", async () => {
     const limited = await open(few);
     const session = (await (await create(limited, "order-1-1")).json()) as { sessionId: string; clientSecret: string };
     await useUp(limited, few);
     expect(await list(limited)).toMatchObject({ status: 429 });
     const first = await getCheckout(limited, session);
-    expect([first.status, first.headers.get("ratelimit")]).toEqual([200, '"checkout";r=3;t=50']);
+    expect([first.status, first.headers.get("ratelimit")]).toEqual([200, '"checkout";r=3;t=5000']);
     expect(first.headers.get("access-control-expose-headers")).toMatch(/retry-after, ratelimit, ratelimit-policy/);
     for (let request = 1; request < few.burst; request++) await getCheckout(limited, session);
     const refused = await getCheckout(limited, session);
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ code: "resource_exhausted" });
-    expect(refused.headers.get("retry-after")).toMatch(/^(4[5-9]|50)$/);
+    expect(refused.headers.get("retry-after")).toMatch(/^(4[5-9]\d\d|5000)$/);
     const other = await edge.addMerchant();
     expect((await create(limited, "order-1-1", other.secret)).status).toBe(201);
   });
 });
 
 describe("test and live", () => {
-  it("count apart, also for one merchant", async () => {
+  it("are counted separately, also for one merchant", async () => {
     const liveDatabase = await createTestDatabase("environment");
     const database = new Database(new Pool({ connectionString: liveDatabase.url, max: 4 }));
     const test = edge.parts.environments.test!;
     const live: EdgeEnvironment = { ...test, name: "live", database, core: { ...test.core, database } };
-    const secret = generateKey(systemEntropy, { brand: "switchyard", environment: "live", kind: "secret" });
+    const secret = generateKey(systemRuntime, { brand: "switchyard", environment: "live", kind: "secret" });
     const { merchantId } = edge.core.owner;
     await database.transaction(async (tx) => {
       await recordKey(tx, { id: randomUUID(), merchantId, kind: "secret", secret });
@@ -249,7 +254,7 @@ describe("test and live", () => {
     const limited = await open(few, [live]);
     await useUp(limited, few, edge.keys.secret);
     expect(await list(limited, edge.keys.secret)).toMatchObject({ status: 429 });
-    expect((await list(limited, secret.expose())).fields.limit).toBe('"api";r=3;t=50');
+    expect((await list(limited, secret.expose())).fields.limit).toBe('"api";r=3;t=5000');
     await Promise.all(started.splice(0).map((one) => one.close()));
     await database.pool.end();
     await liveDatabase.drop();

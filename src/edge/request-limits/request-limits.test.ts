@@ -5,17 +5,17 @@ import { RequestLimits } from "./request-limits.ts";
 
 const limit = { perSecond: 100, burst: 200 };
 
-let asked: string[];
+let requested: string[];
 beforeEach(() => {
-  asked = [];
+  requested = [];
 });
 
-/** Limits whose shared buckets are always full. */
+/** Opens limits whose shared buckets are always full. */
 function openLimits(): RequestLimits {
   return new RequestLimits({
     limit,
     take: async ({ merchantId }, wanted) => {
-      asked.push(merchantId);
+      requested.push(merchantId);
       return { wanted, granted: wanted, left: limit.burst - wanted };
     },
     nowMs: () => 0,
@@ -27,21 +27,21 @@ const ignore = () => {};
 const apiOf = (merchantId: string) => ({ merchantId, name: "api" as const });
 
 describe("RequestLimits", () => {
-  it("remembers so many buckets, and forgets the one that was idle for longest", async () => {
+  it("remembers a bounded number of buckets, and forgets the one that was idle for longest", async () => {
     const limits = openLimits();
     for (let merchant = 0; merchant < requestBucketsMax; merchant++) {
       await limits.count(`key ${merchant}`, apiOf(`mer ${merchant}`), ignore);
     }
     await limits.count("key 0", apiOf("mer 0"), ignore);
     await limits.count("key new", apiOf("mer new"), ignore);
-    asked = [];
+    requested = [];
     await limits.count("key 0", apiOf("mer 0"), ignore);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     await limits.count("key 1", apiOf("mer 1"), ignore);
-    expect(asked).toEqual(["mer 1"]);
+    expect(requested).toEqual(["mer 1"]);
   });
 
-  it("remembers so many credentials", async () => {
+  it("remembers a bounded number of credentials", async () => {
     const limits = openLimits();
     for (let key = 0; key <= requestCredentialsMax; key++) await limits.count(`key ${key}`, apiOf("mer"), ignore);
     expect([limits.merchantOf("key 0"), limits.merchantOf("key 1")]).toEqual([undefined, "mer"]);
@@ -51,7 +51,7 @@ describe("RequestLimits", () => {
 describe("limitFields()", () => {
   const verdict = { admitted: true, counted: true, remaining: 137, waitMs: 0 };
 
-  it("tells quota and window, and what is left of it", () => {
+  it("reports quota and window, and what is left of it", () => {
     expect(policyField("api", { perSecond: 100, burst: 250 })).toBe('"api";q=250;w=3');
     expect(limitFields("api", limit, verdict)).toEqual({
       "RateLimit-Policy": '"api";q=200;w=2',
@@ -59,13 +59,13 @@ describe("limitFields()", () => {
     });
   });
 
-  it("tells a refused caller when to come again, in whole seconds from 1 on", () => {
+  it("reports when to retry to a refused caller, in whole seconds of at least 1", () => {
     const refused = (waitMs: number) => limitFields("checkout", limit, { ...verdict, admitted: false, waitMs });
     expect(refused(3)["Retry-After"]).toBe("1");
     expect(refused(1_001)["Retry-After"]).toBe("2");
   });
 
-  it("says nothing of a request that was not counted", () => {
+  it("reports nothing for a request that was not counted", () => {
     expect(limitFields("api", limit, { ...verdict, counted: false })).toEqual({});
   });
 });

@@ -1,59 +1,87 @@
-/** The request limits of one environment in this process: every merchant counted for itself, by its backend and by its customers. */
+/**
+ * The request limits of one environment in this process: each merchant is counted separately, by its backend and by its
+ * customers.
+ */
+import { addressRequestLimit, sessionRequestLimit } from "../../limits/customers.ts";
 import { requestBucketsMax, requestCredentialsMax } from "../../limits.ts";
 import { DomainError } from "../../platform/errors.ts";
-import { type LimitFields, limitFields } from "./limit-fields.ts";
+import { CallerCounts } from "./caller-counts.ts";
+import { keepNewest } from "./keep-newest.ts";
+import { type CountedName, type LimitFields, limitFields } from "./limit-fields.ts";
 import { RequestCounter, type Verdict } from "./request-counter.ts";
 import type { Grant, RequestLimit } from "./request-stock.ts";
 import type { Bucket } from "./shared-bucket.ts";
 
-/** Puts fields on the answer to the request that is being counted. */
-export type TellLimits = (fields: LimitFields) => void;
+/** Sets fields on the answer to the request that is being counted. */
+export type SetLimitHeaders = (fields: LimitFields) => void;
 
-/** What the limits of an environment are made from. */
+/** The dependencies of an environment's limits. */
 export type RequestLimitsParts = {
   /** One size for every bucket. */
   readonly limit: RequestLimit;
-  /** Takes up to so many requests from a bucket that all processes share. */
+  /** Takes up to `wanted` requests from a bucket that all processes share. */
   readonly take: (bucket: Bucket, wanted: number) => Promise<Grant>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly nowMs: () => number;
-  /** Told when the shared bucket could not be asked; requests are let in meanwhile. */
+  /** Called if the shared bucket does not answer; requests are admitted meanwhile. */
   readonly reportFailure: (error: unknown) => void;
 };
 
 type Counted = Bucket & { readonly counter: RequestCounter };
 
-/** Every bucket that this process has counted in lately. */
+/** The caller of a customer's call; the address is undefined if it is not known. */
+export type Customer = { readonly sessionId: string; readonly address: string | undefined };
+
+/** Every bucket that this process has counted in recently. */
 export class RequestLimits {
   readonly #parts: RequestLimitsParts;
-  /** By name and merchant; the one counted last is the last. */
+  /** By name and merchant; ordered by the last count. */
   readonly #buckets = new Map<string, Counted>();
-  /** Which bucket a key's hash or a session id was last counted in. It opens nothing: only a refusal is read from it. */
+  /**
+   * The bucket in which a key's hash or a session id was last counted. It admits nothing: only refusals are read from
+   * it.
+   */
   readonly #byCredential = new Map<string, Counted>();
+  readonly #sessions = new CallerCounts(sessionRequestLimit);
+  readonly #addresses = new CallerCounts(addressRequestLimit);
 
   constructor(parts: RequestLimitsParts) {
     this.#parts = parts;
   }
 
-  /** The merchant that requests with this credential were counted for, as far as this process remembers. */
+  /** Returns the merchant that requests with this credential were counted for, as far as this process remembers. */
   merchantOf(credential: string): string | undefined {
     return this.#byCredential.get(credential)?.merchantId;
   }
 
-  /** Throws `rate_limited` when the credential's merchant is known to be over its limit: such a request costs no query. */
-  refuseEarly(credential: string, tell: TellLimits): void {
+  /**
+   * Throws `rate_limited` if the credential's merchant is known to be over its limit: such a request costs no query.
+   */
+  refuseEarly(credential: string, setLimitHeaders: SetLimitHeaders): void {
     const counted = this.#byCredential.get(credential);
     const refusal = counted?.counter.refusal();
-    if (counted !== undefined && refusal !== undefined) this.#judge(counted, refusal, tell);
+    if (counted !== undefined && refusal !== undefined) this.#judge(counted, refusal, setLimitHeaders);
   }
 
-  /** Counts a request of a caller who is known. Throws `rate_limited` when its merchant has none left. */
-  async count(credential: string, bucket: Bucket, tell: TellLimits): Promise<void> {
+  /** Counts a request of an authenticated caller. Throws `rate_limited` if its merchant has none left. */
+  async count(credential: string, bucket: Bucket, setLimitHeaders: SetLimitHeaders): Promise<void> {
     const key = `${bucket.name} ${bucket.merchantId}`;
     const counted = this.#buckets.get(key) ?? { ...bucket, counter: this.#counterOf(bucket) };
     keepNewest(this.#buckets, [key, counted], requestBucketsMax);
     keepNewest(this.#byCredential, [credential, counted], requestCredentialsMax);
-    this.#judge(counted, await counted.counter.count(), tell);
+    this.#judge(counted, await counted.counter.count(), setLimitHeaders);
+  }
+
+  /**
+   * Counts a customer's call for its session, and for its address if the session admits it. Throws `rate_limited` if
+   * either has none left. The merchant is charged only for calls that pass: otherwise a customer with one open checkout
+   * could block all the others, and a session in a loop those behind the same address.
+   */
+  countCustomer({ sessionId, address }: Customer, setLimitHeaders: SetLimitHeaders): void {
+    const nowMs = this.#parts.nowMs();
+    judge("session", this.#sessions.limit, { verdict: this.#sessions.count(sessionId, nowMs), setLimitHeaders });
+    if (address === undefined) return;
+    judge("address", this.#addresses.limit, { verdict: this.#addresses.count(address, nowMs), setLimitHeaders });
   }
 
   #counterOf(bucket: Bucket): RequestCounter {
@@ -61,19 +89,20 @@ export class RequestLimits {
     return new RequestCounter({ ...parts, take: (wanted) => take(bucket, wanted) });
   }
 
-  #judge({ name }: Bucket, verdict: Verdict, tell: TellLimits): void {
-    tell(limitFields(name, this.#parts.limit, verdict));
-    if (verdict.admitted) return;
-    throw new DomainError("rate_limited", "There were too many requests; repeat this one after the given time.", {
-      retryAfterMs: verdict.waitMs,
-    });
+  #judge({ name }: Bucket, verdict: Verdict, setLimitHeaders: SetLimitHeaders): void {
+    judge(name, this.#parts.limit, { verdict, setLimitHeaders });
   }
 }
 
-/** A map in the order of its last use, which forgets the entry that was unused for longest. */
-function keepNewest<Value>(map: Map<string, Value>, [key, value]: readonly [string, Value], entriesMax: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.size > entriesMax ? map.keys() : [];
-  if (oldest !== undefined) map.delete(oldest);
+/** Sets the fields of what is left; throws `rate_limited` if nothing is. */
+function judge(
+  name: CountedName,
+  limit: RequestLimit,
+  { verdict, setLimitHeaders }: { verdict: Verdict; setLimitHeaders: SetLimitHeaders },
+): void {
+  setLimitHeaders(limitFields(name, limit, verdict));
+  if (verdict.admitted) return;
+  throw new DomainError("rate_limited", "There were too many requests; repeat this one after the given time.", {
+    retryAfterMs: verdict.waitMs,
+  });
 }

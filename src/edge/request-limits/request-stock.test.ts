@@ -3,7 +3,7 @@ import { RequestStock, stockSize } from "./request-stock.ts";
 
 const limit = { perSecond: 100, burst: 200 };
 
-/** Spends until nothing is left; how many there were. */
+/** Spends until nothing is left; returns the number spent. */
 function spendAll(stock: RequestStock, nowMs: number): number {
   let spent = 0;
   while (stock.spend(nowMs)) spent++;
@@ -11,7 +11,7 @@ function spendAll(stock: RequestStock, nowMs: number): number {
 }
 
 describe("stockSize()", () => {
-  it("is a fifth of a second of the rate, a tenth of the burst at most, and never nothing", () => {
+  it("is a fifth of a second of the rate, at most a tenth of the burst, and never zero", () => {
     expect(stockSize(limit)).toBe(20);
     expect(stockSize({ perSecond: 1_000, burst: 200 })).toBe(20);
     expect(stockSize({ perSecond: 50, burst: 1_000 })).toBe(10);
@@ -20,14 +20,14 @@ describe("stockSize()", () => {
 });
 
 describe("RequestStock", () => {
-  it("spends what it was given, and no more", () => {
+  it("spends what it was granted, and no more", () => {
     const stock = new RequestStock(limit);
     expect(stock.spend(0)).toBe(false);
     stock.add({ wanted: 20, granted: 20, left: 180 }, 0);
     expect(spendAll(stock, 1)).toBe(20);
   });
 
-  it("asks for more when a quarter is left, and for those that wait", () => {
+  it("requests more when a quarter is left, and for waiting requests", () => {
     const stock = new RequestStock(limit);
     expect(stock.wanted(0, 0)).toBe(20);
     expect(stock.wanted(0, 7)).toBe(27);
@@ -37,18 +37,18 @@ describe("RequestStock", () => {
     expect(stock.wanted(0, 0)).toBe(15);
   });
 
-  it("never asks for more than the burst", () => {
+  it("never requests more than the burst", () => {
     expect(new RequestStock(limit).wanted(0, 5_000)).toBe(200);
   });
 
-  it("lets lapse what nobody has spent for ten seconds", () => {
+  it("drops what was not spent for ten seconds", () => {
     const stock = new RequestStock(limit);
     stock.add({ wanted: 20, granted: 20, left: 180 }, 0);
     expect(stock.spend(9_999)).toBe(true);
     expect(stock.spend(10_000)).toBe(false);
   });
 
-  it("asks no more, once the bucket was empty, until it can give a whole stock again", () => {
+  it("requests no more after an empty bucket until it can grant a whole stock again", () => {
     const stock = new RequestStock(limit);
     stock.add({ wanted: 20, granted: 3, left: 0.5 }, 1_000);
     expect(spendAll(stock, 1_000)).toBe(3);

@@ -1,24 +1,26 @@
-/** The requests of one merchant that one process may let in without asking anybody, and when it asks for more. PURE. */
+/** The requests of one merchant that one process may admit without a statement, and when it refills them. PURE. */
 import { requestStockLifetimeMs, requestStockMs, requestStockShare } from "../../limits.ts";
 
 /** A bucket holds `burst` requests when it is full and fills at `perSecond`. */
 export type RequestLimit = { readonly perSecond: number; readonly burst: number };
 
-/** What the shared bucket gave of what was wanted, and what is left in it; between 0 and 1 when it gave less. */
+/** The shared bucket's grant for `wanted` requests, and what is left in it; between 0 and 1 if it granted less. */
 export type Grant = { readonly wanted: number; readonly granted: number; readonly left: number };
 
-/** How many requests a process holds at most, beside those that are waiting for it. */
+/** Returns the most requests that a process holds, besides those that are waiting for it. */
 export function stockSize({ perSecond, burst }: RequestLimit): number {
   return Math.max(1, Math.floor(Math.min((perSecond * requestStockMs) / 1000, burst * requestStockShare)));
 }
 
-/** What is held, until when, and since when the bucket is dry. Every moment is in milliseconds of one clock that never goes back. */
+/**
+ * The stock, its expiry, and how long the bucket is empty. Every time is in milliseconds of one monotonic clock.
+ */
 export class RequestStock {
   readonly #limit: RequestLimit;
   readonly #size: number;
   #held = 0;
   #lapsesAtMs = 0;
-  /** The bucket was empty: until then it would give less than a full stock, and is not asked. */
+  /** The bucket was empty: until then it would grant less than a full stock, so no statement is sent. */
   #dryUntilMs = 0;
   #bucket = { left: 0, atMs: 0 };
 
@@ -27,20 +29,23 @@ export class RequestStock {
     this.#size = stockSize(limit);
   }
 
-  /** Whether there is a request to spend; what lapsed is dropped. */
+  /** Reports whether there is a request to spend; drops expired ones. */
   holds(nowMs: number): boolean {
     if (nowMs >= this.#lapsesAtMs) this.#held = 0;
     return this.#held > 0;
   }
 
-  /** Takes one request out; false when there is none. */
+  /** Spends one request; false if there is none. */
   spend(nowMs: number): boolean {
     if (!this.holds(nowMs)) return false;
     this.#held--;
     return true;
   }
 
-  /** How many to ask the bucket for when so many requests wait: 0 while there is enough, or while it is dry. */
+  /**
+   * Returns the number to take from the bucket when `waiting` requests wait: 0 while there is enough, or while it is
+   * empty.
+   */
   wanted(nowMs: number, waiting: number): number {
     const isEnough = waiting === 0 && this.#held > this.#size / 4;
     if (isEnough || this.isDry(nowMs)) return 0;
@@ -58,12 +63,15 @@ export class RequestStock {
     return nowMs < this.#dryUntilMs;
   }
 
-  /** After how many milliseconds a request is welcome again. */
+  /** Returns the milliseconds until a request is admitted again. */
   dryForMs(nowMs: number): number {
     return Math.max(0, this.#dryUntilMs - nowMs);
   }
 
-  /** Requests left as far as this process knows: its own, and what the bucket had when it was last asked, refilled since. */
+  /**
+   * Returns the requests left as far as this process knows: its own, and the bucket's at the last statement, refilled
+   * since.
+   */
   remaining(nowMs: number): number {
     const { left, atMs } = this.#bucket;
     const refilled = left + ((nowMs - atMs) / 1000) * this.#limit.perSecond;

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { setClockAhead } from "../../dev/testing/database-clock.ts";
+import type { CountingOrder, CountingResult } from "../../dev/testing/edge/counting-process.ts";
+import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
 import { Database } from "../../platform/database.ts";
-import { setClockAhead } from "../../testing/database-clock.ts";
-import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts";
-import type { CountingOrder, CountingResult } from "../testing/counting-process.ts";
 import { RequestCounter } from "./request-counter.ts";
 import { type RequestLimit, stockSize } from "./request-stock.ts";
 import { type Bucket, takeRequests } from "./shared-bucket.ts";
@@ -31,41 +31,40 @@ beforeEach(async () => {
   await setClockAhead(asOwner, 0);
 });
 
-// So slow that nothing refills while a test runs: what is given is the burst and no more.
+// So slow that nothing refills while a test runs: only the burst is granted.
 const slow: RequestLimit = { perSecond: 0.001, burst: 50 };
 
 const take = (wanted: number, limit = slow, from = bucket) => takeRequests(database, { bucket: from, limit, wanted });
 
 describe("takeRequests()", () => {
-  it("gives the burst to whoever asks first, and then nothing", async () => {
+  it("grants the burst to the first caller, and then nothing", async () => {
     expect(await take(30)).toEqual({ wanted: 30, granted: 30, left: 20 });
     expect(await take(30)).toMatchObject({ granted: 20 });
     expect(await take(30)).toMatchObject({ granted: 0 });
   });
 
-  it("gives no request twice, however many ask at once", async () => {
+  it("grants no request twice, however many callers there are at once", async () => {
     const grants = await Promise.all(Array.from({ length: 40 }, () => take(3)));
     expect(grants.reduce((sum, { granted }) => sum + granted, 0)).toBe(50);
   });
 
-  it("keeps merchants, and a merchant's backend and customers, apart", async () => {
+  it("separates merchants, and a merchant's backend and customers", async () => {
     await take(50);
     expect(await take(5, slow, { ...bucket, name: "checkout" })).toMatchObject({ granted: 5 });
     expect(await take(5, slow, { ...bucket, merchantId: randomUUID() })).toMatchObject({ granted: 5 });
   });
 
   it("refills by the database's clock, to the burst and not beyond", async () => {
-    const perMinute = { perSecond: 0.5, burst: 50 };
-    await take(50, perMinute);
-    await setClockAhead(asOwner, 1);
-    const { granted } = await take(50, perMinute);
-    expect([granted === 30 || granted === 31, granted]).toEqual([true, granted]);
-    await setClockAhead(asOwner, 60);
-    expect(await take(50, perMinute)).toMatchObject({ granted: 50 });
-    expect(await take(50, perMinute)).toMatchObject({ granted: 0 });
+    const inHours = { perSecond: 0.005, burst: 50 };
+    await take(50, inHours);
+    await setClockAhead(asOwner, 100);
+    expect(await take(50, inHours)).toMatchObject({ granted: 30 });
+    await setClockAhead(asOwner, 6_000);
+    expect(await take(50, inHours)).toMatchObject({ granted: 50 });
+    expect(await take(50, inHours)).toMatchObject({ granted: 0 });
   });
 
-  it("shuts nobody out after a clock was set back", async () => {
+  it("blocks no merchant after a clock was set back", async () => {
     await setClockAhead(asOwner, 600);
     await take(50, { perSecond: 1_000, burst: 50 });
     await setClockAhead(asOwner, 0);
@@ -74,14 +73,14 @@ describe("takeRequests()", () => {
     expect(await take(50, { perSecond: 1_000, burst: 50 })).toMatchObject({ granted: 50 });
   });
 
-  it("tells what is left to the fraction, so that a wait can be told", async () => {
+  it("reports what is left to the fraction, so that a wait can be computed", async () => {
     const { left } = await take(50, { perSecond: 0.001, burst: 50 });
     expect(left).toBeCloseTo(0, 2);
   });
 });
 
 describe("several counters on one bucket", () => {
-  // Each has memory of its own, as a process has; they share the database alone.
+  // Each has memory of its own, like a process; they share only the database.
   const processes = 5;
 
   function openCounters(limit: RequestLimit): { counters: RequestCounter[]; statements: () => number } {
@@ -101,7 +100,7 @@ describe("several counters on one bucket", () => {
     return { counters, statements: () => statements };
   }
 
-  it("let in exactly the burst when all ask for more than it at once", async () => {
+  it("admit exactly the burst when each requests more than it at once", async () => {
     const { counters } = openCounters({ perSecond: 0.001, burst: 200 });
     const verdicts = await Promise.all(
       Array.from({ length: 1_000 }, (_, request) => counters[request % processes]!.count()),
@@ -109,7 +108,7 @@ describe("several counters on one bucket", () => {
     expect(verdicts.filter(({ admitted }) => admitted).length).toBe(200);
   });
 
-  it("let in burst and refill but for what the bucket has left and they hold, with fewer statements than a tenth", async () => {
+  it("admit burst and refill less what the bucket and they hold, with under a tenth of the statements", async () => {
     const limit = { perSecond: 400, burst: 200 };
     const { counters, statements } = openCounters(limit);
     const startedAt = performance.now();
@@ -133,10 +132,10 @@ describe("several counters on one bucket", () => {
 });
 
 describe("several processes on one bucket", () => {
-  it("let in no more than burst and refill together, and at most what they hold and wait for less", async () => {
+  it("admit no more than burst and refill together, and at most what they hold and wait for less", async () => {
     const limit = { perSecond: 300, burst: 150 };
     const durationMs = 1_000;
-    const file = join(import.meta.dirname, "../testing/counting-process.ts");
+    const file = join(import.meta.dirname, "../../dev/testing/edge/counting-process.ts");
     const children = await Promise.all(
       [1, 2, 3].map(async () => {
         const child = fork(file);
@@ -157,7 +156,11 @@ describe("several processes on one bucket", () => {
     const sum = (member: keyof CountingResult) => results.reduce((total, result) => total + result[member], 0);
     const allowed = (ms: number) => limit.burst + (limit.perSecond * ms) / 1000;
     expect(sum("admitted")).toBeLessThanOrEqual(allowed(elapsedMs));
-    expect(sum("admitted")).toBeGreaterThanOrEqual(allowed(durationMs) - (children.length + 1) * stockSize(limit));
+    // On a busy machine they ask late: what they could have had is still in the bucket.
+    const { granted, left } = await take(1, limit);
+    expect(sum("admitted")).toBeGreaterThanOrEqual(
+      allowed(durationMs) - left - granted - (children.length + 1) * stockSize(limit),
+    );
     expect(sum("statements")).toBeLessThan(sum("admitted") / 3);
     expect(sum("requests")).toBeGreaterThan(10 * sum("admitted"));
   });

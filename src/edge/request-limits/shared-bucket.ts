@@ -1,16 +1,16 @@
-/** The buckets in the environment's database, from which every process takes what it lets in. */
+/** The buckets in the environment's database, from which every process takes the requests that it admits. */
 import type { Queryable, Statement } from "../../platform/database.ts";
 import type { Grant, RequestLimit } from "./request-stock.ts";
 
-/** Who is counted: a merchant's backend, or its customers, so that neither can use up the other's share. */
+/** The counted party: a merchant's backend, or its customers, so that neither can use up the other's share. */
 export type BucketName = "api" | "checkout";
 
 /** One merchant's bucket in this environment. */
 export type Bucket = { readonly merchantId: string; readonly name: BucketName };
 
-// A token bucket as one moment: what is missing from it is what refills until `full_at`. The clock is read once for a
-// row that is locked, so that no two processes are given the same refill; spans are rounded up, so that none is given
-// twice. What is missing never exceeds the burst: a clock that was set back, or a smaller burst, shuts nobody out.
+// A token bucket stored as one time: what is missing from it is what refills until `full_at`. The clock is read once
+// for a row that is locked, so that no two processes get the same refill; spans are rounded up, so that none is granted
+// twice. What is missing never exceeds the burst: a clock that was set back, or a smaller burst, blocks no merchant.
 const takeFromBucket: Statement = {
   name: "take_from_request_bucket",
   text: `
@@ -26,7 +26,7 @@ const takeFromBucket: Statement = {
       greatest($4::numeric - $3::numeric * extract(epoch FROM full_at - granted_at), 0)::float8 AS "left"`,
 };
 
-/** Takes up to `wanted` requests, at most the burst, out of a bucket; one that was never asked is full. */
+/** Takes up to `wanted` requests, at most the burst, out of a bucket; a new one is full. */
 export async function takeRequests(
   queryable: Queryable,
   options: { bucket: Bucket; limit: RequestLimit; wanted: number },

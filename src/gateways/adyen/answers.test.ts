@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayReply } from "../gateway-http.ts";
-import { withShared } from "../testing/gateway-spec.ts";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { isKeptError, isUnroutable, readAuthorize, readCapture, readVoid } from "./answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ const ours = { merchantReference: "att_1", amount: { currency: "EUR", value: 200
 describe("readAuthorize()", () => {
   const outcome = (body: object) => readAuthorize(reply({ pspReference: "PSP", ...ours, ...body }), attempt);
 
-  it("takes Authorised alone for a hold", () => {
+  it("treats only Authorised as a hold", () => {
     expect(outcome({ resultCode: "Authorised" })).toEqual({ type: "held", gatewayReference: "PSP" });
     expect(outcome({ resultCode: "Authorised", pspReference: undefined })).toMatchObject({ type: "unknown" });
     expect(outcome({ resultCode: "Authorised", merchantReference: undefined })).toMatchObject({ type: "unknown" });
@@ -34,16 +34,19 @@ describe("readAuthorize()", () => {
     "authorised",
     undefined,
     7,
-  ])("takes %s for unknown, and keeps the payment's name, by which it is given back", (resultCode) => {
+  ])("treats %s as unknown and keeps the payment's reference, by which it is voided", (resultCode) => {
     expect(outcome({ resultCode })).toMatchObject({ type: "unknown", gatewayReference: "PSP" });
   });
 
-  it.each(["RedirectShopper", "IdentifyShopper", "ChallengeShopper"])("takes %s for a decline that stops", (code) => {
-    const declined = { type: "declined", stop: "authentication_required", gatewayCode: code };
-    expect(outcome({ resultCode: code })).toMatchObject(declined);
-    expect(readAuthorize(reply({ resultCode: code }), attempt)).toMatchObject(declined);
-    expect(outcome({ resultCode: code, merchantReference: "att_2" })).toMatchObject({ type: "unknown" });
-  });
+  it.each(["RedirectShopper", "IdentifyShopper", "ChallengeShopper"])(
+    "treats %s as a decline that stops the plan",
+    (code) => {
+      const declined = { type: "declined", stop: "authentication_required", gatewayCode: code };
+      expect(outcome({ resultCode: code })).toMatchObject(declined);
+      expect(readAuthorize(reply({ resultCode: code }), attempt)).toMatchObject(declined);
+      expect(outcome({ resultCode: code, merchantReference: "att_2" })).toMatchObject({ type: "unknown" });
+    },
+  );
 
   it.each([
     [
@@ -71,7 +74,7 @@ describe("readAuthorize()", () => {
       },
       { gatewayCode: "2", stop: "scheme_rule" },
     ],
-  ])("takes %j for a decline", (body, expected) => {
+  ])("treats %j as a decline", (body, expected) => {
     expect(outcome(body)).toMatchObject({ type: "declined", ...expected });
     expect(outcome({ ...body, merchantReference: undefined })).toMatchObject({ type: "unknown" });
   });
@@ -79,7 +82,7 @@ describe("readAuthorize()", () => {
   const error = (status: number, change: object = {}, headers = {}) =>
     readAuthorize(reply({ status, errorCode: "905", errorType: "configuration", ...change }, status, headers), attempt);
 
-  it("takes what Adyen calls transient for nothing done, but not while the same key is worked on", () => {
+  it("treats an error that Adyen calls transient as not processed, unless the same key is still in progress", () => {
     const transient = { "transient-error": "true" };
     expect(error(500, {}, transient)).toMatchObject({ type: "notProcessed", cause: "connection_refused" });
     expect(error(500)).toMatchObject({ type: "unknown" });
@@ -87,7 +90,37 @@ describe("readAuthorize()", () => {
     expect(error(422, { errorCode: "704", errorType: "validation" })).toMatchObject({ type: "unknown" });
   });
 
-  it("believes no refusal that Adyen calls internal, nor one under another status", () => {
+  it.each([
+    ["101", "incorrect_number"],
+    ["102", "incorrect_number"],
+    ["103", "incorrect_cvc"],
+    ["129", "card_expired"],
+    ["140", "card_expired"],
+    ["141", "card_expired"],
+    ["153", "incorrect_cvc"],
+  ])("treats error %s as a decline of a card that no gateway accepts", (errorCode, declineCode) => {
+    expect(error(422, { errorCode, errorType: "validation" })).toEqual({
+      type: "declined",
+      kind: "HARD_DECLINE",
+      stop: "same_card_fails",
+      declineCode,
+      gatewayCode: `error.${errorCode}`,
+    });
+    expect(error(422, { errorCode, errorType: "internal" })).toMatchObject({ type: "unknown" });
+    expect(error(500, { errorCode, errorType: "validation" })).toMatchObject({ type: "unknown" });
+  });
+
+  it("does not count a pending decision or a key in use against the gateway's health", () => {
+    for (const resultCode of ["Received", "Pending", "PartiallyAuthorised"]) {
+      expect(outcome({ resultCode })).toMatchObject({ type: "unknown", isAnswered: true });
+    }
+    expect(error(422, { errorCode: "704", errorType: "validation" })).toMatchObject({ isAnswered: true });
+    expect(outcome({ resultCode: undefined })).not.toHaveProperty("isAnswered");
+    expect(error(500)).not.toHaveProperty("isAnswered");
+    expect(error(429, { errorType: "validation" })).not.toHaveProperty("isAnswered");
+  });
+
+  it("does not trust a refusal that Adyen calls internal, nor one under another status", () => {
     expect(error(422, { errorType: "validation" })).toMatchObject({ type: "notProcessed", cause: "request_refused" });
     expect(error(422, { errorType: "internal" })).toMatchObject({ type: "unknown" });
     expect(error(422, { status: 400 })).toMatchObject({ type: "unknown" });
@@ -98,8 +131,8 @@ describe("readAuthorize()", () => {
 withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen", ({ components }) => {
   const example = (name: string, change: object = {}) => ({ ...components.examples[name]!.value, ...change });
 
-  describe("Adyen's own examples, as answers", () => {
-    it("are a hold and what needs the customer", () => {
+  describe("Adyen's own examples, read as answers,", () => {
+    it("are a hold and a request for customer action", () => {
       const held = example("post-payments-card-direct-200", { merchantReference: "att_1" });
       expect(readAuthorize(reply(held), attempt)).toEqual({ type: "held", gatewayReference: held.pspReference });
       expect(readAuthorize(reply(example("post-payments-card-direct-200")), attempt)).toMatchObject({
@@ -128,7 +161,7 @@ withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen
     const named = { ...attempt, gatewayReference: "993617894903480A" };
     const reference = "att_1";
 
-    it("are a capture that was taken on, of exactly our payment and money", () => {
+    it("are an accepted capture of exactly our payment and amount", () => {
       const captured = example("post-payments-paymentPspReference-captures-capture-201", { reference });
       const read = (change: object, status = 201) => readCapture(reply({ ...captured, ...change }, status), named);
       expect(read({})).toEqual({ type: "accepted" });
@@ -144,7 +177,7 @@ withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen
       expect(read({}, 200)).toMatchObject({ type: "unknown" });
     });
 
-    it("are a cancellation that was taken on, by either name", () => {
+    it("are an accepted cancellation, by either name", () => {
       const byName = example("post-payments-paymentPspReference-cancels-cancel-with-psp-reference-201", { reference });
       expect(readVoid(reply(byName, 201), named)).toEqual({ type: "accepted" });
       expect(readVoid(reply(byName, 201), attempt)).toMatchObject({ type: "unknown" });
@@ -156,7 +189,7 @@ withShared<{ components: { examples: Record<string, { value: Json }> } }>("adyen
       });
     });
 
-    it("call a payment absent only when it was asked for by our own reference", () => {
+    it("report a payment as absent only when it was requested by our own reference", () => {
       const missing = reply(example("generic-422", { errorCode: "167" }), 422);
       expect(readVoid(missing, attempt)).toEqual({ type: "absent" });
       expect(readVoid(missing, named)).toMatchObject({ type: "refused", definitive: false });

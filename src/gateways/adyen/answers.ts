@@ -1,4 +1,9 @@
-/** What Adyen's answers to authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+/**
+ * Interprets Adyen's answers to authorize, capture and void. An answer counts only when it is documented and about this
+ * exact payment.
+ */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
 import type {
   AttemptAtGateway,
@@ -10,14 +15,18 @@ import type {
   Unknown,
   VoidAnswer,
 } from "../connector.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
-import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { classifyDecline } from "../declines.ts";
+import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
+import { declines } from "./declines.ts";
 import { type Json, judgeRefusal, type Refusal } from "./judge-decline.ts";
 
 type Answer = Extract<GatewayReply, { type: "answer" }>;
 
-/** Statuses documented as refused before anything was done: https://docs.adyen.com/development-resources/response-handling (2026). */
+/**
+ * Statuses documented as refused before any processing: https://docs.adyen.com/development-resources/response-handling
+ * (2026).
+ */
 const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
   400: "request_refused",
   401: "credentials_refused",
@@ -31,16 +40,21 @@ const inProgress = "704";
 /** "Original pspReference required for this operation": there is no such payment (https://docs.adyen.com/development-resources/error-codes, 2026). */
 const noSuchPayment = "167";
 
-// 137 invalid amount, 138 currency not supported: no repeat of the same capture can be taken (error-codes, as above).
+// 137 invalid amount, 138 currency not supported: repeating the same capture cannot succeed (error-codes, as above).
 const neverCapturable = new Set(["137", "138"]);
 
-/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
+/** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
   if (reply.status === 200 && json !== undefined) return readResult(json, attempt);
   const error = errorIn(reply, json);
-  if (error === undefined || error.code === inProgress) return untrusted(reply.status);
+  if (error === undefined) return untrusted(reply.status);
+  if (error.code === inProgress) return reply.status < 500 ? undecided(reply.status) : untrusted(reply.status);
+  const row = `error.${error.code}`;
+  if (reply.status === 422 && error.type === "validation" && Object.hasOwn(declines, row)) {
+    return classifyDecline(declines, row);
+  }
   // "No messaging could be initiated to an issuing system": the text of the OpenAPI file, RequestedTestErrorResponseCode.
   const cause = error.isTransient ? "connection_refused" : notProcessed[reply.status];
   if (cause === undefined || error.type === "internal") return untrusted(reply.status);
@@ -60,30 +74,35 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     case "Error":
     case "Cancelled":
       return isNamed ? judgeRefusal(refusalIn(json, resultCode)) : untrusted(200);
-    // Nothing is held before the customer has acted, and nobody will send what comes of that. Such an answer may be
-    // without any reference, as the specification's own examples are.
+    // Nothing is held before the customer has acted, and the result of that action is never sent. Such an answer may
+    // lack a reference, as the specification's own examples do.
     case "RedirectShopper":
     case "IdentifyShopper":
     case "ChallengeShopper":
       return judgeRefusal({ code: resultCode, additionalData: {} });
-    // Pending and Received: decided later. PartiallyAuthorised: a hold, over too little. Anything else: not asked for.
+    // Decided later, or a hold for too small an amount.
+    case "Pending":
+    case "Received":
+    case "PartiallyAuthorised":
+      return { ...(isNamed ? undecided(200) : untrusted(200)), gatewayReference };
+    // Not requested.
     default:
       return { ...untrusted(200), gatewayReference };
   }
 }
 
-/** Whether an answer, as far as it says what it is about, is about this attempt and its money. */
+/** Reports whether an answer is about this attempt and its amount, as far as the answer says. */
 function isAbout(json: Json, attempt: AttemptAtGateway): boolean {
   const { merchantReference, amount } = json;
   if (merchantReference !== undefined && merchantReference !== attempt.attemptReference) return false;
-  // The amount may be left out, as in the specification's examples; less than was asked for has a result code of its own.
+  // The amount may be absent, as in the specification's examples; a partial approval has a separate result code.
   return amount === undefined || isAmountOf(amount, attempt);
 }
 
 function refusalIn(json: Json, resultCode: string): Refusal {
   const { refusalReasonCode, refusalReason, paymentMethod } = json;
   const said = [refusalReasonCode, refusalReason].find((one) => typeof one === "string" && one !== "");
-  // A cancellation needs no reason; a refusal or an error without one may be anything.
+  // A cancellation needs no reason; a refusal or an error without one is ambiguous.
   const otherwise = resultCode === "Cancelled" ? resultCode : "no reason given";
   return {
     code: typeof said === "string" ? said : otherwise,
@@ -92,7 +111,7 @@ function refusalIn(json: Json, resultCode: string): Refusal {
   };
 }
 
-/** Whether a capture was taken on; what came of it is told by a notice. */
+/** Reports whether a capture was accepted; a notification reports its result. */
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -100,7 +119,7 @@ export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   return refusedOrUnknown(reply, json);
 }
 
-/** Whether a void was taken on; what came of it is told by a notice. */
+/** Reports whether a void was accepted; a notification reports its result. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -110,14 +129,14 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return refusedOrUnknown(reply, json);
 }
 
-/** Whether an answer is an error that Adyen may keep for the idempotency key, and then gives to every repeat. */
+/** Reports whether an answer is an error that Adyen may keep for the idempotency key and return to every repeat. */
 export function isKeptError(reply: GatewayReply): boolean {
   if (reply.type !== "answer") return false;
   const error = errorIn(reply, readJsonObject(reply));
   return error !== undefined && !error.isTransient && error.code !== inProgress;
 }
 
-/** Whether Adyen refuses for want of an acquirer for this currency: code 905, in whatever variant. */
+/** Reports whether Adyen refuses because it has no acquirer for this currency: code 905, in any variant. */
 export function isUnroutable(reply: GatewayReply): boolean {
   return reply.type === "answer" && errorIn(reply, readJsonObject(reply))?.code.startsWith("905") === true;
 }
@@ -128,7 +147,7 @@ function refusedOrUnknown(reply: Answer, json: Json | undefined): Refused | Unkn
   return { type: "refused", definitive: neverCapturable.has(error.code), gatewayCode: error.code };
 }
 
-/** Adyen's own error, which repeats the HTTP status; undefined for anything else. */
+/** Returns Adyen's own error, which repeats the HTTP status; undefined for anything else. */
 function errorIn({ status, headers }: Answer, json: Json | undefined) {
   if (status < 400 || json?.status !== status) return undefined;
   const { errorCode: code, errorType: type } = json;
@@ -136,7 +155,7 @@ function errorIn({ status, headers }: Answer, json: Json | undefined) {
   return { code, type, isTransient: headers["transient-error"] === "true" };
 }
 
-/** Whether this says that a capture or cancel of exactly our attempt was taken on. */
+/** Reports whether a capture or cancellation of exactly our attempt was accepted. */
 function isReceived(json: Json | undefined, attempt: AttemptAtGateway): json is Json {
   if (json?.status !== "received" || json.reference !== attempt.attemptReference) return false;
   return attempt.gatewayReference === undefined

@@ -8,7 +8,7 @@ const common = { apiKey: "AQEyhmfxK4vIbBNBw0m/n3Q5==-i1i{=<;wFH*jLc94NQe", merch
 const hmacKey = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
 const live = { ...common, hmacKey, liveUrlPrefix: "1797a841fbb37ca7-YourCompany" };
 describe("liveOrigin() and pathIn()", () => {
-  it("name the addresses that the vault sends Adyen's cards to, and no others", () => {
+  it("name the addresses to which the vault sends Adyen's cards, and no others", () => {
     const origin = liveOrigin(live.liveUrlPrefix);
     expect(origin).toBe("https://1797a841fbb37ca7-yourcompany-checkout-live.adyenpayments.com");
     const row = (operation: string) => findDestination(destinations, { connector: "ADYEN", operation });
@@ -28,7 +28,7 @@ describe("credentialFields()", () => {
   const problems = (environment: "test" | "live", entered: Record<string, string>) =>
     findCredentialProblems(credentialFields(environment), entered).map(({ param, code }) => [param, code]);
 
-  it("takes a live prefix in live, where there must be one, and none in test", () => {
+  it("requires a live prefix in live and refuses one in test", () => {
     expect(problems("test", { ...common, hmacKey })).toEqual([]);
     expect(problems("live", live)).toEqual([]);
     expect(problems("test", live)).toEqual([["credentials.liveUrlPrefix", "unknown_field"]]);
@@ -43,7 +43,7 @@ describe("credentialFields()", () => {
     ["hmacKey", `${hmacKey.slice(1)}g`],
     ["liveUrlPrefix", "evil.example/#"],
     ["liveUrlPrefix", "1797a841fbb37ca7-a.evil.example"],
-  ])("refuses as %s what cannot be one: %s", (name, value) => {
+  ])("refuses as %s a value of the wrong shape: %s", (name, value) => {
     expect(problems("live", { ...live, [name]: value })).toEqual([[`credentials.${name}`, "invalid_field"]]);
   });
 });

@@ -1,30 +1,37 @@
-/** Adyen's Checkout API over HTTP: addresses, headers, JSON and the time that one call has. What is said through it is the connector's. */
-import type { CardForwarder, ForwardReply } from "../card-forwarder.ts";
+/**
+ * Calls Adyen's Checkout API over HTTP: addresses, headers, JSON and the time limit of a call. The connector decides
+ * what is sent.
+ */
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { AuthorizeRequest, ChangingCall, GatewayCall } from "../connector.ts";
-import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 import { clear } from "./credentials.ts";
 
-/** What Adyen's connector is built from. */
+/** The dependencies of Adyen's connector. */
 export type AdyenParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** Where the test environment is: `adyenTestOrigin`, or a stand-in of it. A live account has an origin of its own. */
+  /**
+   * Origin of the test environment: `adyenTestOrigin`, or an emulator of it. A live account has a separate origin.
+   */
   readonly origin: string;
-  /** The environment whose accounts are taken. */
+  /** The environment whose accounts are accepted. */
   readonly environment: "test" | "live";
-  /** The system's clock, unless a test has one of its own. */
+  /** Defaults to the system's clock; tests pass their own. */
   readonly nowMs?: (() => number) | undefined;
 };
 
-/** Where the test environment is, for all accounts: https://docs.adyen.com/api-explorer/Checkout/72/overview (2026). */
+/**
+ * Origin of the test environment, for all accounts: https://docs.adyen.com/api-explorer/Checkout/72/overview (2026).
+ */
 export const adyenTestOrigin = "https://checkout-test.adyen.com";
 
-/** The version whose OpenAPI file our tests check against; it is part of every path. */
+/** The version whose OpenAPI file our tests check against; part of every path. */
 export const apiVersion = "v72";
 
 type Call = GatewayCall | ChangingCall;
 
-/** Sends single requests, and never one twice. */
+/** Sends single requests and never repeats one. */
 export class AdyenApi {
   readonly environment: AdyenParts["environment"];
   readonly nowMs: () => number;
@@ -34,20 +41,20 @@ export class AdyenApi {
 
   constructor(parts: AdyenParts) {
     this.environment = parts.environment;
-    // Runs on evenly when the machine's clock is set.
+    // Monotonic: unaffected when the machine's clock is set.
     this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
     this.#testOrigin = parts.origin;
   }
 
-  /** Calls in a row that share one deadline: each gets what is left of it. */
+  /** Returns calls that share one deadline: each gets the time that is left. */
   sharedDeadline<Given extends GatewayCall>(call: Given): () => Given {
     const endsAtMs = this.nowMs() + call.timeoutMs;
     return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - this.nowMs())) });
   }
 
-  /** Whether the credentials say where to send to at all. */
+  /** Reports whether the credentials contain an address to send to. */
   hasAddress(call: GatewayCall): boolean {
     return this.environment === "test" || clear(call.credentials, "liveUrlPrefix") !== "";
   }
@@ -65,7 +72,7 @@ export class AdyenApi {
     });
   }
 
-  /** The one request that carries a card, by way of the vault, which fixes its path. */
+  /** Sends the only request that carries a card, through the vault, which fixes its path. */
   async postCard(
     call: ChangingCall,
     { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
@@ -91,12 +98,15 @@ export class AdyenApi {
   }
 }
 
-/** Where a live account is: https://docs.adyen.com/development-resources/live-endpoints (2026). A host name is the same in lower case. */
+/**
+ * Returns the origin of a live account: https://docs.adyen.com/development-resources/live-endpoints (2026). Host names
+ * are compared in lower case.
+ */
 export function liveOrigin(prefix: string): string {
   return `https://${prefix.toLowerCase()}-checkout-live.adyenpayments.com`;
 }
 
-/** The path of an operation, which lies deeper in live. */
+/** Returns the path of an operation, which has a longer prefix in live. */
 export function pathIn(environment: "test" | "live", path: string): string {
   return `${environment === "live" ? "/checkout" : ""}/${apiVersion}${path}`;
 }

@@ -1,6 +1,6 @@
-/** What every payment with a card says to Adyen, whoever pays. */
+/** The fields that every card payment at Adyen shares. */
 
-/** Held first and captured later, without 3-D Secure; the vault fills the card in. */
+/** Holds first and captures later, without 3-D Secure; the vault fills in the card. */
 export const cardFields = {
   paymentMethod: {
     type: "scheme",
@@ -11,9 +11,9 @@ export const cardFields = {
     holderName: "{{card.holder}}",
   },
   additionalData: { manualCapture: "true" },
-  // Whoever would have to act is declined instead: https://docs.adyen.com/online-payments/3d-secure (2026).
+  // A customer who would have to act is declined instead: https://docs.adyen.com/online-payments/3d-secure (2026).
   authenticationData: { attemptAuthentication: "never" },
   shopperInteraction: "Ecommerce",
-  // Required, and never used: nobody is sent anywhere. A name under .invalid leads nowhere for good (RFC 2606).
+  // Required but never used, since no customer is redirected. A name under .invalid never resolves (RFC 2606).
   returnUrl: "https://return.invalid/",
 } as const;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findProxyDestination } from "../../card-vault/external/destinations.ts";
+import { planProxyBody } from "../../card-vault/external/proxy-body.ts";
+import { proxyHeadersOf } from "../../card-vault/external/proxy-headers.ts";
+import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testing/gateway-harness.ts";
+import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { approvedCard, type GatewayBench, holdPayment } from "../../testing/gateway-bench.ts";
-import { describeConformance } from "../connector.conformance.ts";
-import { findProxyDestination } from "../saas-vault/destinations.ts";
-import { planProxyBody } from "../saas-vault/proxy-body.ts";
-import { proxyHeadersOf } from "../saas-vault/proxy-headers.ts";
-import { type AdyenBench, startAdyenBench, subject } from "./adyen-fixture.ts";
+import { type AdyenHarness, startAdyenHarness, subject } from "./adyen.fixture.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
@@ -23,15 +23,15 @@ describeConformance({
   },
 });
 
-let adyen: AdyenBench;
-let bench: AdyenBench["bench"];
+let adyen: AdyenHarness;
+let harness: AdyenHarness["harness"];
 beforeAll(async () => {
-  adyen = await startAdyenBench();
-  bench = adyen.bench;
+  adyen = await startAdyenHarness();
+  harness = adyen.harness;
 });
 beforeEach(() => {
-  bench.forwarder.useCard(approvedCard);
-  bench.replaceWith(() => undefined);
+  harness.forwarder.useCard(approvedCard);
+  harness.replaceWith(() => undefined);
 });
 afterAll(() => adyen.close());
 
@@ -43,19 +43,35 @@ describe("AdyenConnector.authorize()", () => {
     ["4000000000009995", { type: "declined", kind: "SOFT_DECLINE", declineCode: "insufficient_funds" }],
     ["4100000000000019", { type: "declined", kind: "FRAUD", stop: "fraud", gatewayCode: "20" }],
     ["4000000000005209", { type: "declined", stop: "unclassified", gatewayCode: "999" }],
-  ])("takes test card %s for what it is, and the notice about it alike", async (number, expected) => {
-    bench.forwarder.useCard(number);
-    const payment = bench.newPayment();
-    const { outcome } = await bench.connector.authorize(bench.call(payment.attemptReference), payment);
+  ])("reads test card %s as documented, and its notification likewise", async (number, expected) => {
+    harness.forwarder.useCard(number);
+    const payment = harness.newPayment();
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
     expect(outcome).toMatchObject(expected);
-    const notice = await adyen.noticeOf("AUTHORISATION", payment.attemptReference);
+    const notification = await adyen.notificationOf("AUTHORISATION", payment.attemptReference);
     if (outcome.type === "held") {
-      expect(notice).toMatchObject({ kind: "held", gatewayReference: outcome.gatewayReference });
+      expect(notification).toMatchObject({ kind: "held", gatewayReference: outcome.gatewayReference });
     }
-    // A notice gives the reason's name, so a code without one is told otherwise, and stops all the same.
+    // A notification gives the reason's name, so a code without a name is reported differently but stops all the same.
     if (outcome.type === "declined") {
-      expect(notice.declined).toMatchObject({ kind: outcome.kind, stop: outcome.stop });
+      expect(notification.declined).toMatchObject({ kind: outcome.kind, stop: outcome.stop });
     }
+  });
+
+  it.each([
+    ["a number that is none", "4242424242424241", "737", { declineCode: "incorrect_number", gatewayCode: "error.101" }],
+    ["a security code of two digits", approvedCard, "73", { declineCode: "incorrect_cvc", gatewayCode: "error.103" }],
+    [
+      "another security code than Adyen's",
+      "4111111111111111",
+      "123",
+      { declineCode: "incorrect_cvc", gatewayCode: "24" },
+    ],
+  ])("declines %s, which no other gateway accepts either", async (_, number, cvc, expected) => {
+    harness.forwarder.useCard(number, cvc);
+    const payment = harness.newPayment();
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    expect(outcome).toMatchObject({ type: "declined", stop: "same_card_fails", ...expected });
   });
 
   it.each([
@@ -68,21 +84,21 @@ describe("AdyenConnector.authorize()", () => {
     ["CVC_DECLINED", { type: "declined", stop: "same_card_fails", declineCode: "incorrect_cvc" }],
     ["NOT_3D_AUTHENTICATED", { type: "declined", stop: "authentication_required" }],
     ["PENDING", { type: "unknown", gatewayReference: expect.stringMatching(/^[A-Z0-9]{16}$/) }],
-  ])("takes what Adyen's test name %s asks for as it is described", async (holderName, expected) => {
-    const payment = bench.newPayment();
+  ])("handles Adyen's test name %s as documented", async (holderName, expected) => {
+    const payment = harness.newPayment();
     const { outcome } = await authorizeNamed(holderName, payment);
     expect(outcome).toMatchObject(expected);
   });
 
-  it("asks for a hold without 3-D Secure under our reference, with a key, and says what the payment is about", async () => {
-    const payment = bench.newPayment({
+  it("requests a hold without 3-D Secure under our reference, with a key and the payment's description", async () => {
+    const payment = harness.newPayment({
       orderRef: "order 7",
       customerEmail: "ada@example.com",
       shopperIp: "192.0.2.7",
       statementDescriptor: "Tea & <Cake> of a shop with a long name",
     });
-    await holdPayment(bench, payment);
-    const { headers, body, path } = bench.middle.requests.at(-1)!;
+    await holdPayment(harness, payment);
+    const { headers, body, path } = harness.middle.requests.at(-1)!;
     expect(path).toBe("/v72/payments");
     expect(headers).toMatchObject({ "idempotency-key": payment.attemptReference });
     expect(JSON.parse(body.toString())).toEqual({
@@ -109,9 +125,9 @@ describe("AdyenConnector.authorize()", () => {
     });
   });
 
-  it("writes what an external vault can send too: each part of the card a whole value of JSON", async () => {
+  it("writes a body that an external vault can send too: each part of the card is a whole JSON value", async () => {
     await adyen.hold();
-    const request = bench.forwarder.requests.at(-1)!;
+    const request = harness.forwarder.requests.at(-1)!;
     const destination = findProxyDestination(request)!;
     const body = planProxyBody(destination, request.body, { cvc: true, holder: true });
     expect(body).toMatchObject({
@@ -122,54 +138,54 @@ describe("AdyenConnector.authorize()", () => {
   });
 
   it("reports the hold whose answer was lost", async () => {
-    bench.forwarder.useCard("4000000000003022");
-    await bench.sandbox.setCard("ADYEN", "4000000000003022", { act: "approve_lose_answer" });
-    const payment = bench.newPayment();
-    const answer = bench.connector.authorize(bench.call(payment.attemptReference), payment);
-    expect(await adyen.noticeOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
-    await bench.sandbox.release({ operation: "adyen.silence", reference: payment.attemptReference });
+    harness.forwarder.useCard("4000000000003022");
+    await harness.sandbox.setCard("ADYEN", "4000000000003022", { act: "approve_lose_answer" });
+    const payment = harness.newPayment();
+    const answer = harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    expect(await adyen.notificationOf("AUTHORISATION", payment.attemptReference)).toMatchObject({ kind: "held" });
+    await harness.sandbox.release({ operation: "adyen.silence", reference: payment.attemptReference });
     expect((await answer).outcome).toMatchObject({ type: "unknown" });
   });
 
   it("sends a live account's payment to its own host", async () => {
     const liveUrlPrefix = new Secret("1797a841fbb37ca7-YourCompany");
     const credentials = { ...subject.credentials, liveUrlPrefix };
-    // Stopped before it is sent.
-    const call = { ...bench.call("live"), credentials, signal: AbortSignal.abort() };
-    await bench.connectTo(bench.middle.url, "live").authorize(call, bench.newPayment());
-    expect(bench.forwarder.requests.at(-1)).toMatchObject({
+    // Aborted before it is sent.
+    const call = { ...harness.call("live"), credentials, signal: AbortSignal.abort() };
+    await harness.connectTo(harness.middle.url, "live").authorize(call, harness.newPayment());
+    expect(harness.forwarder.requests.at(-1)).toMatchObject({
       operation: "live_payment",
       origin: "https://1797a841fbb37ca7-yourcompany-checkout-live.adyenpayments.com",
     });
   });
 
   it("sends nothing for a live account without its prefix", async () => {
-    const asked = bench.middle.requests.length;
-    const payment = bench.newPayment();
-    const live = bench.connectTo(bench.middle.url, "live");
-    expect((await live.authorize(bench.call("live"), payment)).outcome).toMatchObject({
+    const asked = harness.middle.requests.length;
+    const payment = harness.newPayment();
+    const live = harness.connectTo(harness.middle.url, "live");
+    expect((await live.authorize(harness.call("live"), payment)).outcome).toMatchObject({
       type: "notProcessed",
       cause: "request_refused",
     });
-    expect(bench.middle.requests).toHaveLength(asked);
+    expect(harness.middle.requests).toHaveLength(asked);
   });
 });
 
 describe("AdyenConnector.verify()", () => {
-  it("holds nothing, and its own notification is the test notice", async () => {
-    const rows = await bench.connector.verify(bench.call(""));
+  it("holds nothing, and accepts its own notification as the test notification", async () => {
+    const rows = await harness.connector.verify(harness.call(""));
     expect(rows.filter(({ state }) => state !== "passed")).toEqual([
-      expect.objectContaining({ check: "test_notice", state: "pending", required: true }),
+      expect.objectContaining({ check: "test_notification", state: "pending", required: true }),
     ]);
-    const { attemptReference, kind } = await adyen.noticeOf("AUTHORISATION", verifyReference());
+    const { attemptReference, kind } = await adyen.notificationOf("AUTHORISATION", verifyReference());
     expect(kind).toBe("test");
-    expect(await adyen.noticeOf("TECHNICAL_CANCEL", attemptReference)).toMatchObject({ kind: "test" });
-    expect(await bench.sandbox.authorizations(attemptReference)).toMatchObject([{ value: 0, status: "voided" }]);
+    expect(await adyen.notificationOf("TECHNICAL_CANCEL", attemptReference)).toMatchObject({ kind: "test" });
+    expect(await harness.sandbox.authorizations(attemptReference)).toMatchObject([{ value: 0, status: "voided" }]);
   });
 
   it("tries other currencies where the account has no acquirer for one", async () => {
     const asked: string[] = [];
-    bench.replaceWith(({ path, body }) => {
+    harness.replaceWith(({ path, body }) => {
       if (path !== "/v72/payments") return undefined;
       const { currency } = JSON.parse(body.toString()).amount;
       asked.push(currency);
@@ -177,41 +193,41 @@ describe("AdyenConnector.verify()", () => {
       const error = { status: 500, errorCode: "905_1", errorType: "configuration", message: "" };
       return { status: 500, body: JSON.stringify(error) };
     });
-    const rows = await bench.connector.verify(bench.call(""));
+    const rows = await harness.connector.verify(harness.call(""));
     expect(asked).toEqual(["EUR", "USD"]);
     expect(rows).toContainEqual(expect.objectContaining({ check: "raw_cards", state: "passed" }));
   });
 
   it("says which credential is wrong", async () => {
-    const told = async (change: object) => {
+    const verifyWith = async (change: object) => {
       const credentials = { ...subject.credentials, ...change };
-      return bench.connector.verify({ ...bench.call(""), credentials });
+      return harness.connector.verify({ ...harness.call(""), credentials });
     };
     const first = { check: "credentials", state: "failed" };
-    expect((await told({ apiKey: new Secret("unknown") }))[0]).toMatchObject({
+    expect((await verifyWith({ apiKey: new Secret("unknown") }))[0]).toMatchObject({
       ...first,
       detail: expect.stringMatching(/key in this/),
     });
-    expect((await told({ merchantAccount: new Secret("") }))[0]).toMatchObject({
+    expect((await verifyWith({ merchantAccount: new Secret("") }))[0]).toMatchObject({
       ...first,
       detail: expect.stringMatching(/merchant account/),
     });
-    expect(await told({ hmacKey: new Secret("") })).toContainEqual(
+    expect(await verifyWith({ hmacKey: new Secret("") })).toContainEqual(
       expect.objectContaining({ check: "notification_secret", state: "failed" }),
     );
   });
 
-  /** The reference of the last test call. */
+  /** Returns the reference of the last test call. */
   function verifyReference(): string {
-    const { body } = bench.middle.requests.findLast(({ path }) => path === "/v72/payments")!;
+    const { body } = harness.middle.requests.findLast(({ path }) => path === "/v72/payments")!;
     return JSON.parse(body.toString()).reference;
   }
 });
 
-/** An authorize whose customer has this name. */
-function authorizeNamed(holderName: string, payment: ReturnType<GatewayBench["newPayment"]>) {
-  bench.forwarder.useHolder(holderName);
-  const answer = bench.connector.authorize(bench.call(payment.attemptReference), payment);
-  bench.forwarder.useHolder("Ada Lovelace");
+/** Builds an authorize whose customer has this name. */
+function authorizeNamed(holderName: string, payment: ReturnType<GatewayHarness["newPayment"]>) {
+  harness.forwarder.useHolder(holderName);
+  const answer = harness.connector.authorize(harness.call(payment.attemptReference), payment);
+  harness.forwarder.useHolder("Ada Lovelace");
   return answer;
 }

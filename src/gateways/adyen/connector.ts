@@ -1,6 +1,8 @@
-/** Adyen: the requests of a card payment. What its answers mean is in answers.ts, what its notifications mean in read-notification.ts. */
+/** Adyen: the requests of a card payment. answers.ts interprets its answers, read-notification.ts its notifications. */
+
+import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, toGatewayAmount } from "../amounts.ts";
-import { withoutPlaceholders } from "../card-forwarder.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -18,7 +20,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import type { GatewayReply } from "../gateway-http.ts";
 import { isKeptError, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts } from "./api.ts";
 import { cardFields } from "./card-fields.ts";
@@ -27,13 +28,18 @@ import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 import { verifyAccount } from "./verify.ts";
 
-/** The connector for Adyen's Checkout payments, with cards that the vault fills in. Its results come as notifications. */
+/**
+ * The connector for Adyen's Checkout payments, with cards that the vault fills in. Notifications report its results.
+ */
 export class AdyenConnector implements Connector {
   readonly gateway = "ADYEN";
   readonly canRead = false;
-  /** Nothing says that a reference which was cancelled is refused to a payment that comes later. */
+  /** Adyen does not document that a cancelled reference is refused to a later payment. */
   readonly refusesVoidedReference = false;
-  /** Twice as long as Adyen's own libraries wait for an answer (30 s: https://github.com/Adyen/adyen-node-api-library, src/config.ts, 2026). */
+  /**
+   * Twice the time that Adyen's own libraries wait for an answer (30 s:
+   * https://github.com/Adyen/adyen-node-api-library, src/config/config.ts, 2026).
+   */
   readonly executionLimitMs = 60_000;
   readonly failsOnRequest = false;
   readonly forwardFeatures = [];
@@ -52,7 +58,7 @@ export class AdyenConnector implements Connector {
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const amount = toGatewayAmount(currencies, request);
     if (amount.type === "impossible") {
-      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.because } };
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
     const { reply, card } = await this.#api.postCard(call, request, {
       ...cardFields,
@@ -69,9 +75,14 @@ export class AdyenConnector implements Connector {
     const answer = readCapture(reply, hold);
     const isOver = answer.type === "accepted" || (answer.type === "refused" && answer.definitive);
     if (isOver || !isKeptError(reply)) return answer;
-    // Adyen may give this error to every repeat of the key, for a week. Another key captures what is still held, and no
-    // second time: more than was authorized cannot be captured (https://docs.adyen.com/development-resources/api-idempotency, 2026).
-    // Repeats of one hour share it: one whose answer was lost is not sent anew, and later a notice has told of it.
+    if (answer.type === "unknown" && mayBeReportedYet(hold)) return answer;
+    // Adyen may return this error to every repeat of the key, for a week. Another key captures an existing hold, and
+    // cannot capture twice: more than was authorized cannot be captured
+    // (https://docs.adyen.com/development-resources/api-idempotency, 2026). If the first capture was carried out, the
+    // second is reported as failed under a separate reference, and the first stands. An error that does not say that
+    // nothing was done is first repeated for a while: a notification makes the second capture unnecessary. Repeats
+    // within one hour share the key: one whose answer was lost is not sent anew, and later a notification has reported
+    // the result.
     const idempotencyKey = `${call.idempotencyKey}_${Math.floor(this.#api.nowMs() / hourMs)}`;
     return readCapture(await this.#capture({ ...left(), idempotencyKey }, hold), hold);
   }
@@ -86,7 +97,7 @@ export class AdyenConnector implements Connector {
   }
 
   async lookUp(): Promise<LookUpAnswer> {
-    return { type: "cannotTell", reason: "Adyen cannot be read; its notifications tell" };
+    return { type: "inconclusive", reason: "Adyen cannot be read; its notifications report the result" };
   }
 
   verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
@@ -97,7 +108,7 @@ export class AdyenConnector implements Connector {
     return readNotification(credentials, notification, this.#api.environment);
   }
 
-  /** Named after the attempt, so that the notices about the capture are found by it. */
+  /** Sends a capture named after the attempt, so that notifications about the capture are found by it. */
   #capture(call: ChangingCall, hold: Hold): Promise<GatewayReply> {
     const amount = toGatewayAmount(currencies, hold);
     if (amount.type === "impossible") throw new Error("a hold is only made for an amount that can be paid");
@@ -110,11 +121,22 @@ export class AdyenConnector implements Connector {
 
 const hourMs = 3_600_000;
 
+// Counted from the attempt's start, of which its authorization takes at most 10 s. Notifications come within seconds; a
+// session has 45 s in total, and a minute without an answer raises an alarm.
+const reportWaitMs = 30_000;
+
+function mayBeReportedYet({ ageMs }: Hold): boolean {
+  return ageMs !== undefined && ageMs < reportWaitMs;
+}
+
 function paymentPath(pspReference: string, action: "captures" | "cancels"): string {
   return `/payments/${encodeURIComponent(pspReference)}/${action}`;
 }
 
-/** What disputes, risk checks and the customer's statement need. The browser is not named: Adyen takes its description whole or not at all. */
+/**
+ * Returns what disputes, risk checks and the customer's statement need. The browser is not sent: Adyen takes its
+ * description whole or not at all.
+ */
 function aboutPayment(request: AuthorizeRequest): object {
   const { orderRef, sessionId, customerEmail, shopperIp, statementDescriptor } = request;
   const email = customerEmail === undefined ? undefined : plainAddress(customerEmail);
@@ -128,12 +150,12 @@ function aboutPayment(request: AuthorizeRequest): object {
   };
 }
 
-/** An address that a gateway finds malformed may cost the payment, so only a plain one is sent. */
+/** Returns only a plain address, because an address that a gateway finds malformed may cost the payment. */
 function plainAddress(email: string): string | undefined {
   return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
 }
 
-/** At most 22 characters, of these alone: the text of the OpenAPI file, `shopperStatement`. */
+/** Returns at most 22 characters of the allowed set: the text of the OpenAPI file, `shopperStatement`. */
 function plainStatement(descriptor: string): string | undefined {
   const plain = descriptor
     .replace(/[^a-zA-Z0-9 .,'_?+*/-]/g, "")

@@ -1,7 +1,7 @@
-/** What a merchant enters to connect an Adyen account. */
+/** The credentials that a merchant enters to connect an Adyen account. */
 import type { CredentialField, Credentials } from "../connector.ts";
 
-/** The fields of an environment: only a live account has addresses of its own. */
+/** Returns the fields of an environment: only a live account has separate addresses. */
 export function credentialFields(environment: "test" | "live"): readonly CredentialField[] {
   return environment === "test" ? common : [...common, liveUrlPrefix];
 }
@@ -32,13 +32,13 @@ const common: readonly CredentialField[] = [
 const liveUrlPrefix: CredentialField = {
   name: "liveUrlPrefix",
   label: "Live URL prefix",
-  // Random digits and the company: https://docs.adyen.com/development-resources/live-endpoints (2026). With what follows
-  // it the prefix is one label of a host name, of which 63 characters are allowed.
+  // Random digits and the company: https://docs.adyen.com/development-resources/live-endpoints (2026). With the rest of
+  // its label the prefix must fit a host name's limit of 63 characters per label.
   shape: /^[0-9a-fA-F]{16}-[A-Za-z0-9]{1,32}$/,
   hint: "Adyen live Customer Area, Developers, API URLs, Prefix: such as 1797a841fbb37ca7-YourCompany. Test accounts have none.",
 };
 
-/** A credential in clear; empty where the connection has none. */
+/** Returns a credential in clear; empty if the connection has none. */
 export function clear(credentials: Credentials, name: string): string {
   return credentials[name]?.expose() ?? "";
 }

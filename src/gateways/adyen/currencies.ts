@@ -1,4 +1,4 @@
-/** Adyen's currencies and how it counts each. */
+/** Adyen's currencies and the number of decimals of each. */
 import { type Amount, type CurrencyTable, toGatewayAmount } from "../amounts.ts";
 
 // https://docs.adyen.com/development-resources/currency-codes (2026): "the decimals in the table on this page are leading",
@@ -13,15 +13,15 @@ const codesByDecimals: Readonly<Record<number, string>> = {
   3: "BHD IQD JOD KWD LYD OMR TND",
 };
 
-/** Adyen's number of decimals for each currency it takes. */
+/** Adyen's number of decimals for each currency that it accepts. */
 export const currencies: CurrencyTable = Object.fromEntries(
   Object.entries(codesByDecimals).flatMap(([decimals, codes]) =>
     codes.split(/\s+/).map((code): [string, number] => [code, Number(decimals)]),
   ),
 );
 
-/** Why Adyen cannot take this amount exactly, or undefined when it can. */
+/** Returns why Adyen cannot represent this amount exactly, or undefined if it can. */
 export function whyNotPayable(amount: Amount): string | undefined {
   const exact = toGatewayAmount(currencies, amount);
-  return exact.type === "exact" ? undefined : exact.because;
+  return exact.type === "exact" ? undefined : exact.reason;
 }

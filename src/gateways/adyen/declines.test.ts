@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import { classifyDecline } from "../declines.ts";
-import { withShared } from "../testing/gateway-spec.ts";
 import { codeOfReason, declines, reasonNames } from "./declines.ts";
 
 type Row = {
@@ -17,7 +17,7 @@ type Row = {
 const judgedOtherwise = new Set(["32"]);
 
 describe("Adyen's decline table", () => {
-  it("has a name for every code, which notifications give in its place", () => {
+  it("has a name for every code, which notifications give instead of the number", () => {
     const codes = Object.keys(declines).filter((code) => /^\d+$/.test(code));
     const advice =
       "a code of `declines` needs its name in `reasonNames`, further down in the same file, and the other way round";
@@ -28,7 +28,7 @@ describe("Adyen's decline table", () => {
   withShared<{ gateways: { adyen: { codes: readonly Row[] } } }>("declines", ({ gateways }) => {
     const rows = gateways.adyen.codes.filter(({ match, code }) => match === "refusalReasonCode" && code !== "0");
 
-    it.each(rows)("judges $code, $name, no more lightly than it was judged before", (row) => {
+    it.each(rows)("judges $code, $name, at least as strictly as before", (row) => {
       const judged = classifyDecline(declines, row.code);
       expect(judged.declineCode).not.toBe("unclassified");
       expect(codeOfReason(row.name ?? "")).toBe(row.code);

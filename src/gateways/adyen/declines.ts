@@ -1,4 +1,7 @@
-/** Adyen's refusal reason codes and result codes: what each means to us. Network codes are read beside them, in judge-decline.ts. */
+/**
+ * Adyen's refusal reason codes and result codes with their meaning here. judge-decline.ts reads network codes beside
+ * them.
+ */
 import type { DeclineCode, DeclineRow, DeclineTable } from "../declines.ts";
 
 const reasons = "https://docs.adyen.com/development-resources/refusal-reasons (2026)";
@@ -6,6 +9,8 @@ const results = "https://docs.adyen.com/online-payments/payment-result-codes (20
 const because = (what: string) => `${reasons}: ${what}`;
 const rawResponses = "https://docs.adyen.com/development-resources/raw-acquirer-responses (2026)";
 const raw = (what: string) => `${rawResponses}: ${what}`;
+const errorCodes = "https://docs.adyen.com/development-resources/error-codes (2026)";
+const error = (what: string) => `${errorCodes}: ${what}`;
 
 const soft = (declineCode: DeclineCode, source: string = reasons): DeclineRow => ({
   kind: "SOFT_DECLINE",
@@ -19,12 +24,12 @@ const hard = (declineCode: DeclineCode, source: string = reasons): DeclineRow =>
   declineCode,
   source,
 });
-/** The issuer or the network forbids every further try, at any gateway. */
+/** The issuer or the network forbids every further attempt, at any gateway. */
 const never = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "scheme_rule",
 });
-/** Every gateway gets the same answer until the customer corrects the card. */
+/** Every gateway returns the same answer until the customer corrects the card. */
 const wrongCard = (declineCode: DeclineCode, source: string = reasons): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "same_card_fails",
@@ -35,7 +40,7 @@ const fraud = (source: string): DeclineRow => ({
   declineCode: "fraud_suspected",
   source,
 });
-/** The customer would have to act, for which there is no way yet. */
+/** The customer would have to act, which is not supported yet. */
 const authentication = (source: string = reasons): DeclineRow => ({
   kind: "SOFT_DECLINE",
   stop: "authentication_required",
@@ -45,16 +50,17 @@ const authentication = (source: string = reasons): DeclineRow => ({
 const cardPresent = because("needs the card itself at a terminal");
 
 /**
- * What each of Adyen's codes means to us: a refusalReasonCode, or the resultCode of an answer that needs none. Rows whose
- * names begin with `raw.` are codes of the card networks, which only add a stop to a refusal that has none.
+ * The meaning of each of Adyen's codes: a refusalReasonCode, or the resultCode of an answer that needs none. Rows whose
+ * names begin with `raw.` are codes of the card networks, which only add a stop to a refusal that has none. Rows that
+ * begin with `error.` are errorCodes of validation errors about the card, for which no bank was called.
  */
 export const declines: DeclineTable = {
   "2": soft("card_declined", because("Refused, without a finer reason")),
-  "3": soft("card_declined", because("Referral: the issuer wants to be called")),
+  "3": soft("card_declined", because("Referral: the merchant should call the issuer")),
   "4": soft("card_declined", because("Acquirer Error")),
-  "5": never("lost_or_stolen", because("Blocked Card: blocked for good, possibly lost or stolen")),
+  "5": never("lost_or_stolen", because("Blocked Card: permanently blocked, possibly lost or stolen")),
   "6": wrongCard("card_expired"),
-  "7": hard("limit_exceeded", because("Invalid Amount: an amount that this card or shop does not take")),
+  "7": hard("limit_exceeded", because("Invalid Amount: an amount that this card or shop does not accept")),
   "8": wrongCard("incorrect_number"),
   "9": soft("card_declined", because("Issuer Unavailable")),
   "10": hard("card_not_supported"),
@@ -73,7 +79,7 @@ export const declines: DeclineTable = {
   "24": wrongCard("incorrect_cvc"),
   "25": never("lost_or_stolen", because("Restricted Card (ISO 8583 code 62); the stricter reading")),
   "26": never("card_declined", because("Revocation Of Auth: the customer forbade it (R1)")),
-  "27": soft("card_declined", because("Declined Non Generic: the issuer names no code of its own")),
+  "27": soft("card_declined", because("Declined Non Generic: the issuer gives no specific code")),
   "28": soft("limit_exceeded"),
   "29": soft("limit_exceeded"),
   "31": fraud(because("Issuer Suspected Fraud")),
@@ -98,14 +104,24 @@ export const declines: DeclineTable = {
   "raw.43": never("lost_or_stolen", raw("stolen card")),
   "raw.54": wrongCard("card_expired", raw("expired card")),
   "raw.59": fraud(raw("suspected fraud")),
-  "raw.63": fraud(raw("security violation, which Stripe's is taken for too")),
+  "raw.63": fraud(raw("security violation, which counts as fraud at Stripe too")),
   "raw.1A": authentication(raw("additional customer authentication required")),
+  "error.101": wrongCard("incorrect_number", error("Invalid card number")),
+  "error.102": wrongCard("incorrect_number", error("Unable to determine variant: no card has this number")),
+  "error.103": wrongCard("incorrect_cvc", error("CVC is not the right length")),
+  "error.129": wrongCard("card_expired", error("Expiry Date Invalid")),
+  "error.140": wrongCard("card_expired", error("Invalid expiryMonth or expiryYear, or before now")),
+  "error.141": wrongCard("card_expired", error("Invalid expiryMonth or expiryYear")),
+  "error.153": wrongCard("incorrect_cvc", error("Invalid CVC")),
   RedirectShopper: authentication(results),
   IdentifyShopper: authentication(results),
   ChallengeShopper: authentication(results),
 };
 
-/** The codes by name: notifications give a reason's name in place of its number (https://docs.adyen.com/development-resources/refusal-reasons, 2026). */
+/**
+ * The codes by name: notifications give a reason's name instead of its number
+ * (https://docs.adyen.com/development-resources/refusal-reasons, 2026).
+ */
 export const reasonNames: Readonly<Record<string, string>> = {
   "2": "Refused",
   "3": "Referral",
@@ -156,10 +172,10 @@ const codesByName: ReadonlyMap<string, string> = new Map(
   Object.entries(reasonNames).map(([code, name]) => [lettersOf(name), code]),
 );
 
-// As long as any reason that Adyen documents; what is longer is no name of a code.
+// The length of the longest reason that Adyen documents; a longer text is not the name of a code.
 const reasonCharactersMax = 64;
 
-/** The code of a reason that is given by its name, in whatever case and spacing; the reason itself where it is none. */
+/** Returns the code of a reason given by its name, in any case and spacing; the reason itself if it has no code. */
 export function codeOfReason(reason: string): string {
   return codesByName.get(lettersOf(reason)) ?? reason.slice(0, reasonCharactersMax);
 }

@@ -1,9 +1,12 @@
-/** Many payments at Adyen's stand-in while requests, answers and notifications get lost, late or doubled: what is asked for often enough comes out right. */
+/**
+ * Runs many payments at Adyen's emulator while requests, answers and notifications are lost, late or duplicated: with
+ * enough repeats every payment ends correctly.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { Receiver } from "../../dev/testing/receiver.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
-import { Receiver } from "../../testing/receiver.ts";
-import type { AttemptAtGateway, Notice } from "../connector.ts";
+import type { AttemptAtGateway, Notification } from "../connector.ts";
 import type { AdyenParts } from "./api.ts";
 import { AdyenConnector } from "./connector.ts";
 
@@ -15,19 +18,19 @@ const credentials = {
   hmacKey: new Secret(hmacKey),
 };
 
-let bench: GatewayBench;
+let harness: GatewayHarness;
 let intake: Receiver;
 beforeAll(async () => {
-  bench = await startGatewayBench({ connect: (parts: AdyenParts) => new AdyenConnector(parts), credentials });
+  harness = await startGatewayHarness({ connect: (parts: AdyenParts) => new AdyenConnector(parts), credentials });
   intake = await Receiver.start();
-  await bench.sandbox.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey });
+  await harness.sandbox.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey });
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   await intake.close();
 });
 
-// Late is later than a call waits, so that what is late arrives when nobody listens any more.
+// Longer than a call waits, so that a late answer arrives when the caller has stopped waiting.
 const callMs = 1_000;
 const lateMsMax = 1_500;
 const triesMax = 60;
@@ -39,68 +42,78 @@ async function until(type: string, ask: (nth: number) => Promise<{ readonly type
 
 type Ended = { readonly attempt: AttemptAtGateway; readonly expected: "captured" | "nothing kept" };
 
-/** Ends a payment as the flow would: captured where it was held, given back where nobody can tell. */
+/** Ends a payment as the flow would: captures a hold, and voids an unknown outcome. */
 async function payOnce(): Promise<Ended> {
-  const payment = bench.newPayment();
+  const payment = harness.newPayment();
   const { attemptReference, amountMinor, currency } = payment;
-  const { outcome } = await bench.connector.authorize(bench.call(attemptReference, callMs), payment);
+  const { outcome } = await harness.connector.authorize(harness.call(attemptReference, callMs), payment);
   const attempt = { attemptReference, amountMinor, currency };
   if (outcome.type !== "held") {
-    await giveBack(attempt, "void");
+    await voidHold(attempt, "void");
     return { attempt, expected: "nothing kept" };
   }
   const hold = { ...attempt, gatewayReference: outcome.gatewayReference };
-  await until("accepted", () => bench.connector.capture(bench.call(`${attemptReference}_cap`, callMs), hold));
+  await until("accepted", () => harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold));
   return { attempt, expected: "captured" };
 }
 
-const giveBack = (attempt: AttemptAtGateway, name: string) =>
+const voidHold = (attempt: AttemptAtGateway, name: string) =>
   until("accepted", (nth) =>
-    bench.connector.void(bench.call(`${attempt.attemptReference}_${name}${nth}`, callMs), attempt),
+    harness.connector.void(harness.call(`${attempt.attemptReference}_${name}${nth}`, callMs), attempt),
   );
 
 async function statesOf({ attemptReference }: AttemptAtGateway): Promise<string[]> {
-  const found = await bench.sandbox.authorizations(attemptReference);
+  const found = await harness.sandbox.authorizations(attemptReference);
   return found.map(({ status }) => status).filter((status) => status === "held" || status === "captured");
 }
 
 describe("AdyenConnector under faults", () => {
-  it("captures once or leaves nothing held, and each result is told by a notice that counts once", async () => {
+  it("captures once or leaves nothing held, and reports each result by a notification that counts once", async () => {
     const rates = {
       request_lost: 0.12,
       answer_lost: 0.12,
       executed_twice: 0.12,
       executed_late: 0.12,
-      error_after: 0.12,
-      notice_late: 0.3,
-      notice_twice: 0.3,
+      error_after: 0.06,
+      error_kept: 0.06,
+      answer_cut: 0.06,
+      answer_garbled: 0.06,
+      notification_late: 0.3,
+      notification_twice: 0.3,
       result_late: 0.3,
     };
-    await bench.sandbox.setFaults({ seed: "adyen", rates, lateMsMax });
+    await harness.sandbox.setFaults({ seed: "adyen", rates, lateMsMax });
     const payments = await Promise.all(Array.from({ length: 32 }, payOnce));
-    const faults = await bench.sandbox.faults();
-    await bench.sandbox.setFaults();
+    const faults = await harness.sandbox.faults();
+    await harness.sandbox.setFaults();
     for (const kind of Object.keys(rates)) expect(faults).toHaveProperty(kind);
-    // Past the horizon nothing comes late any more: one more cancellation finds what an early one could not.
-    for (const { attempt, expected } of payments) if (expected === "nothing kept") await giveBack(attempt, "last");
+    // After the latest execution time nothing arrives late: one more cancellation finds what an early one could not.
+    for (const { attempt, expected } of payments) if (expected === "nothing kept") await voidHold(attempt, "last");
     for (const { attempt, expected } of payments) {
       const kept = expected === "captured" ? ["captured"] : [];
       await expect.poll(() => statesOf(attempt)).toEqual(kept);
-      if (expected === "captured") expect(await noticesOf(attempt, "captured")).toHaveLength(1);
+      if (expected === "captured") expect(await notificationsOf(attempt, "captured")).toHaveLength(1);
     }
     expect(payments.map(({ expected }) => expected)).toContain("nothing kept");
   });
 
-  /** What the connector reads of a kind about an attempt, each notice once. */
-  async function noticesOf({ attemptReference }: AttemptAtGateway, kind: Notice["kind"]): Promise<string[]> {
+  /** Returns the notifications of a kind that the connector reads about an attempt, each once. */
+  async function notificationsOf(
+    { attemptReference }: AttemptAtGateway,
+    kind: Notification["kind"],
+  ): Promise<string[]> {
     const isIt = ({ body }: { body: Buffer }) => body.includes(`"${attemptReference}"`) && body.includes('"CAPTURE"');
     await intake.waitFor(isIt);
     const readings = await Promise.all(
       intake.requests
         .filter(isIt)
-        .map(({ body }) => bench.connector.readNotification!(credentials, { headers: {}, body })),
+        .map(({ body }) => harness.connector.readNotification!(credentials, { headers: {}, body })),
     );
-    const notices = readings.flatMap((reading) => (reading.type === "authentic" ? reading.notices : []));
-    return [...new Set(notices.filter((notice) => notice.kind === kind).map(({ noticeId }) => noticeId))];
+    const notifications = readings.flatMap((reading) => (reading.type === "authentic" ? reading.notifications : []));
+    return [
+      ...new Set(
+        notifications.filter((notification) => notification.kind === kind).map(({ notificationId }) => notificationId),
+      ),
+    ];
   }
 });

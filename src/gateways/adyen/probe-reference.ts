@@ -1,9 +1,12 @@
-/** How the payments of test calls are named, so that notifications about them are known for what they are. */
+/** References of the payments of test calls, by which notifications about them are recognized. */
 
-/** No attempt's reference begins like this. */
+/** Prefix of a test call's reference; no attempt's reference begins with it. */
 export const probePrefix = "verify_";
 
-/** Whether a notification is about a test call of ours, or was sent by the button for tests in Adyen's Customer Area. */
+/**
+ * Reports whether a notification is about one of our test calls, or was sent by the test button in Adyen's Customer
+ * Area.
+ */
 export function isProbe({
   merchantReference,
   pspReference,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../platform/secrets.ts";
-import { type SignedFields, signNotice } from "./notice-signature.ts";
+import { type SignedFields, signNotification } from "./notification-signature.ts";
 import { readNotification } from "./read-notification.ts";
 
 // The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
@@ -18,8 +18,8 @@ const sample: SignedFields = {
 const published = "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=";
 const credentials = { merchantAccount: new Secret("TestMerchant"), hmacKey: new Secret(hmacKey) };
 
-/** An item as Adyen writes it: an empty originalReference is left out. */
-function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNotice(hmacKey, fields)) {
+/** Builds an item as Adyen writes it: an empty originalReference is left out. */
+function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNotification(hmacKey, fields)) {
   const { value, currency, originalReference, ...named } = fields;
   const original = originalReference === "" ? {} : { originalReference };
   const { additionalData = {}, ...more } = rest as { additionalData?: object };
@@ -31,17 +31,17 @@ function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNot
 const bodyOf = (...notificationItems: unknown[]) => JSON.stringify({ live: "false", notificationItems });
 const read = (body: string, environment: "test" | "live" = "test", asked: typeof credentials = credentials) =>
   readNotification(asked, { headers: {}, body: Buffer.from(body) }, environment);
-const noticesIn = (body: string) => {
+const notificationsIn = (body: string) => {
   const reading = read(body);
   if (reading.type === "refused") throw new Error(reading.reason);
-  return reading.notices;
+  return reading.notifications;
 };
 
 describe("readNotification()", () => {
-  it("believes what is signed as Adyen signs", () => {
-    expect(noticesIn(bodyOf(itemOf(sample, {}, published)))).toEqual([
+  it("accepts an item that is signed as Adyen signs", () => {
+    expect(notificationsIn(bodyOf(itemOf(sample, {}, published)))).toEqual([
       {
-        noticeId: "AUTHORISATION:7914073381342284:true",
+        notificationId: "AUTHORISATION:7914073381342284:true",
         kind: "held",
         attemptReference: "TestPayment-1407325143704",
         gatewayReference: "7914073381342284",
@@ -66,38 +66,51 @@ describe("readNotification()", () => {
   it("refuses all items when one is not signed, is signed with another key, or lacks its signature", () => {
     const others = [
       itemOf(sample, {}, "coqCmt"),
-      itemOf(sample, {}, signNotice("AB".repeat(32), sample)),
+      itemOf(sample, {}, signNotification("AB".repeat(32), sample)),
       { NotificationRequestItem: { ...itemOf(sample).NotificationRequestItem, additionalData: {} } },
     ];
     for (const other of others) expect(read(bodyOf(itemOf(sample), other))).toMatchObject({ type: "refused" });
   });
 
-  it("refuses the other environment's, and everything while the connection has no key", () => {
+  it("treats a reference that is null as absent, as it is signed", () => {
+    const empty = { ...sample, originalReference: "" };
+    expect(notificationsIn(bodyOf(itemOf(empty, { originalReference: null })))).toMatchObject([{ kind: "held" }]);
+    // Items about no payment, such as reports, have no reference of the merchant's. Refusing them would hold back all
+    // others.
+    const report = { ...sample, merchantReference: "", eventCode: "REPORT_AVAILABLE" };
+    for (const merchantReference of [null, undefined]) {
+      expect(notificationsIn(bodyOf(itemOf(report, { merchantReference })))).toMatchObject([{ kind: "other" }]);
+    }
+    const absent = { ...sample, eventCode: "TECHNICAL_CANCEL", success: "false" };
+    expect(notificationsIn(bodyOf(itemOf(absent, { originalReference: null })))).toMatchObject([{ kind: "absent" }]);
+  });
+
+  it("refuses the other environment's notifications, and everything while the connection has no key", () => {
     expect(read(bodyOf(itemOf(sample)), "live")).toMatchObject({ type: "refused" });
     const without = { ...credentials, hmacKey: new Secret("") };
-    expect(read(bodyOf(itemOf(sample, {}, signNotice("", sample))), "test", without)).toMatchObject({
+    expect(read(bodyOf(itemOf(sample, {}, signNotification("", sample))), "test", without)).toMatchObject({
       type: "refused",
     });
   });
 
   it.each(["", "{", "[]", "{}", bodyOf(), bodyOf(1), bodyOf({}), bodyOf(...Array(7).fill(itemOf(sample)))])(
-    "refuses %j, which is no notification",
+    "refuses %j, which is not a notification",
     (body) => {
       expect(read(body)).toMatchObject({ type: "refused" });
     },
   );
 
-  it("reads a batch, and passes over another merchant account's items in it, so that Adyen goes on", () => {
+  it("reads a batch and skips another merchant account's items in it, so that Adyen continues", () => {
     const capture = { ...sample, eventCode: "CAPTURE", pspReference: "C", originalReference: sample.pspReference };
     const other = { ...sample, merchantAccountCode: "OtherMerchant" };
-    const notices = noticesIn(bodyOf(itemOf(sample), itemOf(other), itemOf(capture)));
-    expect(notices.map(({ kind }) => kind)).toEqual(["held", "captured"]);
-    expect(read(bodyOf(itemOf(other)))).toEqual({ type: "authentic", notices: [] });
+    const notifications = notificationsIn(bodyOf(itemOf(sample), itemOf(other), itemOf(capture)));
+    expect(notifications.map(({ kind }) => kind)).toEqual(["held", "captured"]);
+    expect(read(bodyOf(itemOf(other)))).toEqual({ type: "authentic", notifications: [] });
   });
 
-  it("passes over an item that could be signed for other fields too", () => {
+  it("skips an item whose signature would fit other fields too", () => {
     const shifted = { ...sample, merchantReference: "TestPayment:1130:EUR", value: 1 };
-    expect(noticesIn(bodyOf(itemOf(shifted)))).toEqual([]);
+    expect(notificationsIn(bodyOf(itemOf(shifted)))).toEqual([]);
   });
 
   const original = "8313547924770610";
@@ -121,11 +134,11 @@ describe("readNotification()", () => {
     ["AUTHORISATION", "true", "test", { merchantReference: "verify_1" }, {}],
     ["AUTHORISATION", "true", "test", { pspReference: "test_AUTHORISATION_1" }, {}],
     ["CAPTURE", "true", "test", { pspReference: "test_CAPTURE_1", originalReference: "test_AUTHORISATION_1" }, {}],
-  ])("takes %s with success %s for %s", (eventCode, success, kind, fields, rest) => {
+  ])("reads %s with success %s as %s", (eventCode, success, kind, fields, rest) => {
     const signed = { ...sample, eventCode, success, ...fields };
-    const [notice] = noticesIn(bodyOf(itemOf(signed, rest)));
-    expect(notice).toMatchObject({ kind, noticeId: `${eventCode}:${signed.pspReference}:${success}` });
-    if (fields === change) expect(notice).toMatchObject({ gatewayReference: original });
+    const [notification] = notificationsIn(bodyOf(itemOf(signed, rest)));
+    expect(notification).toMatchObject({ kind, notificationId: `${eventCode}:${signed.pspReference}:${success}` });
+    if (fields === change) expect(notification).toMatchObject({ gatewayReference: original });
   });
 
   it.each([
@@ -140,13 +153,14 @@ describe("readNotification()", () => {
       { reason: "Refused", paymentMethod: "visa", additionalData: { refusalReasonRaw: "04 : Pick up card" } },
       { gatewayCode: "2", stop: "scheme_rule" },
     ],
-  ])("judges the refusal of %j as its answer would be", (rest, declined) => {
-    const [notice] = noticesIn(bodyOf(itemOf({ ...sample, success: "false" }, rest)));
-    expect(notice).toMatchObject({ kind: "declined", declined });
+  ])("judges the refusal of %j as its answer would be judged", (rest, declined) => {
+    const [notification] = notificationsIn(bodyOf(itemOf({ ...sample, success: "false" }, rest)));
+    expect(notification).toMatchObject({ kind: "declined", declined });
   });
 
-  it("gives amounts in our minor units, and none where the currency makes no sense to us", () => {
-    const amountOf = (currency: string) => noticesIn(bodyOf(itemOf({ ...sample, currency, value: 4900 })))[0]?.amount;
+  it("gives amounts in our minor units, and none for an unknown currency", () => {
+    const amountOf = (currency: string) =>
+      notificationsIn(bodyOf(itemOf({ ...sample, currency, value: 4900 })))[0]?.amount;
     expect(amountOf("EUR")).toEqual({ amountMinor: 4900, currency: "EUR" });
     expect(amountOf("ISK")).toEqual({ amountMinor: 49, currency: "ISK" });
     expect(amountOf("IDR")).toEqual({ amountMinor: 490000, currency: "IDR" });

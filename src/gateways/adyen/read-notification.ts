@@ -1,21 +1,28 @@
-/** Adyen's notifications in our words: every item's signature is checked before anything else of it is believed. */
+/** Reads Adyen's notifications: every item's signature is checked before anything else in it is trusted. */
+
+import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
 import { equalInConstantTime } from "../../platform/secrets.ts";
 import { fromGatewayAmount } from "../amounts.ts";
-import type { Credentials, Notice, NoticeKind, NotificationReading, RawNotification } from "../connector.ts";
-import { isObject, parseJsonObject } from "../gateway-http.ts";
+import type {
+  Credentials,
+  Notification,
+  NotificationKind,
+  NotificationReading,
+  RawNotification,
+} from "../connector.ts";
 import { clear } from "./credentials.ts";
 import { currencies } from "./currencies.ts";
 import { type Json, judgeRefusal } from "./judge-decline.ts";
-import { type SignedFields, signNotice } from "./notice-signature.ts";
+import { type SignedFields, signNotification } from "./notification-signature.ts";
 import { isProbe } from "./probe-reference.ts";
 
 // JSON notifications hold one item, those of other formats up to six: https://docs.adyen.com/development-resources/webhooks (2026).
 const itemsMax = 6;
 
 /**
- * The notices in a notification. Nothing of it counts unless every item is signed with the connection's secret. Items of
- * other merchant accounts are passed over: one address may serve a whole company, and Adyen holds back all that follows
- * a notification that is not accepted.
+ * Reads the notification items in a request body. Nothing in it counts unless every item is signed with the
+ * connection's secret. Items of other merchant accounts are skipped: one address may serve a whole company, and Adyen
+ * holds back everything after a notification that is not accepted.
  */
 export function readNotification(
   credentials: Credentials,
@@ -29,42 +36,47 @@ export function readNotification(
   if (!Array.isArray(wrapped) || wrapped.length === 0 || wrapped.length > itemsMax)
     return refused("not a notification");
   if (String(json?.live) !== String(environment === "live")) return refused("a notification of the other environment");
-  const notices: Notice[] = [];
+  const notifications: Notification[] = [];
   for (const wrapper of wrapped) {
     const item = isObject(wrapper) ? wrapper.NotificationRequestItem : undefined;
     const fields = isObject(item) ? signedFieldsOf(item) : undefined;
     if (!isObject(item) || fields === undefined) return refused("an item lacks a signed field");
     if (!isSigned(hmacKey, fields, item)) return refused("an item is not signed with this connection's key");
     const isOurs = fields.merchantAccountCode === clear(credentials, "merchantAccount");
-    if (isOurs && !isAmbiguous(fields)) notices.push(noticeOf(fields, item));
+    if (isOurs && !isAmbiguous(fields)) notifications.push(notificationOf(fields, item));
   }
-  return { type: "authentic", notices };
+  return { type: "authentic", notifications };
 }
 
-/** The signed fields are joined by colons: with one inside, the same signature fits other fields too. No payment of ours has any. */
+/**
+ * Reports whether the signature fits other fields too: the signed fields are joined by colons, so a colon inside one is
+ * ambiguous. No payment of ours contains one.
+ */
 function isAmbiguous(fields: SignedFields): boolean {
   return Object.values(fields).some((value) => String(value).includes(":"));
 }
 
-function noticeOf(fields: SignedFields, item: Json): Notice {
+function notificationOf(fields: SignedFields, item: Json): Notification {
   const { eventCode, success, pspReference, originalReference, merchantReference, value, currency } = fields;
   const kind = kindOf(fields, item);
   const amount = kind === "absent" || kind === "test" ? undefined : fromGatewayAmount(currencies, value, currency);
   return {
-    noticeId: `${eventCode}:${pspReference}:${success}`,
+    notificationId: `${eventCode}:${pspReference}:${success}`,
     kind,
     attemptReference: merchantReference,
-    gatewayReference: eventCode === "AUTHORISATION" ? pspReference : originalReference,
+    ...(eventCode === "AUTHORISATION"
+      ? { gatewayReference: pspReference }
+      : { gatewayReference: originalReference, modificationReference: pspReference }),
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: judgeRefusal(refusalIn(item)) } : {}),
   };
 }
 
 /**
- * What an event means: https://docs.adyen.com/development-resources/webhooks/webhook-types (2026). Only what is signed
- * decides about money: that a payment was captured is told by CAPTURE alone, and never read out of a reason.
+ * Returns the meaning of an event: https://docs.adyen.com/development-resources/webhooks/webhook-types (2026). Only
+ * signed fields decide about money: only CAPTURE reports a captured payment, and a reason never does.
  */
-function kindOf(fields: SignedFields, item: Json): NoticeKind {
+function kindOf(fields: SignedFields, item: Json): NotificationKind {
   const succeeded = fields.success === "true";
   if (isProbe(fields)) return "test";
   switch (fields.eventCode) {
@@ -72,7 +84,8 @@ function kindOf(fields: SignedFields, item: Json): NoticeKind {
       return succeeded ? "held" : "declined";
     case "CAPTURE":
       return succeeded ? "captured" : "capture_failed";
-    // "success" says of it that the capture did fail: https://docs.adyen.com/online-payments/capture/failure-reasons (2026).
+    // "success" here means that the capture did fail: https://docs.adyen.com/online-payments/capture/failure-reasons
+    // (2026).
     case "CAPTURE_FAILED":
       return "capture_failed";
     case "CANCELLATION":
@@ -81,7 +94,7 @@ function kindOf(fields: SignedFields, item: Json): NoticeKind {
       // A cancellation by our reference that found a payment names it.
       if (succeeded) return "voided";
       return fields.originalReference === "" ? "absent" : "void_refused";
-    // Asked for by a person, in Adyen's Customer Area: it cancels what is held, and refunds what was captured.
+    // Requested by a person in Adyen's Customer Area: it cancels a hold, and refunds a captured payment.
     case "CANCEL_OR_REFUND":
       return succeeded && additionalDataOf(item)["modification.action"] === "cancel" ? "voided" : "other";
     default:
@@ -99,10 +112,14 @@ function additionalDataOf({ additionalData }: Json): Json {
   return isObject(additionalData) ? additionalData : {};
 }
 
-/** What is left out is signed as if it were empty: https://github.com/Adyen/adyen-node-api-library, hmacValidator (2026). */
+/**
+ * Returns the signed fields of an item. An absent or null field is signed as if it were empty:
+ * https://github.com/Adyen/adyen-node-api-library, hmacValidator (2026). Reports and other items about no payment come
+ * without a merchant's reference.
+ */
 function signedFieldsOf(item: Json): SignedFields | undefined {
-  const { pspReference, originalReference = "", merchantAccountCode, merchantReference, amount, eventCode } = item;
-  const { success } = item;
+  const { pspReference, merchantAccountCode, amount, eventCode, success } = item;
+  const [originalReference, merchantReference] = [item.originalReference ?? "", item.merchantReference ?? ""];
   if (!isObject(amount)) return undefined;
   const { value, currency } = amount;
   if (typeof value !== "number" || typeof currency !== "string") return undefined;
@@ -123,7 +140,9 @@ function signedFieldsOf(item: Json): SignedFields | undefined {
 
 function isSigned(hmacKey: string, fields: SignedFields, item: Json): boolean {
   const given = additionalDataOf(item).hmacSignature;
-  return typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotice(hmacKey, fields)));
+  return (
+    typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotification(hmacKey, fields)))
+  );
 }
 
 function refused(reason: string): NotificationReading {

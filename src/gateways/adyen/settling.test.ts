@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { approvedCard, type GatewayBench, holdPayment } from "../../testing/gateway-bench.ts";
-import { type AdyenBench, startAdyenBench } from "./adyen-fixture.ts";
+import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testing/gateway-harness.ts";
+import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
+import { AdyenConnector } from "./connector.ts";
 
-let adyen: AdyenBench;
-let bench: AdyenBench["bench"];
+let adyen: AdyenHarness;
+let harness: AdyenHarness["harness"];
 beforeAll(async () => {
-  adyen = await startAdyenBench();
-  bench = adyen.bench;
+  adyen = await startAdyenHarness();
+  harness = adyen.harness;
 });
-beforeEach(() => bench.replaceWith(() => undefined));
+beforeEach(() => harness.replaceWith(() => undefined));
 afterAll(() => adyen.close());
 
-const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayBench["newPayment"]>) => ({
+const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayHarness["newPayment"]>) => ({
   attemptReference,
   amountMinor,
   currency,
@@ -20,38 +21,38 @@ const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<Gatewa
 describe("AdyenConnector.capture()", () => {
   it("is reported under the authorization's reference", async () => {
     const held = await adyen.hold();
-    expect(await bench.connector.capture(bench.call("c1"), held)).toEqual({ type: "accepted" });
-    expect(await adyen.noticeOf("CAPTURE", held.attemptReference)).toMatchObject({
+    expect(await harness.connector.capture(harness.call("c1"), held)).toEqual({ type: "accepted" });
+    expect(await adyen.notificationOf("CAPTURE", held.attemptReference)).toMatchObject({
       kind: "captured",
       gatewayReference: held.gatewayReference,
       amount: { amountMinor: 4900, currency: "EUR" },
     });
   });
 
-  it("is reported as failed where the card scheme rejects it after it was reported done", async () => {
-    await bench.sandbox.setCard("ADYEN", approvedCard, { act: "approve", capture: "fail_later" });
+  it("is reported as failed if the card scheme rejects it after it was reported as done", async () => {
+    await harness.sandbox.setCard("ADYEN", approvedCard, { act: "approve", capture: "fail_later" });
     const held = await adyen.hold();
-    await bench.sandbox.setCard("ADYEN", approvedCard, { act: "approve" });
-    await bench.connector.capture(bench.call("c2"), held);
-    expect(await adyen.noticeOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "captured" });
-    expect(await adyen.noticeOf("CAPTURE_FAILED", held.attemptReference)).toMatchObject({
+    await harness.sandbox.setCard("ADYEN", approvedCard, { act: "approve" });
+    await harness.connector.capture(harness.call("c2"), held);
+    expect(await adyen.notificationOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "captured" });
+    expect(await adyen.notificationOf("CAPTURE_FAILED", held.attemptReference)).toMatchObject({
       kind: "capture_failed",
       gatewayReference: held.gatewayReference,
       amount: { amountMinor: 4900, currency: "EUR" },
     });
   });
 
-  it("is accepted and then reported as failed where the hold was voided meanwhile", async () => {
+  it("is accepted and then reported as failed if the hold was voided meanwhile", async () => {
     const held = await adyen.hold();
-    await bench.sandbox.hold("adyen.result");
-    await bench.connector.void(bench.call("v1"), held);
-    expect(await bench.connector.capture(bench.call("c3"), held)).toEqual({ type: "accepted" });
-    await bench.sandbox.release({ operation: "adyen.result" });
-    expect(await adyen.noticeOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "voided" });
-    expect(await adyen.noticeOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "capture_failed" });
+    await harness.sandbox.hold("adyen.result");
+    await harness.connector.void(harness.call("v1"), held);
+    expect(await harness.connector.capture(harness.call("c3"), held)).toEqual({ type: "accepted" });
+    await harness.sandbox.release({ operation: "adyen.result" });
+    expect(await adyen.notificationOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "voided" });
+    expect(await adyen.notificationOf("CAPTURE", held.attemptReference)).toMatchObject({ kind: "capture_failed" });
   });
 
-  it("is asked for under another key where Adyen keeps an error for its key, and only then", async () => {
+  it("is requested under another key if, and only if, Adyen keeps an error for its key", async () => {
     const held = await adyen.hold();
     const keys: string[] = [];
     const isFirst = ({ path, headers }: { path: string; headers: Record<string, unknown> }) =>
@@ -61,25 +62,78 @@ describe("AdyenConnector.capture()", () => {
       headers,
       body: JSON.stringify({ status, errorCode, errorType: "internal", message: "" }),
     });
-    bench.replaceWith((request) => (isFirst(request as never) ? error(500, "901") : undefined));
-    expect(await bench.connector.capture(bench.call("kept_cap"), held)).toEqual({ type: "accepted" });
+    harness.replaceWith((request) => (isFirst(request as never) ? error(500, "901") : undefined));
+    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual({ type: "accepted" });
     expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_\d+$/)]);
     const [, second] = keys.splice(0);
-    expect(await bench.connector.capture(bench.call("kept_cap"), held)).toEqual({ type: "accepted" });
+    expect(await harness.connector.capture(harness.call("kept_cap"), held)).toEqual({ type: "accepted" });
     expect(keys, "the hour's second key stays the same").toEqual(["kept_cap", second]);
-    expect(await bench.sandbox.authorizations(held.attemptReference)).toMatchObject([{ status: "captured" }]);
+    expect(await harness.sandbox.authorizations(held.attemptReference)).toMatchObject([{ status: "captured" }]);
     for (const passing of [error(500, "901", { "transient-error": "true" }), error(422, "704"), "reset" as const]) {
       keys.length = 0;
-      bench.replaceWith((request) => (isFirst(request as never) ? passing : undefined));
-      await bench.connector.capture(bench.call("passing_cap"), held);
+      harness.replaceWith((request) => (isFirst(request as never) ? passing : undefined));
+      await harness.connector.capture(harness.call("passing_cap"), held);
       expect(keys).toEqual(["passing_cap"]);
     }
   });
 
-  it("ends where Adyen can never take it", async () => {
+  it("is requested under another key only after half a minute if the error may hide its success", async () => {
+    const held = await adyen.hold();
+    const startedAgo = (ageMs: number) => ({ ...held, ageMs });
+    const keys: string[] = [];
+    const refuse = (status: number, errorCode: string) => {
+      keys.length = 0;
+      harness.replaceWith((request) => {
+        const { path, headers } = request as { path: string; headers: Record<string, unknown> };
+        if (!path.endsWith("/captures")) return undefined;
+        keys.push(String(headers["idempotency-key"]));
+        return { status, body: JSON.stringify({ status, errorCode, errorType: "internal", message: "" }) };
+      });
+    };
+    refuse(500, "901");
+    expect(await harness.connector.capture(harness.call("young_cap"), startedAgo(20_000))).toMatchObject({
+      type: "unknown",
+    });
+    expect(keys).toEqual(["young_cap"]);
+    refuse(500, "901");
+    await harness.connector.capture(harness.call("old_cap"), startedAgo(31_000));
+    expect(keys).toEqual(["old_cap", expect.stringMatching(/^old_cap_\d+$/)]);
+    refuse(422, "100");
+    await harness.connector.capture(harness.call("refused_cap"), startedAgo(0));
+    expect(keys, "a refusal says that nothing was done").toHaveLength(2);
+  });
+
+  it("is repeated under the same second key for the rest of the hour", async () => {
+    const held = await adyen.hold();
+    const hourMs = 3_600_000;
+    let nowMs = 500_000 * hourMs;
+    const { http, forwarder, middle } = harness;
+    const connector = new AdyenConnector({
+      http,
+      forwarder,
+      origin: middle.url,
+      environment: "test",
+      nowMs: () => nowMs,
+    });
+    const keys: string[] = [];
+    const kept = { status: 500, body: JSON.stringify({ status: 500, errorCode: "901", errorType: "internal" }) };
+    harness.replaceWith(({ path, headers }) => {
+      if (!path.endsWith("/captures")) return undefined;
+      keys.push(String(headers["idempotency-key"]));
+      return kept;
+    });
+    for (const atMs of [0, 1_000, hourMs - 1, hourMs]) {
+      nowMs = 500_000 * hourMs + atMs;
+      await connector.capture(harness.call("hourly_cap"), held);
+    }
+    const seconds = keys.filter((key) => key !== "hourly_cap");
+    expect(seconds).toEqual(["500000", "500000", "500000", "500001"].map((hour) => `hourly_cap_${hour}`));
+  });
+
+  it("ends if Adyen can never accept it", async () => {
     const held = await adyen.hold();
     const tooMuch = { ...held, amountMinor: 4901 };
-    expect(await bench.connector.capture(bench.call("too_much"), tooMuch)).toEqual({
+    expect(await harness.connector.capture(harness.call("too_much"), tooMuch)).toEqual({
       type: "refused",
       definitive: true,
       gatewayCode: "137",
@@ -88,26 +142,26 @@ describe("AdyenConnector.capture()", () => {
 });
 
 describe("AdyenConnector.void()", () => {
-  it("by our reference gives back the hold whose name never reached us", async () => {
+  it("voids by our reference the hold whose gateway reference never reached us", async () => {
     const held = await adyen.hold();
-    expect(await bench.connector.void(bench.call("v2"), nameless(held as never))).toEqual({ type: "accepted" });
-    expect(await adyen.noticeOf("TECHNICAL_CANCEL", held.attemptReference)).toMatchObject({
+    expect(await harness.connector.void(harness.call("v2"), nameless(held as never))).toEqual({ type: "accepted" });
+    expect(await adyen.notificationOf("TECHNICAL_CANCEL", held.attemptReference)).toMatchObject({
       kind: "voided",
       gatewayReference: held.gatewayReference,
     });
   });
 
-  it("of a captured payment is reported as refused, since only CAPTURE tells of a capture", async () => {
+  it("of a captured payment is reported as refused, since only CAPTURE reports a capture", async () => {
     const held = await adyen.hold();
-    await bench.connector.capture(bench.call("c4"), held);
-    expect(await bench.connector.void(bench.call("v3"), held)).toEqual({ type: "accepted" });
-    expect(await adyen.noticeOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "void_refused" });
+    await harness.connector.capture(harness.call("c4"), held);
+    expect(await harness.connector.void(harness.call("v3"), held)).toEqual({ type: "accepted" });
+    expect(await adyen.notificationOf("CANCELLATION", held.attemptReference)).toMatchObject({ kind: "void_refused" });
   });
 
-  it("of nothing is reported as absent, and what comes later is held all the same", async () => {
-    const payment = bench.newPayment();
-    expect(await bench.connector.void(bench.call("v4"), nameless(payment))).toEqual({ type: "accepted" });
-    expect(await adyen.noticeOf("TECHNICAL_CANCEL", payment.attemptReference)).toMatchObject({ kind: "absent" });
-    expect(await holdPayment(bench, payment)).toBeDefined();
+  it("of nothing is reported as absent, and a later authorize still holds money", async () => {
+    const payment = harness.newPayment();
+    expect(await harness.connector.void(harness.call("v4"), nameless(payment))).toEqual({ type: "accepted" });
+    expect(await adyen.notificationOf("TECHNICAL_CANCEL", payment.attemptReference)).toMatchObject({ kind: "absent" });
+    expect(await holdPayment(harness, payment)).toBeDefined();
   });
 });

@@ -1,47 +1,57 @@
-/** The test calls that an Adyen account must pass before it can be routed to. They hold nothing: a check of a test card, over no money, and its cancellation. */
+/**
+ * The test calls that an Adyen account must pass before it can be routed to. They hold nothing: a zero-amount check of
+ * a test card, and its cancellation.
+ */
 import { randomUUID } from "node:crypto";
-import { probe } from "../card-forwarder.ts";
+import { probe } from "../../card-vault/card-forwarder.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { GatewayCall, VerifyRow } from "../connector.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { isUnroutable } from "./answers.ts";
 import type { AdyenApi } from "./api.ts";
 import { cardFields } from "./card-fields.ts";
 import { clear } from "./credentials.ts";
 import { probePrefix } from "./probe-reference.ts";
 
-// An account need not take each, and does not say which it takes; one of these is nearly always among them.
+// An account need not accept each, and does not report which it accepts; one of these is nearly always among them.
 const probeCurrencies = ["EUR", "USD", "GBP", "AUD", "BRL", "SGD"];
 
-/** Every check; where the key does not open the account, the others fail as not tried. */
+/** Returns every check; if the key does not open the account, the others fail as not checked. */
 export async function verifyAccount(api: AdyenApi, call: GatewayCall): Promise<readonly VerifyRow[]> {
   if (!api.hasAddress(call)) return withoutAddress();
   const methods = await api.post(call, "/paymentMethods", {});
   const json = methods.type === "answer" && methods.status === 200 ? readJsonObject(methods) : undefined;
-  if (!Array.isArray(json?.paymentMethods)) return untried(whyUnopened(methods));
+  if (!Array.isArray(json?.paymentMethods)) return unchecked(whyUnopened(methods));
   const { environment } = api;
   const reference = `${probePrefix}${randomUUID()}`;
   const card = await probeCard(api, call, reference);
   return [
     row("credentials", true, "The key opens the merchant account."),
-    row("environment", true, `Adyen's ${environment} environment knows the key; the other one has keys of its own.`),
-    row("raw_cards", card.isTaken, "The account may send card numbers.", card.because),
+    row(
+      "environment",
+      true,
+      `Adyen's ${environment} environment knows the key; the other environment has separate keys.`,
+    ),
+    row("raw_cards", card.isAccepted, "The account may send card numbers.", card.reason),
     row(
       "manual_capture",
-      card.isTaken && (await isCancelTaken(api, call, reference)),
-      "A payment to be captured later was taken, and its cancellation too.",
-      "A payment to be captured later could not be made and cancelled; the API credential needs the role for payments and their cancellation.",
+      card.isAccepted && (await isCancelTaken(api, call, reference)),
+      "A payment for later capture was accepted, and so was its cancellation.",
+      "A payment for later capture could not be made and cancelled; give the API credential the role for payments and their cancellation.",
     ),
     row(
       "currencies",
       json.paymentMethods.some((method) => isObject(method) && method.type === "scheme"),
-      "The account takes cards.",
-      "The account takes no cards; ask Adyen to add them as a payment method.",
+      "The account accepts cards.",
+      "The account accepts no cards; ask Adyen to add them as a payment method.",
     ),
     ...notificationRows(call),
   ];
 }
 
-/** Sends a test number on the way that cards take, over nothing: in live mode it is declined, but only after the account was allowed to send it. */
+/**
+ * Sends a zero-amount check of a test card the way that cards are sent: in live mode it is declined, but only after the
+ * account was allowed to send it.
+ */
 async function probeCard(api: AdyenApi, call: GatewayCall, reference: string) {
   for (const currency of probeCurrencies) {
     const { reply } = await api.postCard({ ...call, idempotencyKey: randomUUID() }, probe, {
@@ -50,21 +60,19 @@ async function probeCard(api: AdyenApi, call: GatewayCall, reference: string) {
       amount: { value: 0, currency },
     });
     if (reply.type !== "answer")
-      return refused(`A test card could not be sent by way of the card vault: ${reply.reason}.`);
+      return refused(`A test card could not be sent through the card vault: ${reply.reason}.`);
     const json = readJsonObject(reply);
-    if (reply.status === 200 && typeof json?.resultCode === "string") return { isTaken: true, because: "" };
+    if (reply.status === 200 && typeof json?.resultCode === "string") return { isAccepted: true, reason: "" };
     if (!isUnroutable(reply)) return refused(notAllowed);
   }
-  return refused(
-    `The account takes cards in none of ${probeCurrencies.join(", ")}, so that no test card could be sent.`,
-  );
+  return refused(`The account accepts cards in none of ${probeCurrencies.join(", ")}, so no test card could be sent.`);
 }
 
 const notAllowed =
-  "The account may not send card numbers to be captured later; ask Adyen for the API credential's role for raw card data (API PCI Payments role).";
+  "The account may not send card numbers for later capture; ask Adyen for the API credential's role for raw card data (API PCI Payments role).";
 
-function refused(because: string) {
-  return { isTaken: false, because };
+function refused(reason: string) {
+  return { isAccepted: false, reason };
 }
 
 async function isCancelTaken(api: AdyenApi, call: GatewayCall, reference: string): Promise<boolean> {
@@ -74,7 +82,10 @@ async function isCancelTaken(api: AdyenApi, call: GatewayCall, reference: string
   return json?.status === "received";
 }
 
-/** Without a working way for notifications nothing would ever be known of a capture. The test card's own result is the test notice. */
+/**
+ * Returns the notification checks: without working notifications the result of a capture would never be known. The test
+ * card's own result is the test notification.
+ */
 function notificationRows({ credentials }: GatewayCall): VerifyRow[] {
   return [
     row(
@@ -84,32 +95,32 @@ function notificationRows({ credentials }: GatewayCall): VerifyRow[] {
       "Enter the notification HMAC key.",
     ),
     {
-      check: "test_notice",
+      check: "test_notification",
       state: "pending",
       required: true,
-      detail: "The notification about the test card is awaited.",
+      detail: "Waiting for the notification about the test card.",
     },
   ];
 }
 
 function whyUnopened(reply: GatewayReply): string {
-  if (reply.type !== "answer") return `Adyen gave no answer: ${reply.reason}.`;
+  if (reply.type !== "answer") return `Adyen did not answer: ${reply.reason}.`;
   if (reply.status === 401) return "Adyen does not know this key in this environment.";
   if (reply.status === 403) return "The key does not open this merchant account.";
-  return `Adyen gave no payment methods (HTTP ${reply.status}).`;
+  return `Adyen returned no payment methods (HTTP ${reply.status}).`;
 }
 
-const others = ["raw_cards", "manual_capture", "currencies", "notification_secret", "test_notice"] as const;
+const others = ["raw_cards", "manual_capture", "currencies", "notification_secret", "test_notification"] as const;
 
-function untried(because: string): VerifyRow[] {
+function unchecked(reason: string): VerifyRow[] {
   return [
-    row("credentials", false, because),
+    row("credentials", false, reason),
     ...failed(["environment", ...others], "Not checked: the account could not be read."),
   ];
 }
 
 function withoutAddress(): VerifyRow[] {
-  const detail = "A live account has a live URL prefix; without one these are no live credentials.";
+  const detail = "Enter the live URL prefix: without one these are not live credentials.";
   return [
     ...failed(["credentials"], "Not checked: there is no address."),
     ...failed(["environment"], detail),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Receiver } from "../../dev/testing/receiver.ts";
+import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { Receiver } from "../../testing/receiver.ts";
-import { GatewayHttp } from "../gateway-http.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 
 const http = new GatewayHttp();
@@ -32,7 +32,7 @@ const call = (account: string, timeoutMs = 2_000, signal?: AbortSignal) => ({
 const textOf = (answer: TokenAnswer) => (answer.type === "token" ? answer.token.expose() : answer);
 
 describe("AccessTokens", () => {
-  it("asks with the account's credentials, keeps the token until its last minute, and then asks again", async () => {
+  it("authenticates with the credentials, keeps the token until its last minute, and then renews it", async () => {
     const asked = gateway.requests.length;
     expect(textOf(await tokens.take(call("a")))).toBe("T1");
     nowMs = 539_999;
@@ -46,7 +46,7 @@ describe("AccessTokens", () => {
     expect(request!.headers.authorization).toBe(`Basic ${Buffer.from("a:a-secret").toString("base64")}`);
   });
 
-  it("never gives one account's token to another, nor to the same client with another secret", async () => {
+  it("never shares one account's token with another, nor with the same client under another secret", async () => {
     expect(textOf(await tokens.take(call("a")))).toBe("T1");
     expect(textOf(await tokens.take(call("b")))).toBe("T2");
     const rotated = { ...call("a"), credentials: { ...call("a").credentials, clientSecret: new Secret("newer") } };
@@ -54,7 +54,7 @@ describe("AccessTokens", () => {
     expect(textOf(await tokens.take(call("a")))).toBe("T1");
   });
 
-  it("fetches one at a time for whoever waits, and goes on when the first one leaves", async () => {
+  it("fetches one token at a time for all callers, and continues when the first caller leaves", async () => {
     let answer = (): void => {};
     const asked = new Promise<void>((resolve) =>
       gateway.answerWith(async () => {
@@ -76,7 +76,7 @@ describe("AccessTokens", () => {
     expect(given).toBe(1);
   });
 
-  it("forgets the token that was refused, and not a newer one", async () => {
+  it("forgets the refused token, and not a newer one", async () => {
     const old = await tokens.take(call("a"));
     const renewed = await tokens.renew(call("a"));
     if (old.type !== "token" || renewed.type !== "token") throw new Error("expected tokens");
@@ -86,7 +86,7 @@ describe("AccessTokens", () => {
     expect(textOf(await tokens.take(call("a")))).toBe("T3");
   });
 
-  it("gives PayPal's refusal of the credentials back as it is, and keeps nothing", async () => {
+  it("returns PayPal's refusal of the credentials unchanged, and keeps nothing", async () => {
     gateway.answerWith(() => ({ status: 401, body: '{"error":"invalid_client"}' }));
     expect(await tokens.take(call("a"))).toMatchObject({ type: "answer", status: 401 });
     gateway.answerWith(() => ({ status: 200, body: '{"access_token":"T1","expires_in":600}' }));
@@ -101,12 +101,12 @@ describe("AccessTokens", () => {
     ["a token that would break a header", { status: 200, body: '{"access_token":"a\\nb","expires_in":600}' }],
     ["a token without an end", { status: 200, body: '{"access_token":"T1"}' }],
     ["a reset", "reset" as const],
-  ])("takes %s for none, so that the request that needed it was never sent", async (_, answer) => {
+  ])("treats %s as no token, so that the request that needed it was never sent", async (_, answer) => {
     gateway.answerWith(() => answer);
     expect(await tokens.take(call("a"))).toMatchObject({ type: "neverSent", cause: "connection_refused" });
   });
 
-  it("waits no longer than the call may take", async () => {
+  it("waits no longer than the call's time limit", async () => {
     gateway.answerWith(() => "hang");
     expect(await tokens.take(call("a", 50))).toMatchObject({ type: "neverSent", cause: "connection_refused" });
     expect(await tokens.take(call("a", 50, AbortSignal.abort()))).toMatchObject({ cause: "stopped" });

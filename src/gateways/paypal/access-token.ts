@@ -1,29 +1,34 @@
-/** PayPal's access tokens: fetched with an account's credentials, kept until shortly before they end, and never told to anybody. */
+/**
+ * PayPal's access tokens: fetched with an account's credentials, kept until shortly before they expire, and never
+ * disclosed.
+ */
 import { hash } from "node:crypto";
+import { type GatewayHttp, type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Credentials, GatewayCall } from "../connector.ts";
-import { type GatewayHttp, type GatewayReply, readJsonObject } from "../gateway-http.ts";
 
-/** A token, or what its lack means for the request that needed it: nothing of that request was sent. */
+/** A token, or the result for the request that needed it: nothing of that request was sent. */
 export type TokenAnswer = { readonly type: "token"; readonly token: Secret } | GatewayReply;
 
 type Kept = { readonly token: Secret; readonly endsAtMs: number };
 
 type Parts = { readonly http: GatewayHttp; readonly origin: string; readonly nowMs: () => number };
 
-// PayPal answers in well under a second; nobody waits longer than an attempt may take (10 s).
+// PayPal answers in well under a second; no caller waits longer than an attempt's limit (10 s).
 const fetchTimeoutMs = 8_000;
 
-// A token is not used in its last minute: the request that carries it may be that long on its way.
+// A token is not used in its last minute, since the request that carries it may take that long.
 const restMs = 60_000;
 
-// One for each set of credentials in use; the oldest are fetched again beyond it.
+// One for each set of credentials in use; beyond it the oldest are dropped and fetched again.
 const keptMax = 10_000;
 
-/** The tokens of one environment. One is fetched at a time for the same credentials, and whoever needs it meanwhile waits for it. */
+/**
+ * The tokens of one environment. One is fetched at a time for the same credentials, and concurrent callers wait for it.
+ */
 export class AccessTokens {
   readonly #parts: Parts;
-  /** By a digest of the whole credentials, so that no account is ever given another's. */
+  /** Keyed by a digest of the whole credentials, so that no account ever gets another's token. */
   readonly #kept = new Map<string, Kept>();
   readonly #fetching = new Map<string, Promise<TokenAnswer>>();
 
@@ -31,7 +36,7 @@ export class AccessTokens {
     this.#parts = parts;
   }
 
-  /** Waits no longer than the call may take, and no longer than it is wanted. */
+  /** Returns a token; waits no longer than the call's time limit or until its signal fires. */
   async take(call: GatewayCall): Promise<TokenAnswer> {
     if (call.signal?.aborted) return stopped;
     const owner = ownerOf(call.credentials);
@@ -40,13 +45,13 @@ export class AccessTokens {
     return within(call, this.#fetchOnce(owner, call.credentials));
   }
 
-  /** From now on this token is not used; a newer one of the same credentials stays. */
+  /** Stops using this token; a newer one of the same credentials stays. */
   forget(credentials: Credentials, token: Secret): void {
     const owner = ownerOf(credentials);
     if (this.#kept.get(owner)?.token === token) this.#kept.delete(owner);
   }
 
-  /** Asks PayPal whether the credentials are good as of now, whatever token there is. */
+  /** Checks with PayPal that the credentials are valid now, ignoring any kept token. */
   renew(call: GatewayCall): Promise<TokenAnswer> {
     this.#kept.delete(ownerOf(call.credentials));
     return this.take(call);
@@ -89,16 +94,16 @@ export class AccessTokens {
 
 const stopped = { type: "neverSent", cause: "stopped", reason: "stopped before anything was sent" } as const;
 
-/** Whatever became of the request for a token, the request that needed it never left. */
+/** Returns the answer for a request that was never sent because its token could not be fetched. */
 function without(why: string): GatewayReply {
-  return { type: "neverSent", cause: "connection_refused", reason: `the gateway gave no access token (${why})` };
+  return { type: "neverSent", cause: "connection_refused", reason: `the gateway returned no access token (${why})` };
 }
 
 function ownerOf({ clientId, clientSecret }: Credentials): string {
   return hash("sha256", JSON.stringify([clientId?.expose() ?? "", clientSecret?.expose() ?? ""]));
 }
 
-/** The answer, or none when one caller cannot wait any longer; the fetch goes on for the others. */
+/** Waits for the answer within one caller's time limit; the fetch continues for the others. */
 function within({ timeoutMs, signal }: GatewayCall, fetching: Promise<TokenAnswer>): Promise<TokenAnswer> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const ends = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayReply } from "../gateway-http.ts";
-import { withShared } from "../testing/gateway-spec.ts";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { captureByRecord, readAuthorized, readCapture, readNewOrder, readVoid, voidByRecord } from "./answers.ts";
 import { readAuthorizationRecord, readOrderRecord } from "./order.ts";
 
@@ -73,7 +73,7 @@ describe("readAuthorized()", () => {
     });
   });
 
-  it("is a decline where the customer would have to act, told as a state or as an issue", () => {
+  it("is a decline if the customer would have to act, reported as a state or as an issue", () => {
     const stopped = { type: "declined", stop: "authentication_required", declineCode: "authentication_required" };
     expect(outcomeOf(orderWith([], { status: "PAYER_ACTION_REQUIRED" }))).toMatchObject(stopped);
     expect(readAuthorized(refusal("PAYER_ACTION_REQUIRED"), attempt, "5O190127TN364715T")).toMatchObject(stopped);
@@ -85,18 +85,60 @@ describe("readAuthorized()", () => {
     expect(outcomeOf(orderWith([], other))).toMatchObject({ type: "unknown" });
   });
 
-  it("names an authorization under review, which may yet become a hold", () => {
+  it("names an authorization under review, which may yet be a hold, and counts it against no gateway", () => {
     expect(outcomeOf(orderWith([{ ...authorization, status: "PENDING" }]))).toMatchObject({
       type: "unknown",
       gatewayReference: authorization.id,
+      isAnswered: true,
     });
+  });
+
+  const issued = (issue: string) => readAuthorized(refusal(issue), attempt, "5O190127TN364715T");
+
+  it.each([
+    ["CARD_CLOSED", { stop: "scheme_rule", declineCode: "card_declined" }],
+    ["CARD_TYPE_NOT_SUPPORTED", { stop: "none", declineCode: "card_not_supported" }],
+    ["CARD_COUNTRY_NOT_SUPPORTED", { stop: "none", declineCode: "card_not_supported" }],
+    ["CURRENCY_NOT_SUPPORTED_FOR_CARD_TYPE", { stop: "none", declineCode: "currency_not_supported" }],
+    ["CURRENCY_NOT_SUPPORTED_FOR_CARD_BRAND", { stop: "none", declineCode: "currency_not_supported" }],
+    ["CURRENCY_NOT_SUPPORTED_FOR_COUNTRY", { stop: "none", declineCode: "currency_not_supported" }],
+    ["BILLING_ADDRESS_INVALID", { stop: "none", declineCode: "card_declined" }],
+    ["UNPROCESSABLE_ENTITY", { stop: "unclassified", declineCode: "unclassified" }],
+  ])("treats the issue %s as a decline", (issue, expected) => {
+    expect(issued(issue)).toMatchObject({ type: "declined", gatewayCode: issue, ...expected });
+  });
+
+  it.each([
+    ["PAYEE_NOT_ENABLED_FOR_CARD_PROCESSING", "credentials_refused"],
+    ["NOT_ENABLED_FOR_CARD_PROCESSING", "credentials_refused"],
+    ["ORDER_NOT_APPROVED", "request_refused"],
+    ["CURRENCY_NOT_SUPPORTED", "request_refused"],
+  ])("treats the issue %s as not processed", (issue, cause) => {
+    expect(issued(issue)).toMatchObject({ type: "notProcessed", cause, reason: expect.stringContaining(issue) });
+  });
+
+  it("counts an unknown issue against no gateway, and an answer that is not PayPal's own against it", () => {
+    expect(issued("NEVER_HEARD_OF")).toMatchObject({ type: "unknown", isAnswered: true });
+    expect(issued("ORDER_ALREADY_AUTHORIZED")).toMatchObject({ type: "unknown", isAnswered: true });
+    const read = (body: object, status: number) => readAuthorized(reply(body, status), attempt, "5O190127TN364715T");
+    const inProgress = { name: "RESOURCE_CONFLICT", details: [{ issue: "PREVIOUS_REQUEST_IN_PROGRESS" }] };
+    expect(read(inProgress, 409)).toMatchObject({ type: "unknown", isAnswered: true });
+    for (const [body, status] of [
+      [{ message: "no healthy upstream" }, 422],
+      [{ message: "no healthy upstream" }, 409],
+      [{ name: "INTERNAL_SERVER_ERROR" }, 500],
+      [{ name: "UNPROCESSABLE_ENTITY", details: [{ issue: "NEVER_HEARD_OF" }] }, 500],
+    ] as const) {
+      expect(read(body, status)).toMatchObject({ type: "unknown" });
+      expect(read(body, status)).not.toHaveProperty("isAnswered");
+    }
   });
 });
 
 type Issues = { properties: { details: { items: { anyOf: { title: string }[] } } } };
 type Orders = { components: { schemas: Record<"orders.authorize-422", Issues> } };
 
-// Issues about what was authorized before, and about requests that we never make: whether money is held, the record says.
+// Issues about an earlier authorization, and about requests that we never make: the record says if money is held.
 const undecided = `AGREEMENT_ALREADY_CANCELLED AMOUNT_CANNOT_BE_SPECIFIED APPLE_PAY_AMOUNT_MISMATCH
   AUTHORIZATION_CURRENCY_MISMATCH BILLING_AGREEMENT_ID_MISMATCH BILLING_AGREEMENT_NOT_FOUND CANCEL_URL_REQUIRED
   DECLINED_DUE_TO_RELATED_TXN DUPLICATE_INVOICE_ID INCOMPATIBLE_PARAMETER_VALUE INVALID_PICKUP_ADDRESS
@@ -104,7 +146,7 @@ const undecided = `AGREEMENT_ALREADY_CANCELLED AMOUNT_CANNOT_BE_SPECIFIED APPLE_
   MERCHANT_INITIATED_WITH_MULTIPLE_PURCHASE_UNITS MERCHANT_INITIATED_WITH_SECURITY_CODE MISMATCHED_VAULT_ID_TO_PAYMENT_SOURCE
   MISSING_CRYPTOGRAM MISSING_PREVIOUS_REFERENCE NOT_ELIGIBLE_FOR_PAYPAL_TRANSACTION_ID_PROCESSING
   NOT_ELIGIBLE_FOR_PNREF_PROCESSING ORDER_ALREADY_AUTHORIZED ORDER_CANNOT_BE_SAVED ORDER_COMPLETED_OR_VOIDED
-  ORDER_NOT_APPROVED PAYEE_FX_RATE_ID_EXPIRED PAYMENT_SOURCE_MISMATCH PAYMENT_TYPE_NOT_SUPPORTED_FOR_INTENT
+  PAYEE_FX_RATE_ID_EXPIRED PAYMENT_SOURCE_MISMATCH PAYMENT_TYPE_NOT_SUPPORTED_FOR_INTENT
   PAYPAL_TRANSACTION_ID_EXPIRED PAYPAL_TRANSACTION_ID_NOT_FOUND PNREF_EXPIRED PNREF_NOT_FOUND
   PREFERRED_PAYMENT_SOURCE_MISMATCH PREVIOUS_TRANSACTION_REFERENCE_HAS_CHARGEBACK PREVIOUS_TRANSACTION_REFERENCE_VOIDED
   REQUIRED_PARAMETER_FOR_CUSTOMER_INITIATED_PAYMENT RETURN_URL_REQUIRED SAVE_ORDER_NOT_SUPPORTED SHIPPING_ADDRESS_INVALID
@@ -112,7 +154,7 @@ const undecided = `AGREEMENT_ALREADY_CANCELLED AMOUNT_CANNOT_BE_SPECIFIED APPLE_
 
 withShared<Orders>("paypal-orders", ({ components }) => {
   describe("the issues that PayPal documents of an authorization", () => {
-    it("are declines, or provably nothing, or leave it to the record: each as it was judged", () => {
+    it("are declines, or provably nothing, or left to the record: each as it was judged", () => {
       const issues = components.schemas["orders.authorize-422"].properties.details.items.anyOf.map(
         ({ title }) => title,
       );
@@ -128,7 +170,7 @@ describe("readCapture()", () => {
   const captured = { id: "2GG279541U471931P", status: "COMPLETED", amount: money, invoice_id: "att_1" };
   const answerTo = (body: object, status = 201) => readCapture(reply(body, status), attempt);
 
-  it("is done when the whole amount of our payment was taken", () => {
+  it("is done when the whole amount of our payment was captured", () => {
     expect(answerTo(captured)).toEqual({ type: "done" });
     expect(answerTo({ ...captured, status: "PENDING" })).toEqual({ type: "accepted" });
     for (const change of [
@@ -138,20 +180,25 @@ describe("readCapture()", () => {
     ]) {
       expect(answerTo({ ...captured, ...change })).toEqual({ type: "undecided" });
     }
-    for (const status of ["REFUNDED", "PARTIALLY_REFUNDED", "NEVER_HEARD_OF"]) {
-      expect(answerTo({ ...captured, status })).toMatchObject({ type: "unknown" });
-    }
+    expect(answerTo({ ...captured, status: "NEVER_HEARD_OF" })).toMatchObject({ type: "unknown" });
     expect(answerTo(captured, 202)).toMatchObject({ type: "unknown" });
   });
 
-  it("is refused for good when PayPal took no money in the end", () => {
+  it("is definitively refused when PayPal captured no money in the end", () => {
     const said = { processor_response: { response_code: "5100" } };
     const refused = { type: "refused", definitive: true };
     expect(answerTo({ ...captured, ...said, status: "DECLINED" })).toEqual({ ...refused, gatewayCode: "5100" });
     expect(answerTo({ ...captured, status: "FAILED" })).toEqual({ ...refused, gatewayCode: "FAILED" });
   });
 
-  it("asks the record about what was over before, which alone ends the matter", () => {
+  it("consults the record about a capture that was refunded since, whole or in part", () => {
+    for (const status of ["REFUNDED", "PARTIALLY_REFUNDED"]) {
+      expect(answerTo({ ...captured, status })).toEqual({ type: "undecided" });
+      expect(answerTo({ ...captured, status, invoice_id: "att_2" })).toEqual({ type: "undecided" });
+    }
+  });
+
+  it("consults the record about a payment that had ended before, and only the record ends it", () => {
     for (const issue of ["AUTHORIZATION_ALREADY_CAPTURED", "AUTHORIZATION_VOIDED", "AUTHORIZATION_EXPIRED"]) {
       expect(readCapture(refusal(issue), attempt)).toEqual({ type: "undecided" });
     }
@@ -166,7 +213,7 @@ describe("readCapture()", () => {
 });
 
 describe("readVoid()", () => {
-  it("is done where our authorization is voided, and asks the record where that is said in other words", () => {
+  it("is done if our authorization is voided, and consults the record if the answer is indirect", () => {
     const voided = { ...authorization, status: "VOIDED" };
     expect(readVoid(reply(voided), attempt)).toEqual({ type: "done" });
     expect(readVoid(reply({ ...voided, invoice_id: "att_2" }), attempt)).toMatchObject({ type: "unknown" });
@@ -187,13 +234,13 @@ describe("readVoid()", () => {
     ["PENDING", "refused"],
     ["PARTIALLY_CAPTURED", "refused"],
     [undefined, "refused"],
-  ])("takes a record that is %s as %s", (status, type) => {
+  ])("reads a record that is %s as %s", (status, type) => {
     expect(voidByRecord(status).type).toBe(type);
   });
 });
 
-describe("what a look-up tells", () => {
-  const told = (...authorizations: object[]) => readOrderRecord(reply(orderWith(authorizations)), attempt).type;
+describe("the result of a look-up", () => {
+  const typeOf = (...authorizations: object[]) => readOrderRecord(reply(orderWith(authorizations)), attempt).type;
   const as = (status: string, change: object = {}) => ({ ...authorization, status, ...change });
 
   it.each([
@@ -202,26 +249,26 @@ describe("what a look-up tells", () => {
     ["DENIED", "declined"],
     ["EXPIRED", "voided"],
     ["VOIDED", "voided"],
-    ["PENDING", "cannotTell"],
-    ["PARTIALLY_CAPTURED", "cannotTell"],
-    ["NEVER_HEARD_OF", "cannotTell"],
+    ["PENDING", "inconclusive"],
+    ["PARTIALLY_CAPTURED", "inconclusive"],
+    ["NEVER_HEARD_OF", "inconclusive"],
   ])("of an authorization that is %s: %s", (status, type) => {
     expect(readAuthorizationRecord(reply(as(status)), attempt).type).toBe(type);
-    expect(told(as(status))).toBe(type);
+    expect(typeOf(as(status))).toBe(type);
   });
 
   it("of other money is no hold, capture or decline of ours", () => {
     const other = { amount: { ...money, value: "10.98" } };
-    expect(told(as("CREATED", other))).toBe("heldOther");
-    expect(told(as("CAPTURED", other))).toBe("cannotTell");
-    expect(told(as("DENIED", other))).toBe("cannotTell");
-    expect(told(as("CREATED", { invoice_id: "att_2" }))).toBe("cannotTell");
+    expect(typeOf(as("CREATED", other))).toBe("heldOther");
+    expect(typeOf(as("CAPTURED", other))).toBe("inconclusive");
+    expect(typeOf(as("DENIED", other))).toBe("inconclusive");
+    expect(typeOf(as("CREATED", { invoice_id: "att_2" }))).toBe("inconclusive");
   });
 
-  it("of several: a capture before a hold, a hold before what ended", () => {
-    expect(told(as("VOIDED"), as("CREATED"), as("CAPTURED"))).toBe("captured");
-    expect(told(as("DENIED"), as("CREATED"))).toBe("held");
-    expect(told(as("DENIED"), as("PENDING"))).toBe("cannotTell");
+  it("of several: puts a capture before a hold, and a hold before what ended", () => {
+    expect(typeOf(as("VOIDED"), as("CREATED"), as("CAPTURED"))).toBe("captured");
+    expect(typeOf(as("DENIED"), as("CREATED"))).toBe("held");
+    expect(typeOf(as("DENIED"), as("PENDING"))).toBe("inconclusive");
   });
 
   it.each([
@@ -229,8 +276,8 @@ describe("what a look-up tells", () => {
     ["APPROVED", "absent"],
     ["PAYER_ACTION_REQUIRED", "declined"],
     ["VOIDED", "voided"],
-    ["COMPLETED", "cannotTell"],
-    ["SAVED", "cannotTell"],
+    ["COMPLETED", "inconclusive"],
+    ["SAVED", "inconclusive"],
   ])("of an order without an authorization that is %s: %s", (status, type) => {
     expect(readOrderRecord(reply(orderWith([], { status })), attempt).type).toBe(type);
   });

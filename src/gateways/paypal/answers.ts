@@ -1,8 +1,12 @@
-/** What PayPal's answers to create, authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+/**
+ * Interprets PayPal's answers to create, authorize, capture and void. An answer counts only when it is documented and
+ * about this exact payment.
+ */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, CaptureAnswer, GatewayOutcome, LookUpAnswer, VoidAnswer } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
-import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { isSameMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { isFor, readOrder, stateOfOrder } from "./order.ts";
@@ -13,7 +17,7 @@ export type NewOrder =
   | { readonly type: "ready"; readonly id: string }
   | Exclude<GatewayOutcome, { readonly type: "held" }>;
 
-/** The order without money; 200 is PayPal's word that its key had made it before. */
+/** Reads the order without money; status 200 means that its key had created it before. */
 export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): NewOrder {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   if (!isDone(reply)) return refusedOrUntrusted(reply);
@@ -23,7 +27,9 @@ export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): Ne
     : untrusted(reply.status);
 }
 
-/** What the authorization of an order came to. Whatever is not documented or not about this attempt is unknown. */
+/**
+ * Returns the outcome of an order's authorization. An answer that is undocumented or not about this attempt is unknown.
+ */
 export function readAuthorized(reply: GatewayReply, attempt: AttemptAtGateway, orderId: string): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   if (!isDone(reply)) return readRefusal(reply);
@@ -36,10 +42,12 @@ export function readAuthorized(reply: GatewayReply, attempt: AttemptAtGateway, o
   if (state.type === "held" || state.type === "declined") return state;
   if (authorization?.status !== "PENDING") return untrusted(reply.status);
   const reason = "the gateway is still reviewing the payment";
-  return { type: "unknown", kind: "GATEWAY_ERROR", reason, gatewayReference: authorization.id };
+  return { ...undecided(reply.status), reason, gatewayReference: authorization.id };
 }
 
-/** An issue that our table names is a decline; one about an earlier authorization says that something may be held. */
+/**
+ * Returns a decline for an issue in our table; an issue about an earlier authorization means that money may be held.
+ */
 function readRefusal(reply: GatewayReply & { type: "answer" }): GatewayOutcome {
   const issue = issueOf(reply);
   return issue !== undefined && Object.hasOwn(declines, issue)
@@ -47,10 +55,13 @@ function readRefusal(reply: GatewayReply & { type: "answer" }): GatewayOutcome {
     : refusedOrUntrusted(reply);
 }
 
-/** An answer to a capture or void that only the record can judge: PayPal says that the end was reached before, or says too little. */
+/**
+ * An answer to a capture or void that only the record can decide: PayPal says that it had ended before, or says too
+ * little.
+ */
 export type Undecided = { readonly type: "undecided" };
 
-/** What a capture came to; unknown unless the answer is about this attempt. */
+/** Returns the result of a capture; unknown unless the answer is about this attempt. */
 export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer | Undecided {
   if (reply.type !== "answer") return unansweredChange(reply);
   if (!isDone(reply)) return overBefore.has(issueOf(reply) ?? "") ? { type: "undecided" } : refusedOrUnknown(reply);
@@ -60,18 +71,22 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
     case "COMPLETED":
       return { type: "done" };
     case "PENDING":
-      // Taken on, and under review; nobody reports its end, so it stays unconfirmed (docs/gateways.md).
+      // Accepted and under review; no notification reports its end, so it stays unconfirmed (docs/gateways.md).
       return { type: "accepted" };
     case "DECLINED":
     case "FAILED":
-      // Final states in which no money was taken; the same key would bring nothing else.
+      // Final states in which no money was captured; the same key would return nothing else.
       return { type: "refused", definitive: true, gatewayCode: codeOf(json) };
+    case "REFUNDED":
+    case "PARTIALLY_REFUNDED":
+      // Captured once, and refunded by a person since. The answer says too little about what is left.
+      return { type: "undecided" };
     default:
       return untrusted(reply.status);
   }
 }
 
-/** What the record says about a capture whose own answer did not decide. */
+/** Returns the record's result of a capture whose own answer did not decide. */
 export function captureByRecord(record: LookUpAnswer, authorizationStatus: unknown): CaptureAnswer {
   if (record.type === "captured") return { type: "done" };
   const isOver = record.type === "voided" || record.type === "declined";
@@ -79,11 +94,11 @@ export function captureByRecord(record: LookUpAnswer, authorizationStatus: unkno
   return {
     type: "unknown",
     kind: "GATEWAY_ERROR",
-    reason: "neither the capture's answer nor the record tells its end",
+    reason: "neither the capture's answer nor the record shows its result",
   };
 }
 
-/** What a void came to, whatever amount it names; unknown unless the answer is about this attempt. */
+/** Returns the result of a void, whatever amount it names; unknown unless the answer is about this attempt. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer | Undecided {
   if (reply.type !== "answer") return unansweredChange(reply);
   if (reply.status === 204 || overBefore.has(issueOf(reply) ?? "")) return { type: "undecided" };
@@ -92,7 +107,10 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return isFor(json, attempt) && json.status === "VOIDED" ? { type: "done" } : untrusted(reply.status);
 }
 
-/** What the record says about a void whose own answer did not decide. Nothing is held by what was denied or ran out. */
+/**
+ * Returns the record's result of a void whose own answer did not decide. A denied or expired authorization holds
+ * nothing.
+ */
 export function voidByRecord(authorizationStatus: unknown): VoidAnswer {
   switch (authorizationStatus) {
     case "VOIDED":

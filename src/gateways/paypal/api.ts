@@ -1,32 +1,41 @@
-/** PayPal's API over HTTP: addresses, headers, tokens and the time that one call has. What is said through it is the connector's. */
-import type { CardForwarder, ForwardReply } from "../card-forwarder.ts";
+/**
+ * Calls PayPal's API over HTTP: addresses, headers, tokens and the time limit of a call. The connector decides what is
+ * sent.
+ */
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { AuthorizeRequest, GatewayCall } from "../connector.ts";
-import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 import { isTokenRefused } from "./refusals.ts";
 
-/** What PayPal's connector is built from. */
+/** The dependencies of PayPal's connector. */
 export type PayPalParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** One of `paypalOrigins`, or a stand-in of it. */
+  /** One of `paypalOrigins`, or an emulator of it. */
   readonly origin: string;
-  /** The environment whose accounts are taken. */
+  /** The environment whose accounts are accepted. */
   readonly environment: "test" | "live";
-  /** The system's clock, unless a test has one of its own. */
+  /** Defaults to the system's clock; tests pass their own. */
   readonly nowMs?: (() => number) | undefined;
 };
 
-/** Where PayPal's API is: test accounts have a host of their own (https://developer.paypal.com/api/rest/requests/, 2026). */
+/**
+ * Origins of PayPal's API: test accounts have a separate host (https://developer.paypal.com/api/rest/requests/,
+ * 2026).
+ */
 export const paypalOrigins = {
   test: "https://api-m.sandbox.paypal.com",
   live: "https://api-m.paypal.com",
 } as const;
 
-/** A request that changes something: its idempotency key and its body, where PayPal takes them. */
+/** A request that changes something: its idempotency key and its body, if PayPal takes them. */
 export type Change = { readonly key?: string; readonly body?: object };
 
-/** Sends single requests; one that PayPal refused for its token, and so did nothing for, goes once more with a fresh token. */
+/**
+ * Sends single requests. A request refused because of its token was not carried out and is repeated once with a fresh
+ * one.
+ */
 export class PayPalApi {
   readonly environment: PayPalParts["environment"];
   readonly nowMs: () => number;
@@ -37,7 +46,7 @@ export class PayPalApi {
 
   constructor(parts: PayPalParts) {
     this.environment = parts.environment;
-    // Runs on evenly when the machine's clock is set.
+    // Monotonic: unaffected when the machine's clock is set.
     this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
@@ -45,13 +54,13 @@ export class PayPalApi {
     this.#tokens = new AccessTokens({ http: parts.http, origin: parts.origin, nowMs: this.nowMs });
   }
 
-  /** Calls in a row that share one deadline: each gets what is left of it. */
+  /** Returns calls that share one deadline: each gets the time that is left. */
   sharedDeadline<Call extends GatewayCall>(call: Call): () => Call {
     const endsAtMs = this.nowMs() + call.timeoutMs;
     return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - this.nowMs())) });
   }
 
-  /** Whether the credentials open an account as of now. */
+  /** Checks that the credentials open an account now. */
   signIn(call: GatewayCall): Promise<TokenAnswer> {
     return this.#tokens.renew(call);
   }
@@ -83,7 +92,7 @@ export class PayPalApi {
     return reply;
   }
 
-  /** The one request that carries a card, by way of the vault, which fixes its address. */
+  /** Sends the only request that carries a card, through the vault, which fixes its address. */
   postCard(
     call: GatewayCall,
     { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
@@ -123,17 +132,20 @@ export class PayPalApi {
   }
 }
 
-/** The path of an order, or of something to be done with it. */
+/** Returns the path of an order or of an action on it. */
 export function orderPath(id: string, action?: "authorize"): string {
   return `/v2/checkout/orders/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** The path of an authorization, or of something to be done with it. */
+/** Returns the path of an authorization or of an action on it. */
 export function authorizationPath(id: string, action?: "capture" | "void"): string {
   return `/v2/payments/authorizations/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** Without `Prefer` PayPal leaves out whose payment it is and how much: https://developer.paypal.com/api/rest/requests/ (2026). */
+/**
+ * Returns the headers of a change. Without `Prefer` PayPal omits the payment's reference and amount:
+ * https://developer.paypal.com/api/rest/requests/ (2026).
+ */
 function changeHeaders({ key }: Change): Record<string, string> {
   return { ...(key !== undefined && { "paypal-request-id": key }), prefer: "return=representation" };
 }

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  approvedCard,
+  type GatewayHarness,
+  holdPayment,
+  startGatewayHarness,
+} from "../../dev/testing/gateway-harness.ts";
+import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { approvedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../testing/gateway-bench.ts";
-import { describeConformance } from "../connector.conformance.ts";
 import type { PayPalParts } from "./api.ts";
 import { PayPalConnector } from "./connector.ts";
-import { currencies } from "./currencies.ts";
+import { currencies, toMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
 const subject = {
@@ -27,7 +32,7 @@ const errorNames: Readonly<Record<number, string>> = {
 
 describeConformance({
   ...subject,
-  // The requests that decide about money; what is said before them is spoilt in tests of its own.
+  // The requests that decide about money; faults in earlier requests have tests of their own.
   spoils: /^(?!POST \/(v1\/oauth2\/token|v2\/checkout\/orders)$)/,
   gateway: "PAYPAL",
   declines,
@@ -43,22 +48,22 @@ describeConformance({
 });
 
 describe("PayPalConnector", () => {
-  let bench: GatewayBench;
+  let harness: GatewayHarness;
   beforeAll(async () => {
-    bench = await startGatewayBench(subject);
+    harness = await startGatewayHarness(subject);
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
-  const pay = async (number: string, payment = bench.newPayment(), holder = "Ada Lovelace") => {
-    bench.forwarder.useCard(number);
-    bench.forwarder.useHolder(holder);
-    const answer = bench.connector.authorize(bench.call(payment.attemptReference), payment);
+  const pay = async (number: string, payment = harness.newPayment(), holder = "Ada Lovelace") => {
+    harness.forwarder.useCard(number);
+    harness.forwarder.useHolder(holder);
+    const answer = harness.connector.authorize(harness.call(payment.attemptReference), payment);
     const { outcome } = await answer;
-    bench.forwarder.useCard(approvedCard);
-    bench.forwarder.useHolder("Ada Lovelace");
+    harness.forwarder.useCard(approvedCard);
+    harness.forwarder.useHolder("Ada Lovelace");
     return outcome;
   };
-  const withoutName = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayBench["newPayment"]>) => ({
+  const withoutName = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayHarness["newPayment"]>) => ({
     attemptReference,
     amountMinor,
     currency,
@@ -78,7 +83,7 @@ describe("PayPalConnector", () => {
     ["CCREJECT-BANK_ERROR", { type: "declined", kind: "SOFT_DECLINE", stop: "none", gatewayCode: "5100" }],
     ["CCREJECT-CVV_F", { type: "declined", stop: "same_card_fails", declineCode: "incorrect_cvc" }],
   ])("authorizes PayPal's test card with the name %s as PayPal describes it", async (holder, expected) => {
-    expect(await pay("4012888888881881", bench.newPayment(), holder)).toMatchObject(expected);
+    expect(await pay("4012888888881881", harness.newPayment(), holder)).toMatchObject(expected);
   });
 
   it.each([
@@ -87,20 +92,20 @@ describe("PayPalConnector", () => {
     ["4000000000004160", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],
     ["4000000000004061", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],
     ["4000000000004210", { type: "unknown", kind: "GATEWAY_ERROR", gatewayReference: orderName }],
-  ])("takes what comes of card %s for what it is", async (number, expected) => {
+  ])("handles the result of card %s as documented", async (number, expected) => {
     expect(await pay(number)).toMatchObject(expected);
   });
 
-  it("asks for one order by the attempt's name, one authorization and one capture, each with a key of its own", async () => {
-    const payment = bench.newPayment({ orderRef: `${"7".repeat(126)}é!`, amountMinor: 5 });
-    const hold = await holdPayment(bench, payment);
-    const call = bench.call(`${payment.attemptReference}_cap`);
+  it("creates one order under the attempt's name, one authorization and one capture, each with its own key", async () => {
+    const payment = harness.newPayment({ orderRef: `${"7".repeat(126)}é!`, amountMinor: 5 });
+    const hold = await holdPayment(harness, payment);
+    const call = harness.call(`${payment.attemptReference}_cap`);
     expect(
-      await bench.connector.capture(call, { ...hold, statementDescriptor: "Tea™ & Cake of a far too long name" }),
+      await harness.connector.capture(call, { ...hold, statementDescriptor: "Tea™ & Cake of a far too long name" }),
     ).toEqual({
       type: "done",
     });
-    const asked = bench.middle.requests.slice(-3);
+    const asked = harness.middle.requests.slice(-3);
     expect(asked.map(({ headers }) => headers["paypal-request-id"])).toEqual([
       `${payment.attemptReference}_new`,
       payment.attemptReference,
@@ -127,130 +132,177 @@ describe("PayPalConnector", () => {
   });
 
   it("names the order of an authorization whose answer was lost, and finds and voids its hold by that name", async () => {
-    const payment = bench.newPayment();
-    bench.spoilWith((honest) => (honest.body.includes('"authorizations"') ? "reset" : honest));
+    const payment = harness.newPayment();
+    harness.spoilWith((honest) => (honest.body.includes('"authorizations"') ? "reset" : honest));
     const outcome = await pay(approvedCard, payment);
-    bench.spoilWith((honest) => honest);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "unknown", gatewayReference: orderName });
     if (outcome.type !== "unknown") throw new Error("checked above");
     const named = { ...withoutName(payment), gatewayReference: outcome.gatewayReference };
-    const unnamed = await bench.connector.lookUp(bench.call(""), withoutName(payment));
-    expect(unnamed).toMatchObject({ type: "cannotTell", isUnfound: true });
-    const found = await bench.connector.lookUp(bench.call(""), named);
+    const unnamed = await harness.connector.lookUp(harness.call(""), withoutName(payment));
+    expect(unnamed).toMatchObject({ type: "inconclusive", isUnfound: true });
+    const found = await harness.connector.lookUp(harness.call(""), named);
     expect(found).toEqual({ type: "held", gatewayReference: authorizationName });
-    expect(await bench.connector.void(bench.call("v1"), named)).toEqual({ type: "done" });
-    expect(await bench.connector.void(bench.call("v2"), named)).toEqual({ type: "done" });
-    expect(await bench.connector.lookUp(bench.call(""), named)).toEqual({ type: "voided" });
+    expect(await harness.connector.void(harness.call("v1"), named)).toEqual({ type: "done" });
+    expect(await harness.connector.void(harness.call("v2"), named)).toEqual({ type: "done" });
+    expect(await harness.connector.lookUp(harness.call(""), named)).toEqual({ type: "voided" });
   });
 
   it("finds nothing in an order that was never authorized, and nothing to void in it yet", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     const outcome = await pay("4000000000005001", payment);
     if (outcome.type !== "unknown") throw new Error("expected an error");
     const named = { ...withoutName(payment), gatewayReference: outcome.gatewayReference };
-    expect(await bench.connector.lookUp(bench.call(""), named)).toEqual({ type: "absent" });
-    expect(await bench.connector.void(bench.call("v1"), named)).toEqual({ type: "absent" });
-    expect(await bench.connector.void(bench.call("v2"), withoutName(payment))).toEqual({ type: "absent" });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+    expect(await harness.connector.lookUp(harness.call(""), named)).toEqual({ type: "absent" });
+    expect(await harness.connector.void(harness.call("v1"), named)).toEqual({ type: "absent" });
+    expect(await harness.connector.void(harness.call("v2"), withoutName(payment))).toEqual({ type: "absent" });
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
-  it("voids an order that is still being authorized only when it is", async () => {
-    const payment = bench.newPayment();
+  it("is not done with an order while one of its authorizations is open, whatever the state of another", async () => {
+    const payment = harness.newPayment();
+    const authorization = (id: string, status: string) => ({ id, status, invoice_id: payment.attemptReference });
+    const authorizations = [authorization("GONE", "VOIDED"), authorization("OPEN", "CREATED")];
+    const unit = { reference_id: payment.attemptReference, payments: { authorizations } };
+    const order = { id: "ORDER", status: "COMPLETED", purchase_units: [unit] };
+    harness.replaceWith(({ method, path }) => {
+      if (method === "GET" && path === "/v2/checkout/orders/ORDER") return { status: 200, body: JSON.stringify(order) };
+      return path === "/v2/payments/authorizations/OPEN/void" ? { status: 503, body: "" } : undefined;
+    });
+    const named = { ...withoutName(payment), gatewayReference: "order_ORDER" };
+    const answer = await harness.connector.void(harness.call("v1"), named);
+    harness.replaceWith(() => undefined);
+    expect(answer).toMatchObject({ type: "unknown" });
+  });
+
+  it("voids an order that is still being authorized only once it is", async () => {
+    const payment = harness.newPayment();
     const first = pay("4000000000002024", payment);
-    await bench.sandbox.paused({ operation: "paypal.silence", reference: payment.attemptReference });
-    expect(await bench.connector.void(bench.call("v1"), withoutName(payment))).toEqual({ type: "absent" });
+    await harness.sandbox.paused({ operation: "paypal.silence", reference: payment.attemptReference });
+    expect(await harness.connector.void(harness.call("v1"), withoutName(payment))).toEqual({ type: "absent" });
     expect(await pay(approvedCard, payment)).toMatchObject({ type: "unknown", gatewayReference: orderName });
-    await bench.sandbox.release({ operation: "paypal.silence", reference: payment.attemptReference });
+    await harness.sandbox.release({ operation: "paypal.silence", reference: payment.attemptReference });
     expect(await first).toMatchObject({ type: "unknown" });
-    expect(await bench.connector.void(bench.call("v2"), withoutName(payment))).toEqual({ type: "done" });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+    expect(await harness.connector.void(harness.call("v2"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
   it("looks up a decline as the same decline, and a hold over another amount as no hold of ours", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     const outcome = await pay("4000000000009995", payment);
-    const order = bench.forwarder.requests.at(-1)?.pathVariables.id;
+    const order = harness.forwarder.requests.at(-1)?.pathVariables.id;
     const named = { ...withoutName(payment), gatewayReference: `order_${order}` };
-    expect(await bench.connector.lookUp(bench.call(""), named)).toEqual(outcome);
-    expect(await bench.connector.void(bench.call("v1"), named)).toEqual({ type: "absent" });
-    const other = bench.newPayment();
+    expect(await harness.connector.lookUp(harness.call(""), named)).toEqual(outcome);
+    expect(await harness.connector.void(harness.call("v1"), named)).toEqual({ type: "absent" });
+    const other = harness.newPayment();
     const unknown = await pay("4000000000004160", other);
     if (unknown.type !== "unknown") throw new Error("expected a hold over another amount");
     const ofOther = { ...withoutName(other), gatewayReference: unknown.gatewayReference };
-    expect(await bench.connector.lookUp(bench.call(""), ofOther)).toMatchObject({ type: "heldOther" });
-    expect(await bench.connector.void(bench.call("v2"), ofOther)).toEqual({ type: "done" });
+    expect(await harness.connector.lookUp(harness.call(""), ofOther)).toMatchObject({ type: "heldOther" });
+    expect(await harness.connector.void(harness.call("v2"), ofOther)).toEqual({ type: "done" });
   });
 
-  it("takes a capture that had been made under another key as done, and refuses for good what was voided or withdrawn", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    await bench.connector.capture(bench.call("first_cap"), hold);
-    expect(await bench.connector.capture(bench.call("second_cap"), hold)).toEqual({ type: "done" });
-    expect(await bench.connector.void(bench.call("v1"), hold)).toEqual({ type: "alreadyCaptured" });
-    expect(await bench.connector.lookUp(bench.call(""), hold)).toMatchObject({ type: "captured" });
-    const other = await holdPayment(bench, bench.newPayment());
-    await bench.connector.void(bench.call("v2"), other);
+  it("treats a capture made under another key as done, and definitively refuses a voided or withdrawn hold", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call("first_cap"), hold);
+    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual({ type: "done" });
+    expect(await harness.connector.void(harness.call("v1"), hold)).toEqual({ type: "alreadyCaptured" });
+    expect(await harness.connector.lookUp(harness.call(""), hold)).toMatchObject({ type: "captured" });
+    const other = await holdPayment(harness, harness.newPayment());
+    await harness.connector.void(harness.call("v2"), other);
     const refused = { type: "refused", definitive: true };
-    expect(await bench.connector.capture(bench.call("c1"), other)).toEqual({ ...refused, gatewayCode: "VOIDED" });
-    bench.forwarder.useCard("4000000000004095");
-    const withdrawn = await holdPayment(bench, bench.newPayment());
-    bench.forwarder.useCard(approvedCard);
-    expect(await bench.connector.capture(bench.call("c2"), withdrawn)).toEqual({ ...refused, gatewayCode: "DENIED" });
-    expect(await bench.connector.void(bench.call("v3"), withdrawn)).toEqual({ type: "absent" });
+    expect(await harness.connector.capture(harness.call("c1"), other)).toEqual({ ...refused, gatewayCode: "VOIDED" });
+    harness.forwarder.useCard("4000000000004095");
+    const withdrawn = await holdPayment(harness, harness.newPayment());
+    harness.forwarder.useCard(approvedCard);
+    expect(await harness.connector.capture(harness.call("c2"), withdrawn)).toEqual({
+      ...refused,
+      gatewayCode: "DENIED",
+    });
+    expect(await harness.connector.void(harness.call("v3"), withdrawn)).toEqual({ type: "absent" });
   });
 
-  it("captures an untouched hold under another key where PayPal may keep a refusal for the first", async () => {
+  it.each(["REFUNDED", "PARTIALLY_REFUNDED"])(
+    "reads a capture that answers %s as the record has it",
+    async (status) => {
+      const hold = await holdPayment(harness, harness.newPayment());
+      const answered = {
+        status: 201,
+        body: JSON.stringify({
+          id: "2GG279541U471931P",
+          status,
+          invoice_id: hold.attemptReference,
+          amount: toMoney(hold),
+        }),
+      };
+      const answerAsRefunded = () =>
+        harness.replaceWith(({ path }) => (path.endsWith("/capture") ? answered : undefined));
+      answerAsRefunded();
+      expect(await harness.connector.capture(harness.call(`${status}_cap`), hold)).toMatchObject({ type: "unknown" });
+      harness.replaceWith(() => undefined);
+      await harness.connector.capture(harness.call(`${status}_cap`), hold);
+      answerAsRefunded();
+      expect(await harness.connector.capture(harness.call(`${status}_cap`), hold)).toEqual({ type: "done" });
+      harness.replaceWith(() => undefined);
+    },
+  );
+
+  it("captures an untouched hold under another key if PayPal may keep a refusal for the first", async () => {
     const refusal = (issue: string) => ({
       status: 422,
       body: JSON.stringify({ name: "UNPROCESSABLE_ENTITY", details: [{ issue }] }),
     });
-    const hold = await holdPayment(bench, bench.newPayment());
+    const hold = await holdPayment(harness, harness.newPayment());
     const keys: string[] = [];
     const refuse = (answer: { status: number; body: string }) =>
-      bench.replaceWith(({ path, headers }) => {
+      harness.replaceWith(({ path, headers }) => {
         if (!path.endsWith("/capture") || keys.push(String(headers["paypal-request-id"])) > 1) return undefined;
         return answer;
       });
     refuse(refusal("PAYEE_ACCOUNT_RESTRICTED"));
-    const capture = () => bench.connector.capture(bench.call("kept_cap"), hold);
+    const capture = () => harness.connector.capture(harness.call("kept_cap"), hold);
     expect(await capture()).toEqual({ type: "done" });
     expect(keys).toEqual(["kept_cap", expect.stringMatching(/^kept_cap_.{36}$/)]);
     keys.splice(0);
     expect(await capture()).toEqual({ type: "done" });
     expect(keys).toEqual(["kept_cap"]);
-    bench.replaceWith(() => undefined);
-    expect(await bench.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+    harness.replaceWith(() => undefined);
+    expect(await harness.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
   });
 
-  it("reads the record where PayPal leaves its answer out", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    bench.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 204, body: "" } : undefined));
-    const release = (key: string) => bench.connector.void(bench.call(key), hold);
+  it("reads the record if PayPal omits its answer", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    harness.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 204, body: "" } : undefined));
+    const release = (key: string) => harness.connector.void(harness.call(key), hold);
     expect(await release("v1")).toMatchObject({ type: "refused", definitive: false, gatewayCode: "CREATED" });
-    bench.replaceWith(() => undefined);
+    harness.replaceWith(() => undefined);
     expect(await release("v2")).toEqual({ type: "done" });
-    bench.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 204, body: "" } : undefined));
+    harness.replaceWith(({ path }) => (path.endsWith("/void") ? { status: 204, body: "" } : undefined));
     expect(await release("v3")).toEqual({ type: "done" });
-    bench.replaceWith(() => undefined);
+    harness.replaceWith(() => undefined);
   });
 
-  it("fetches a new token where PayPal refuses the old one, once, and says so where it goes on refusing", async () => {
+  it("fetches a new token once if PayPal refuses the old one, and reports it if the refusals continue", async () => {
     const refusal = {
       status: 401,
       body: '{"error":"invalid_token","error_description":"Token signature verification failed"}',
     };
-    const tokens = async () => (await bench.sandbox.requests())["paypal.token"] ?? 0;
-    const hold = await holdPayment(bench, bench.newPayment());
+    const tokens = async () => (await harness.sandbox.requests())["paypal.token"] ?? 0;
+    const hold = await holdPayment(harness, harness.newPayment());
     const before = await tokens();
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     let left = 1;
-    bench.replaceWith(({ path }) => (path.endsWith("/authorize") && left-- > 0 ? refusal : undefined));
+    harness.replaceWith(({ path }) => (path.endsWith("/authorize") && left-- > 0 ? refusal : undefined));
     expect(await pay(approvedCard, payment)).toMatchObject({ type: "held" });
     expect((await tokens()) - before).toBe(1);
-    bench.replaceWith(({ path }) => (path.startsWith("/v2/") ? refusal : undefined));
+    harness.replaceWith(({ path }) => (path.startsWith("/v2/") ? refusal : undefined));
     expect(await pay(approvedCard)).toMatchObject({ type: "notProcessed", cause: "credentials_refused" });
-    expect(await bench.connector.void(bench.call("v1"), hold)).toMatchObject({ type: "refused", definitive: false });
-    bench.replaceWith(() => undefined);
+    expect(await harness.connector.void(harness.call("v1"), hold)).toMatchObject({
+      type: "refused",
+      definitive: false,
+    });
+    harness.replaceWith(() => undefined);
     expect((await tokens()) - before).toBe(3);
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toHaveLength(1);
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toHaveLength(1);
   });
 });

@@ -1,12 +1,13 @@
 /**
- * PayPal: the requests of a card payment. What its answers mean is in answers.ts and order.ts.
+ * PayPal: the requests of a card payment. answers.ts and order.ts interpret its answers.
  *
- * An order is created without money first, so that it has a name before anything can be held, and then authorized with the
- * card. Whoever lost the name asks for the same creation again: for six hours its key names one order.
+ * An order is created without money first, so that it has a name before anything can be held, and then authorized with
+ * the card. If the name is lost, the same creation is repeated: for six hours its key names one order.
  */
 import { randomUUID } from "node:crypto";
+import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Amount } from "../amounts.ts";
-import { withoutPlaceholders } from "../card-forwarder.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -20,7 +21,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import { type GatewayReply, readJsonObject } from "../gateway-http.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import { captureByRecord, readAuthorized, readCapture, readNewOrder, readVoid, voidByRecord } from "./answers.ts";
 import { authorizationPath, orderPath, PayPalApi, type PayPalParts } from "./api.ts";
@@ -34,7 +34,7 @@ import { credentialFields, verifyAccount } from "./verify.ts";
 export class PayPalConnector implements Connector {
   readonly gateway = "PAYPAL";
   readonly canRead = true;
-  /** An order cannot be cancelled: until it runs out, an authorization that is late still holds money. */
+  /** An order cannot be cancelled: until it expires, a late authorization still holds money. */
   readonly refusesVoidedReference = false;
   /** PayPal documents no limit. Card networks let a bank take about half a minute; this is three times that. */
   readonly executionLimitMs = 90_000;
@@ -53,15 +53,15 @@ export class PayPalConnector implements Connector {
   }
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
-    const because = whyNotPayable(request);
-    if (because !== undefined) {
-      return { outcome: { type: "notProcessed", cause: "request_refused", reason: because } };
+    const reason = whyNotPayable(request);
+    if (reason !== undefined) {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
     const left = this.#api.sharedDeadline(call);
     const order = readNewOrder(await this.#create(call, request), request);
     if (order.type !== "ready") return { outcome: order };
     const gatewayReference = nameOfOrder(order.id);
-    if (left().timeoutMs < call.timeoutMs * leastLeft) return { outcome: { ...tooLate, gatewayReference } };
+    if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
     const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody };
     const { reply, card } = await this.#api.postCard(left(), request, change);
     const outcome = readAuthorized(reply, request, order.id);
@@ -79,8 +79,9 @@ export class PayPalConnector implements Connector {
     const judged = captureByRecord(state, statusIn(record));
     if (judged.type !== "unknown" || answer.type === "undecided") return judged;
     if (state.type !== "held") return answer;
-    // PayPal may show this refusal to every repeat of the key. Another key captures an untouched hold, and no second time:
-    // a final capture of the whole refuses every other (https://developer.paypal.com/docs/api/payments/v2/, 2026).
+    // PayPal may return this refusal to every repeat of the key. Another key captures an untouched hold, and cannot
+    // capture twice: a final capture of the whole amount refuses every other
+    // (https://developer.paypal.com/docs/api/payments/v2/, 2026).
     const again = readCapture(await this.#capture(left(), hold, `${call.idempotencyKey}_${randomUUID()}`), hold);
     return again.type === "undecided" ? answer : again;
   }
@@ -108,7 +109,10 @@ export class PayPalConnector implements Connector {
     return verifyAccount(this.#api, call);
   }
 
-  /** Holds nothing yet. Made of what an attempt never changes, so that it can be asked for again at any time. */
+  /**
+   * Creates the order, which holds nothing yet. Its content never changes for an attempt, so that it can be repeated at
+   * any time.
+   */
   #create(call: GatewayCall, { orderRef, ...attempt }: AttemptAtGateway): Promise<GatewayReply> {
     return this.#api.post(call, "/v2/checkout/orders", {
       key: `${attempt.attemptReference}_new`,
@@ -131,16 +135,16 @@ export class PayPalConnector implements Connector {
     return this.#api.post(call, authorizationPath(hold.gatewayReference, "capture"), { key, body });
   }
 
-  /** Creating the order again under the same key gives the name that any authorization must have used. */
+  /** Creates the order again under the same key, which returns the name that any authorization must have used. */
   async #voidUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
-    if (mayBeForgotten(attempt, this.#api.nowMs())) return unnameable;
+    if (mayBeForgotten(attempt)) return unnameable;
     const reply = await this.#create(left(), attempt);
     const order = readNewOrder(reply, attempt);
     if (order.type === "ready") return this.#voidOrder(left, attempt, order.id);
     return reply.type === "answer" ? refusedOrUnknown(reply) : unansweredChange(reply);
   }
 
-  /** Gives back whatever the order has authorized. */
+  /** Voids everything that the order has authorized. */
   async #voidOrder(left: () => ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
     const reply = await this.#api.get(left(), orderPath(id));
     if (reply.type !== "answer") return unansweredChange(reply);
@@ -153,13 +157,13 @@ export class PayPalConnector implements Connector {
       const isOpen = known.type === "refused";
       answers.push(isOpen ? await this.#voidAuthorization(left, attempt, authorization.id) : known);
     }
-    // What is still open comes first, then money that was taken; one that was given back ends the matter.
+    // Open authorizations come first, then captured money; a voided one is final.
     const rank = ["unknown", "refused", "alreadyCaptured", "accepted", "done", "absent"];
     const [worst] = answers.toSorted((one, other) => rank.indexOf(one.type) - rank.indexOf(other.type));
     return worst ?? { type: "absent" };
   }
 
-  /** Without a key: PayPal takes none here, and refuses a second void with its word for "voided before". */
+  /** Sends no key: PayPal takes none here, and refuses a second void as "voided before". */
   async #voidAuthorization(left: () => ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
     const answer = readVoid(await this.#api.post(left(), authorizationPath(id, "void"), {}), attempt);
     if (answer.type !== "undecided") return answer;
@@ -170,8 +174,8 @@ export class PayPalConnector implements Connector {
   }
 }
 
-// Sent in the last tenth of its time, an authorization would mostly leave a hold to be given back (1 s of the usual 10 s).
-const leastLeft = 0.1;
+// In the last tenth of its time, an authorization would mostly leave a hold to be voided (1 s of the default 10 s).
+const minLeft = 0.1;
 
 const tooLate = {
   type: "unknown",
@@ -180,9 +184,9 @@ const tooLate = {
 } as const;
 
 const unfindable = {
-  type: "cannotTell",
+  type: "inconclusive",
   isUnfound: true,
-  reason: "the gateway finds an order by its own name alone, and that never reached us",
+  reason: "the gateway finds an order only by its own name, which never reached us",
 } as const;
 
 const unnameable = {
@@ -209,7 +213,10 @@ function customId(orderRef: string): string {
   return [...withoutPlaceholders(orderRef)].slice(0, customIdCharactersMax).join("");
 }
 
-/** At most 22 characters, as PayPal shows them: https://developer.paypal.com/docs/api/payments/v2/#authorizations_capture (2026). */
+/**
+ * Returns at most 22 characters, as PayPal shows them:
+ * https://developer.paypal.com/docs/api/payments/v2/#authorizations_capture (2026).
+ */
 function descriptorOf({ statementDescriptor = "" }: Hold): string | undefined {
   const plain = statementDescriptor
     .replace(/[^\x20-\x7e]/g, "")

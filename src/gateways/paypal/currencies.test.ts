@@ -16,7 +16,7 @@ describe("toMoney()", () => {
 });
 
 describe("isSameMoney()", () => {
-  it("takes nothing for our amount that is written in another way", () => {
+  it("accepts no other notation as our amount", () => {
     const amount = { amountMinor: 4900, currency: "EUR" };
     for (const money of [
       { currency_code: "EUR", value: "49.0" },
@@ -34,10 +34,10 @@ describe("isSameMoney()", () => {
 });
 
 describe("whyNotPayable()", () => {
-  it("takes no amount that PayPal cannot count exactly", () => {
+  it("refuses every amount that PayPal cannot represent exactly", () => {
     expect(whyNotPayable({ amountMinor: 4900, currency: "EUR" })).toBeUndefined();
     expect(whyNotPayable({ amountMinor: 4950, currency: "HUF" })).toContain("exactly");
     expect(whyNotPayable({ amountMinor: 4950, currency: "TWD" })).toContain("exactly");
-    expect(whyNotPayable({ amountMinor: 100, currency: "INR" })).toContain("does not take");
+    expect(whyNotPayable({ amountMinor: 100, currency: "INR" })).toContain("does not accept");
   });
 });

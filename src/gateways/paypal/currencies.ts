@@ -1,30 +1,30 @@
-/** PayPal's currencies, how it counts each, and its way of writing amounts. */
+/** PayPal's currencies, the decimals of each, and its notation of amounts. */
 import { type Amount, type CurrencyTable, toGatewayAmount } from "../amounts.ts";
 
-// https://developer.paypal.com/api/rest/reference/currency-codes/ (2026): "does not support decimals" for HUF, JPY and TWD.
-// BRL, CNY and MYR are taken from accounts of their own country alone, which is PayPal's to refuse.
+// https://developer.paypal.com/api/rest/reference/currency-codes/ (2026): "does not support decimals" for HUF, JPY and
+// TWD. Only accounts of the same country accept BRL, CNY and MYR; PayPal itself refuses others.
 const codesByDecimals: Readonly<Record<number, string>> = {
   0: "HUF JPY TWD",
   2: "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD ILS MXN MYR NOK NZD PHP PLN SEK SGD THB USD",
 };
 
-/** PayPal's number of decimals for each currency it takes. */
+/** PayPal's number of decimals for each currency that it accepts. */
 export const currencies: CurrencyTable = Object.fromEntries(
   Object.entries(codesByDecimals).flatMap(([decimals, codes]) =>
     codes.split(" ").map((code): [string, number] => [code, Number(decimals)]),
   ),
 );
 
-/** Money as PayPal writes it. */
+/** An amount as PayPal writes it. */
 export type Money = { readonly currency_code: string; readonly value: string };
 
-/** Why PayPal cannot take this amount exactly, or undefined when it can. */
+/** Returns why PayPal cannot represent this amount exactly, or undefined if it can. */
 export function whyNotPayable(amount: Amount): string | undefined {
   const exact = toGatewayAmount(currencies, amount);
-  return exact.type === "impossible" ? exact.because : undefined;
+  return exact.type === "impossible" ? exact.reason : undefined;
 }
 
-/** An amount as PayPal writes it: `49.00`, and without a point where the currency has no decimals there. */
+/** Returns an amount as PayPal writes it: `49.00`, and without a point if the currency has no decimals there. */
 export function toMoney(amount: Amount): Money {
   const exact = toGatewayAmount(currencies, amount);
   if (exact.type === "impossible") throw new Error("an attempt is opened only for an amount that can be paid");
@@ -37,7 +37,7 @@ export function toMoney(amount: Amount): Money {
   };
 }
 
-/** Whether what PayPal names is exactly our amount, letter for letter; `49.0` and the number 49 are not. */
+/** Reports whether PayPal's amount is exactly ours, character for character; `49.0` and the number 49 are not. */
 export function isSameMoney(money: unknown, amount: Amount): boolean {
   if (typeof money !== "object" || money === null || whyNotPayable(amount) !== undefined) return false;
   const expected = toMoney(amount);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import { classifyDecline } from "../declines.ts";
-import { withShared } from "../testing/gateway-spec.ts";
 import { declines } from "./declines.ts";
 
 type Row = { code: string; match: string; class: string; never_retry?: boolean; same_data_fails?: boolean };
@@ -11,7 +11,7 @@ type Enumeration = {
 // An address check is PayPal's or its processor's own, so another gateway may approve the same card (docs/declines.md).
 const judgedOtherwise = new Set(["5170", "PPAD", "PPAV"]);
 
-// What the processor says of a payment that it approved, in full, in part or without its capture.
+// The processor's codes for an approved payment: in full, in part or without its capture.
 const approvals = ["0000", "1000", "7600"];
 
 describe("PayPal's decline table", () => {
@@ -35,7 +35,7 @@ describe("PayPal's decline table", () => {
       (row) => row.match === "processor_response.response_code" && row.class !== "approved",
     );
 
-    it.each(rows)("judges $code no more lightly than it was judged before", (row) => {
+    it.each(rows)("judges $code at least as strictly as before", (row) => {
       const judged = classifyDecline(declines, row.code);
       expect(judged.declineCode).not.toBe("unclassified");
       expect(judged.kind === "FRAUD").toBe(row.class === "fraud");

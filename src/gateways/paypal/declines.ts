@@ -1,4 +1,4 @@
-/** PayPal's decline codes: what each means to us. Issues about the request or the account are in refusals.ts. */
+/** PayPal's decline codes with their meaning here. Issues about the request or the account are in refusals.ts. */
 import type { DeclineCode, DeclineRow, DeclineTable } from "../declines.ts";
 
 // The names are PayPal's own; it explains few of them, so most rows are judged by the name.
@@ -6,7 +6,12 @@ const specification = "https://github.com/paypal/paypal-rest-api-specifications 
 const code = (name: string) => `${specification}, processor_response.response_code: ${name}`;
 const issue = (why?: string) => `${specification}, orders_v2, issue${why === undefined ? "" : `: ${why}`}`;
 
-/** Written from the name of a code, or as it is where it is a whole source. */
+// Issues that the specification lacks.
+const errorPage = (name: string) => `https://developer.paypal.com/api/payments/v2/errors/${name} (2026)`;
+const module =
+  "https://github.com/PrestaShopCorp/ps_checkout (2026), PayPalException, which PayPal's own partner reads; by the name";
+
+/** Returns the source of a row: a text with a URL as it is, any other as the name of a code. */
 const sourceOf = (text: string) => (text.includes("https://") ? text : code(text));
 
 const soft = (declineCode: DeclineCode, source: string): DeclineRow => ({
@@ -19,17 +24,17 @@ const hard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...soft(declineCode, source),
   kind: "HARD_DECLINE",
 });
-/** Every gateway gets the same answer until the customer corrects the card. */
+/** Every gateway returns the same answer until the customer corrects the card. */
 const wrongCard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "same_card_fails",
 });
-/** The issuer or the network forbids every further try, at any gateway. */
+/** The issuer or the network forbids every further attempt, at any gateway. */
 const never = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "scheme_rule",
 });
-/** The customer would have to act, for which there is no way yet. */
+/** The customer would have to act, which is not supported yet. */
 const authentication = (source: string): DeclineRow => ({
   ...soft("authentication_required", source),
   stop: "authentication_required",
@@ -41,7 +46,7 @@ const fraud = (source: string): DeclineRow => ({
   source: sourceOf(source),
 });
 
-/** What each of PayPal's processor codes and issues means to us. */
+/** The meaning of each of PayPal's processor codes and issues. */
 export const declines: DeclineTable = {
   "0100": soft("card_declined", "REFERRAL: call the issuer"),
   "0500": soft("card_declined", "DO_NOT_HONOR"),
@@ -171,7 +176,7 @@ export const declines: DeclineTable = {
 
   "0390": never("incorrect_number", "ACCOUNT_NOT_FOUND"),
   "0R00": never("card_declined", "CANCELLED_PAYMENT: the customer forbade it"),
-  1312: never("card_declined", "INVALID_TRANSACTION_CARD_ISSUER_ACQUIRER: Visa's 12 forbids another try"),
+  1312: never("card_declined", "INVALID_TRANSACTION_CARD_ISSUER_ACQUIRER: Visa's 12 forbids another attempt"),
   1330: never("incorrect_number", "INVALID_ACCOUNT"),
   1335: never("incorrect_number", "INVALID_ACCOUNT_RECURRING"),
   1352: never("lost_or_stolen", "RESTRICTED_OR_INACTIVE_ACCOUNT: restricted; the stricter reading"),
@@ -180,12 +185,12 @@ export const declines: DeclineTable = {
   5150: never("lost_or_stolen", "PICKUP_CARD_SPECIAL_CONDITIONS"),
   5180: never("incorrect_number", "INVALID_OR_RESTRICTED_CARD: PayPal: do not retry the same card"),
   5200: never("card_declined", "DUPLICATE_TRANSACTION: the same payment was just made"),
-  5210: never("card_declined", "INVALID_TRANSACTION: Visa's 12 forbids another try"),
-  5700: never("card_declined", "TRANSACTION_NOT_PERMITTED: Visa's 57 forbids another try"),
+  5210: never("card_declined", "INVALID_TRANSACTION: Visa's 12 forbids another attempt"),
+  5700: never("card_declined", "TRANSACTION_NOT_PERMITTED: Visa's 57 forbids another attempt"),
   5900: never("incorrect_number", "INVALID_ISSUE: no such issuer"),
   6300: never("incorrect_number", "ACCOUNT_NOT_ON_FILE"),
   9520: never("lost_or_stolen", "LOST_OR_STOLEN"),
-  9530: never("card_declined", "HOLD_CALL_CENTER: to be held; Visa's 04 forbids another try"),
+  9530: never("card_declined", "HOLD_CALL_CENTER: the card should be retained; Visa's 04 forbids another attempt"),
   PP06: never("card_declined", "ACCOUNT_CLOSED"),
   PPAB: never("card_declined", "ACCOUNT_BLOCKED_BY_ISSUER"),
   PPFR: never("lost_or_stolen", "RESTRICTED_FUNDING_INSTRUMENT: restricted; the stricter reading"),
@@ -203,6 +208,19 @@ export const declines: DeclineTable = {
   // Issues of HTTP 422, where PayPal or its processor refuses without an authorization.
   DOMESTIC_TRANSACTION_REQUIRED: hard("card_declined", issue("only cards of the merchant's own country")),
   CARD_BRAND_NOT_SUPPORTED: hard("card_not_supported", issue()),
+  CARD_COUNTRY_NOT_SUPPORTED: hard(
+    "card_not_supported",
+    "https://docs.upgrade.chat/payment-processors/paypal/troubleshooting/error-codes (2026): the card's country",
+  ),
+  CARD_TYPE_NOT_SUPPORTED: hard("card_not_supported", errorPage("card_type_not_supported")),
+  PAYER_COUNTRY_NOT_SUPPORTED: hard("card_not_supported", module),
+  CURRENCY_NOT_SUPPORTED_FOR_BANK: hard("currency_not_supported", issue("not about a card; listed for its name")),
+  CURRENCY_NOT_SUPPORTED_FOR_CARD_BRAND: hard(
+    "currency_not_supported",
+    errorPage("currency_not_supported_for_card_brand"),
+  ),
+  CURRENCY_NOT_SUPPORTED_FOR_CARD_TYPE: hard("currency_not_supported", module),
+  CURRENCY_NOT_SUPPORTED_FOR_COUNTRY: hard("currency_not_supported", module),
   TRANSACTION_LIMIT_EXCEEDED: hard("limit_exceeded", issue()),
   AUTHORIZATION_AMOUNT_EXCEEDED: hard("limit_exceeded", issue()),
   INSTRUMENT_DECLINED: soft("card_declined", issue("by the processor or the bank, which names no reason")),
@@ -212,16 +230,27 @@ export const declines: DeclineTable = {
     "card_declined",
     issue("an address check, which another gateway may not make"),
   ),
+  BILLING_ADDRESS_INVALID: hard("card_declined", issue("an address check; PayPal is sent no address")),
+  REDIRECT_PAYER_FOR_ALTERNATE_FUNDING: hard("card_declined", issue("PayPal requests another card")),
   PAYER_CANNOT_PAY: hard("card_declined", issue()),
-  PAYER_ACCOUNT_LOCKED_OR_CLOSED: hard("card_declined", issue("of the customer at PayPal")),
-  PAYER_ACCOUNT_RESTRICTED: hard("card_declined", issue("of the customer at PayPal")),
+  PAYER_ACCOUNT_LOCKED_OR_CLOSED: hard("card_declined", issue("the customer's PayPal account")),
+  PAYER_ACCOUNT_RESTRICTED: hard("card_declined", issue("the customer's PayPal account")),
   CARD_EXPIRED: wrongCard("card_expired", issue()),
   REFERENCED_CARD_EXPIRED: wrongCard("card_expired", issue()),
   INVALID_EXPIRY_DATE: wrongCard("card_expired", issue()),
   INVALID_SECURITY_CODE_LENGTH: wrongCard("incorrect_cvc", issue()),
+  CARD_CLOSED: never("card_declined", "5140 has this name; the specification does not list it as an issue"),
   MAX_NUMBER_OF_PAYMENT_ATTEMPTS_EXCEEDED: never("limit_exceeded", issue("tried too often")),
   COMPLIANCE_VIOLATION: never("card_declined", issue("the law may forbid this payment")),
   PAYER_ACTION_REQUIRED: authentication(issue("the customer would have to act")),
+  // An issue that repeats the error's name: the card's data or the account is wrong, and the answer does not say which.
+  UNPROCESSABLE_ENTITY: {
+    ...soft(
+      "unclassified",
+      "https://github.com/woocommerce/woocommerce-paypal-payments/issues/4271 (2026): no reason is named",
+    ),
+    stop: "unclassified",
+  },
   PAYEE_BLOCKED_TRANSACTION: fraud(issue("the merchant's fraud settings at PayPal")),
   TRANSACTION_BLOCKED_BY_PAYEE: fraud(issue("the merchant's fraud settings at PayPal")),
   TRANSACTION_REFUSED: fraud(issue("PayPal's own controls, which name no reason; the stricter reading")),

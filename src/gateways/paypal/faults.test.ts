@@ -1,14 +1,17 @@
-/** Many payments at PayPal's stand-in while requests and answers get lost, late or doubled: what is asked for often enough comes out right. */
+/**
+ * Runs many payments at PayPal's emulator while requests and answers are lost, late or duplicated: with enough repeats
+ * every payment ends correctly.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../connector.ts";
 import type { PayPalParts } from "./api.ts";
 import { PayPalConnector } from "./connector.ts";
 
-let bench: GatewayBench;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  bench = await startGatewayBench({
+  harness = await startGatewayHarness({
     connect: (parts: PayPalParts) => new PayPalConnector(parts),
     credentials: {
       clientId: new Secret("ClientUnderFaults_test_underfaults"),
@@ -16,10 +19,10 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
-// Late is later than a call waits, so that what is late arrives when nobody listens any more; and a call waits for longer
-// than a busy machine takes, so that what nobody waited for has arrived before the holds are ended.
+// Longer than a call waits, so that a late answer arrives when the caller has stopped waiting. A call in turn waits
+// longer than a busy machine takes, so that every late answer has arrived before the holds are ended.
 const callMs = 1_500;
 const lateMsMax = 3_000;
 const triesMax = 60;
@@ -35,24 +38,24 @@ async function until<Answer extends { type: string }>(types: readonly string[], 
 type Asked = { readonly attempt: AttemptAtGateway; readonly outcome: GatewayOutcome };
 
 async function authorize(): Promise<Asked> {
-  const payment = bench.newPayment();
+  const payment = harness.newPayment();
   const { attemptReference, amountMinor, currency, orderRef } = payment;
-  const { outcome } = await bench.connector.authorize(bench.call(attemptReference, callMs), payment);
+  const { outcome } = await harness.connector.authorize(harness.call(attemptReference, callMs), payment);
   return { attempt: { attemptReference, amountMinor, currency, orderRef }, outcome };
 }
 
-/** Ends a payment as the flow would: captured where it was held, given back where nobody can tell. */
+/** Ends a payment as the flow would: captures a hold, and voids an unknown outcome. */
 async function end({ attempt, outcome }: Asked, knowsName: boolean): Promise<void> {
   const { attemptReference } = attempt;
   if (outcome.type === "held") {
     const { amountMinor, currency } = attempt;
     const hold = { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
-    await until(["done"], () => bench.connector.capture(bench.call(`${attemptReference}_cap`, callMs), hold));
+    await until(["done"], () => harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold));
   } else if (outcome.type === "unknown") {
     const gatewayReference = knowsName ? outcome.gatewayReference : undefined;
     const named = { ...attempt, gatewayReference };
     await until(["done", "absent"], (nth) =>
-      bench.connector.void(bench.call(`${attemptReference}_void${nth}`, callMs), named),
+      harness.connector.void(harness.call(`${attemptReference}_void${nth}`, callMs), named),
     );
   }
 }
@@ -64,18 +67,20 @@ describe("PayPalConnector under faults", () => {
       { request_lost: 0.1, answer_lost: 0.1, executed_twice: 0.1, executed_late: 0.1, answered_late: 0.1 },
     ],
     ["that end in errors", { error_after: 0.3, executed_twice: 0.2 }],
+    ["whose answers arrive in pieces or as something else", { answer_cut: 0.2, answer_garbled: 0.2 }],
   ])("captures once or leaves nothing held, with requests %s", async (title, rates) => {
-    await bench.sandbox.setFaults({ seed: `paypal ${title}`, rates, lateMsMax });
+    await harness.sandbox.setFaults({ seed: `paypal ${title}`, rates, lateMsMax });
     const asked = await Promise.all(Array.from({ length: 24 }, authorize));
-    // An order refuses nothing that is late: the flow calls a void final only when nothing can be late any more.
-    await bench.sandbox.setFaults();
-    await bench.sandbox.setFaults({ seed: `paypal ends ${title}`, rates, lateMsMax });
+    // An order refuses nothing that is late: the flow treats a void as final only when nothing can arrive late any
+    // more.
+    await harness.sandbox.setFaults();
+    await harness.sandbox.setFaults({ seed: `paypal ends ${title}`, rates, lateMsMax });
     await Promise.all(asked.map((one, nth) => end(one, nth % 2 === 0)));
-    const faults = await bench.sandbox.faults();
-    await bench.sandbox.setFaults();
+    const faults = await harness.sandbox.faults();
+    await harness.sandbox.setFaults();
     for (const kind of Object.keys(rates)) expect(faults).toHaveProperty(kind);
     for (const { attempt, outcome } of asked) {
-      const states = (await bench.sandbox.authorizations(attempt.attemptReference)).map(({ status }) => status);
+      const states = (await harness.sandbox.authorizations(attempt.attemptReference)).map(({ status }) => status);
       if (outcome.type === "held") expect(states).toEqual(["captured"]);
       else expect(states.filter((state) => state === "held" || state === "captured")).toEqual([]);
     }

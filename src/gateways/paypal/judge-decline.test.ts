@@ -4,7 +4,7 @@ import { judgeDecline } from "./judge-decline.ts";
 const plain = { avs_code: "G", cvv_code: "P", response_code: "5100" };
 
 describe("judgeDecline()", () => {
-  it("lets a plain decline go on", () => {
+  it("lets the plan go on after a plain decline", () => {
     expect(judgeDecline(plain)).toMatchObject({ kind: "SOFT_DECLINE", stop: "none", gatewayCode: "5100" });
     expect(judgeDecline({ ...plain, payment_advice_code: "02" })).toMatchObject({ stop: "none" });
     expect(judgeDecline({ ...plain, cvv_code: "M", avs_code: "N" })).toMatchObject({ stop: "none" });
@@ -20,12 +20,12 @@ describe("judgeDecline()", () => {
     expect(judgeDecline({ ...plain, ...said })).toMatchObject({ kind: "SOFT_DECLINE", stop });
   });
 
-  it("keeps the stop of the code, whatever is said beside it", () => {
+  it("keeps the stop of the code, whatever accompanies it", () => {
     const said = { ...plain, response_code: "9500", payment_advice_code: "01", cvv_code: "N" };
     expect(judgeDecline(said)).toMatchObject({ kind: "FRAUD", stop: "fraud" });
   });
 
-  it("stops without the processor's word, and at a code that no row names", () => {
+  it("stops without the processor's response, and at a code that no row names", () => {
     for (const said of [undefined, null, {}, { response_code: 5100 }, { response_code: "9999" }]) {
       expect(judgeDecline(said)).toMatchObject({ stop: "unclassified", declineCode: "unclassified" });
     }

@@ -1,6 +1,10 @@
-/** One decline of PayPal's, judged by everything that it says: the processor's code, the network's advice, the security code's check. */
+/**
+ * Judges one decline of PayPal's by everything that it says: the processor's code, the network's advice, the security
+ * code's check.
+ */
+
+import { isObject } from "../../platform/outbound-http.ts";
 import { classifyDecline, type Declined } from "../declines.ts";
-import { isObject } from "../gateway-http.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
 import { declines } from "./declines.ts";
 
@@ -9,8 +13,8 @@ import { declines } from "./declines.ts";
 const wrongSecurityCode = new Set(["N", "1"]);
 
 /**
- * What a denied authorization means. Without the processor's word it was PayPal that said no, for a reason that it keeps,
- * which stops the plan. An address check stops nothing: PayPal is sent no address.
+ * Returns the meaning of a denied authorization. Without a processor response PayPal itself declined, for an
+ * undisclosed reason, which stops the plan. An address check stops nothing: PayPal is sent no address.
  */
 export function judgeDecline(processorResponse: unknown): Declined {
   const said = isObject(processorResponse) ? processorResponse : {};

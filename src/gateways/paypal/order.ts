@@ -1,14 +1,15 @@
-/** Orders and authorizations as PayPal writes them: whose they are, what money they are about, and what they say happened. */
+/** PayPal's orders and authorizations: whose they are, their amounts, and their states. */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import { isSameMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import type { Json } from "./refusals.ts";
 
-/** An order of ours, with what its one purchase unit has authorized. */
+/** An order of ours, with the authorizations of its one purchase unit. */
 export type Order = {
   readonly id: string;
   readonly status: unknown;
@@ -16,29 +17,29 @@ export type Order = {
   readonly authorizations: readonly Authorization[];
 };
 
-/** An authorization of ours; what it holds, its status says. */
+/** An authorization of ours; its status says what it holds. */
 export type Authorization = Json & { readonly id: string };
 
-/** What PayPal's name for an attempt is: its order while nobody knows of an authorization, and then that. */
+/** PayPal's name for an attempt: its order until an authorization is known, and then the authorization. */
 export type Name = { readonly order: string } | { readonly authorization: string };
 
 const orderPrefix = "order_";
 // https://developer.paypal.com/docs/api/orders/v2/#orders_get (2026), path parameter `id`.
 const idShape = /^[A-Z0-9]{1,36}$/;
 
-/** An order's id as a gateway reference, which otherwise is an authorization's id. */
+/** Returns an order's id as a gateway reference, which otherwise is an authorization's id. */
 export function nameOfOrder(id: string): string {
   return orderPrefix + id;
 }
 
-/** What a gateway reference names. */
+/** Parses a gateway reference into the object that it names. */
 export function parseName(gatewayReference: string): Name {
   return gatewayReference.startsWith(orderPrefix)
     ? { order: gatewayReference.slice(orderPrefix.length) }
     : { authorization: gatewayReference };
 }
 
-/** An order that carries our attempt's reference, and nobody else's; undefined for anything else. */
+/** Reads an order that carries our attempt's reference; undefined for anything else. */
 export function readOrder(json: Json | undefined, attempt: AttemptAtGateway): Order | undefined {
   if (typeof json?.id !== "string" || !idShape.test(json.id)) return undefined;
   const units: readonly unknown[] = Array.isArray(json.purchase_units) ? json.purchase_units : [];
@@ -50,32 +51,34 @@ export function readOrder(json: Json | undefined, attempt: AttemptAtGateway): Or
   return { id: json.id, status: json.status, amount: unit.amount, authorizations };
 }
 
-/** Whether an authorization carries our attempt's reference. */
+/** Reports whether an authorization carries our attempt's reference. */
 export function isFor(value: unknown, attempt: AttemptAtGateway): value is Authorization {
   if (!isObject(value) || typeof value.id !== "string" || !idShape.test(value.id)) return false;
   return value.invoice_id === attempt.attemptReference;
 }
 
-/** The record of one order, read by its id. */
+/** Reads the record of one order, fetched by its id. */
 export function readOrderRecord(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
-  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
-  if (reply.status !== 200) return notTold(reply.status);
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
+  if (reply.status !== 200) return inconclusiveAnswer(reply.status);
   const order = readOrder(readJsonObject(reply), attempt);
   return order === undefined ? anothers : stateOfOrder(order, attempt);
 }
 
-/** The record of one authorization, read by its id. */
+/** Reads the record of one authorization, fetched by its id. */
 export function readAuthorizationRecord(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
-  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
-  if (reply.status !== 200) return notTold(reply.status);
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
+  if (reply.status !== 200) return inconclusiveAnswer(reply.status);
   const json = readJsonObject(reply);
   return isFor(json, attempt) ? stateOfAuthorization(json, attempt) : anothers;
 }
 
-/** What an order says: of several authorizations a capture before a hold, and a hold before anything that ended. */
+/**
+ * Returns the state of an order: of several authorizations a capture before a hold, and a hold before one that ended.
+ */
 export function stateOfOrder(order: Order, attempt: AttemptAtGateway): LookUpAnswer {
   const states = order.authorizations.map((one) => stateOfAuthorization(one, attempt));
-  const rank = ["captured", "held", "heldOther", "cannotTell", "voided", "declined"];
+  const rank = ["captured", "held", "heldOther", "inconclusive", "voided", "declined"];
   const [first] = states.toSorted((one, other) => rank.indexOf(one.type) - rank.indexOf(other.type));
   if (first !== undefined) return first;
   switch (order.status) {
@@ -83,17 +86,20 @@ export function stateOfOrder(order: Order, attempt: AttemptAtGateway): LookUpAns
     case "APPROVED":
       return { type: "absent" };
     case "PAYER_ACTION_REQUIRED":
-      // Nobody is ever given what the customer would need to act, so it stays unpaid.
+      // The customer is never given what acting would need, so it stays unpaid.
       return classifyDecline(declines, "PAYER_ACTION_REQUIRED");
     case "VOIDED":
       return { type: "voided" };
     default:
-      return { type: "cannotTell", reason: "the gateway's order is over and shows no authorization" };
+      return { type: "inconclusive", reason: "the gateway's order is over and shows no authorization" };
   }
 }
 
-/** What an authorization says: https://developer.paypal.com/docs/api/payments/v2/#authorizations_get (2026), and EXPIRED of older versions. */
-export function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGateway): LookUpAnswer {
+/**
+ * Returns the state of an authorization: https://developer.paypal.com/docs/api/payments/v2/#authorizations_get (2026),
+ * and EXPIRED of older versions.
+ */
+function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGateway): LookUpAnswer {
   const { id: gatewayReference, status, amount } = authorization;
   const isExact = isSameMoney(amount, attempt);
   switch (status) {
@@ -102,23 +108,23 @@ export function stateOfAuthorization(authorization: Authorization, attempt: Atte
     case "CAPTURED":
       return isExact
         ? { type: "captured", gatewayReference }
-        : { type: "cannotTell", reason: "the gateway has captured another amount or currency" };
+        : { type: "inconclusive", reason: "the gateway has captured another amount or currency" };
     case "DENIED":
       return isExact ? judgeDecline(authorization.processor_response) : anothers;
     case "VOIDED":
     case "EXPIRED":
       return { type: "voided" };
     case "PENDING":
-      return { type: "cannotTell", reason: "the gateway is still reviewing the payment" };
+      return { type: "inconclusive", reason: "the gateway is still reviewing the payment" };
     case "PARTIALLY_CAPTURED":
-      return { type: "cannotTell", reason: "the gateway has captured a part of the amount" };
+      return { type: "inconclusive", reason: "the gateway has captured a part of the amount" };
     default:
-      return { type: "cannotTell", reason: "the gateway's record is in a state that it does not document" };
+      return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };
   }
 }
 
-const anothers = { type: "cannotTell", reason: "the gateway's record is another payment's" } as const;
+const anothers = { type: "inconclusive", reason: "the gateway's record is another payment's" } as const;
 
-function notTold(status: number): LookUpAnswer {
-  return { type: "cannotTell", reason: untrusted(status).reason };
+function inconclusiveAnswer(status: number): LookUpAnswer {
+  return { type: "inconclusive", reason: untrusted(status).reason };
 }

@@ -1,7 +1,8 @@
-/** PayPal's errors: which of them say that nothing was done, and the issue that each names. */
+/** PayPal's errors: which of them mean that nothing was done, and the issue that each names. */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { NotProcessed, NotProcessedCause, Refused, Unknown } from "../connector.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
-import { untrusted } from "../unanswered.ts";
+import { undecided, untrusted } from "../unanswered.ts";
 
 /** A JSON object of PayPal's. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -15,29 +16,37 @@ const notProcessed: Readonly<Record<number, { readonly name: string; readonly ca
   429: { name: "RATE_LIMIT_REACHED", cause: "rate_limited" },
 };
 
-/** Issues of status 422 that are about the merchant's account or the request, and so no bank was asked. Source: orders_v2, paypal-rest-api-specifications (2026). */
+/**
+ * Issues of status 422 about the merchant's account or the request, for which no bank was called. Source: orders_v2,
+ * paypal-rest-api-specifications (2026).
+ */
 const unasked: Readonly<Record<string, NotProcessedCause>> = {
   AUTH_CAPTURE_NOT_ENABLED: "credentials_refused",
   NOT_ENABLED_FOR_CARD_PROCESSING: "credentials_refused",
   PAYEE_ACCOUNT_INVALID: "credentials_refused",
   PAYEE_ACCOUNT_LOCKED_OR_CLOSED: "credentials_refused",
   PAYEE_ACCOUNT_RESTRICTED: "credentials_refused",
+  PAYEE_NOT_ENABLED_FOR_CARD_PROCESSING: "credentials_refused",
   ACTION_DOES_NOT_MATCH_INTENT: "request_refused",
   AMOUNT_MISMATCH: "request_refused",
   CANNOT_BE_ZERO_OR_NEGATIVE: "request_refused",
   CARD_EXPIRY_REQUIRED: "request_refused",
   CARD_NUMBER_REQUIRED: "request_refused",
+  // "Make sure the receiving PayPal account accepts the currency": https://developer.paypal.com/api/errors/overview/ (2026).
+  CURRENCY_NOT_SUPPORTED: "request_refused",
   DECIMALS_NOT_SUPPORTED: "request_refused",
   DECIMAL_PRECISION: "request_refused",
   INVALID_CURRENCY_CODE: "request_refused",
   MAX_VALUE_EXCEEDED: "request_refused",
   ORDER_EXPIRED: "request_refused",
+  // Requests the customer's approval on PayPal's own page, so the card that was sent has not been evaluated.
+  ORDER_NOT_APPROVED: "request_refused",
   TRANSACTION_RECEIVING_LIMIT_EXCEEDED: "request_refused",
   UNSUPPORTED_INTENT: "request_refused",
   UNSUPPORTED_INTENT_FOR_PAYMENT_SOURCE: "request_refused",
 };
 
-/** The first issue that an error of status 422 names; undefined for anything else. */
+/** Returns the first issue of an error with status 422; undefined for anything else. */
 export function issueOf(reply: GatewayReply): string | undefined {
   if (reply.type !== "answer" || reply.status !== 422) return undefined;
   const json = readJsonObject(reply);
@@ -46,14 +55,17 @@ export function issueOf(reply: GatewayReply): string | undefined {
   return isObject(first) && typeof first.issue === "string" ? first.issue : undefined;
 }
 
-/** Whether PayPal refused a request for its access token, or for want of one, and so did nothing: RFC 6750, section 3.1. */
+/**
+ * Reports whether PayPal refused a request because of a bad or missing access token, and so did nothing: RFC 6750,
+ * section 3.1.
+ */
 export function isTokenRefused(reply: GatewayReply): boolean {
   if (reply.type !== "answer" || reply.status !== 401) return false;
   const json = readJsonObject(reply);
   return json?.error === "invalid_token" || json?.name === "AUTHENTICATION_FAILURE";
 }
 
-/** Of a request before any hold: provably nothing where the error is documented as that, and otherwise anything. */
+/** Interprets an error of a request before any hold: provably nothing if it is documented so, otherwise unknown. */
 export function refusedOrUntrusted(reply: GatewayReply & { type: "answer" }): NotProcessed | Unknown {
   const { status } = reply;
   const known = notProcessed[status];
@@ -62,12 +74,19 @@ export function refusedOrUntrusted(reply: GatewayReply & { type: "answer" }): No
   const isOauth = status === 401 && (json?.error === "invalid_client" || json?.error === "invalid_token");
   const isNamed = isOauth || (known !== undefined && json?.name === known.name);
   const cause = isNamed ? known?.cause : Object.hasOwn(unasked, issue) ? unasked[issue] : undefined;
-  if (cause === undefined) return untrusted(status);
+  if (cause === undefined) return isOpen(status, json) ? undecided(status) : untrusted(status);
   const what = issue === "" ? `HTTP ${status}` : issue;
   return { type: "notProcessed", cause, reason: `the gateway refused the request (${what})` };
 }
 
-/** Of a capture or a void: an error of PayPal's own ends nothing, and is worth a repeat. */
+/** Reports whether PayPal itself refuses, or is still working on it, in terms that leave open what was done before. */
+function isOpen(status: number, json: Json | undefined): boolean {
+  return (
+    (status === 422 && json?.name === "UNPROCESSABLE_ENTITY") || (status === 409 && json?.name === "RESOURCE_CONFLICT")
+  );
+}
+
+/** Interprets an error of a capture or a void: an error of PayPal's own is not final and is worth repeating. */
 export function refusedOrUnknown(reply: GatewayReply & { type: "answer" }): Refused | Unknown {
   const { status } = reply;
   const json = readJsonObject(reply);

@@ -1,22 +1,28 @@
-/** The test calls that a PayPal account must pass before it can be routed to. They leave an order behind whose authorization is refused or voided, and take nothing. */
+/**
+ * The test calls that a PayPal account must pass before it can be routed to. They leave behind an order whose
+ * authorization is refused or voided, and capture nothing.
+ */
 import { randomUUID } from "node:crypto";
-import { probe } from "../card-forwarder.ts";
-import type { AttemptAtGateway, CredentialField, GatewayCall, VerifyRow } from "../connector.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
+import { probe } from "../../card-vault/card-forwarder.ts";
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
+import type { AttemptAtGateway, CredentialField, GatewayCall, GatewayOutcome, VerifyRow } from "../connector.ts";
 import { readAuthorized, readNewOrder } from "./answers.ts";
 import { authorizationPath, orderPath, type PayPalApi } from "./api.ts";
 import { toMoney } from "./currencies.ts";
 import { parseName, readOrder } from "./order.ts";
 import { issueOf } from "./refusals.ts";
 
-/** What PayPal's developer dashboard shows of an app, in the sandbox and in live alike: only PayPal can tell them apart. */
+/**
+ * The fields that PayPal's developer dashboard shows of an app, the same in the sandbox and in live: only PayPal can
+ * distinguish them.
+ */
 export const credentialFields: readonly CredentialField[] = [
   {
     name: "clientId",
     label: "Client ID",
     // Eighty characters today; PayPal promises no length.
     shape: /^[A-Za-z0-9_-]{20,128}$/,
-    hint: "PayPal developer dashboard, Apps & Credentials: the app's client ID, of the sandbox in test and of live in live; at least 20 letters, digits, hyphens and underscores.",
+    hint: "PayPal developer dashboard, Apps & Credentials: the app's client ID, from the sandbox for test and from live for live; at least 20 letters, digits, hyphens and underscores.",
   },
   {
     name: "clientSecret",
@@ -26,18 +32,18 @@ export const credentialFields: readonly CredentialField[] = [
   },
 ];
 
-// In the currency that every account can take payments in.
+// The currency that every account can accept.
 const probeMoney = { amountMinor: 100, currency: "USD" } as const;
 
-/** Every check; where the credentials do not open the account, the others fail as not tried. */
+/** Returns every check; if the credentials do not open the account, the others fail as not checked. */
 export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<readonly VerifyRow[]> {
   const signedIn = await api.signIn(call);
-  if (signedIn.type !== "token") return untried(signedIn);
+  if (signedIn.type !== "token") return unchecked(signedIn);
   const attempt = { ...probeMoney, attemptReference: `verify_${randomUUID()}` };
   const order = await probeOrder(api, call, attempt);
   const { environment } = api;
   const isRightPlace = order.environment === environment;
-  // No card goes to an account of the other environment, where somebody might have to pay for it.
+  // No card is sent to an account of the other environment, where it might be charged.
   const card =
     order.id === undefined || !isRightPlace ? noOrder : await probeCard(api, call, { attempt, orderId: order.id });
   return [
@@ -45,28 +51,28 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
     row(
       "environment",
       isRightPlace,
-      `The account is of PayPal's ${placeOf[environment]}.`,
-      `The account is not of PayPal's ${placeOf[environment]}, or that could not be told.`,
+      `The account belongs to PayPal's ${placeOf[environment]}.`,
+      `The account does not belong to PayPal's ${placeOf[environment]}, or its environment could not be determined.`,
     ),
     row("raw_cards", card.rawCards === undefined, "The account may send card numbers.", card.rawCards),
     row(
       "manual_capture",
       card.manualCapture === undefined,
-      "A payment to be captured later can be authorized, and was refused or voided.",
+      "A payment for later capture can be authorized; the test payment was refused or voided.",
       card.manualCapture,
     ),
     row(
       "currencies",
       order.id !== undefined,
-      "An order can be created; whether the account takes a currency, PayPal says with each payment.",
-      `No order could be created (${order.because}).`,
+      "An order can be created. PayPal reports with each payment whether the account accepts its currency.",
+      `No order could be created (${order.reason}).`,
     ),
   ];
 }
 
 const placeOf = { test: "sandbox", live: "live environment" } as const;
 
-/** Creates an order without money and reads it back; its links name the environment that it is in. */
+/** Creates an order without money and reads it back; its links name its environment. */
 async function probeOrder(api: PayPalApi, call: GatewayCall, attempt: AttemptAtGateway) {
   const created = await api.post(call, "/v2/checkout/orders", {
     key: attempt.attemptReference,
@@ -83,21 +89,23 @@ async function probeOrder(api: PayPalApi, call: GatewayCall, attempt: AttemptAtG
     },
   });
   const order = readNewOrder(created, attempt);
-  if (order.type !== "ready") return { because: order.type === "declined" ? order.gatewayCode : order.reason };
+  if (order.type !== "ready") return { reason: order.type === "declined" ? order.gatewayCode : order.reason };
   const json = jsonOf(await api.get(call, orderPath(order.id)));
   const isRead = readOrder(json, attempt) !== undefined && json?.intent === "AUTHORIZE";
-  return isRead ? { id: order.id, environment: environmentIn(json) } : { because: "it could not be read" };
+  return isRead ? { id: order.id, environment: environmentIn(json) } : { reason: "it could not be read" };
 }
 
-/** Why a card may not be sent and why it may not be held first; undefined where it may. */
+/** Reasons why a card may not be sent and may not be held first; undefined if it may. */
 type CardProbe = { readonly rawCards?: string | undefined; readonly manualCapture?: string | undefined };
 
 const noOrder: CardProbe = {
-  rawCards: "Not checked: there is no order that a card could be sent to.",
-  manualCapture: "Not checked: there is no order that a card could be sent to.",
+  rawCards: "Not checked: there is no order to send a card to.",
+  manualCapture: "Not checked: there is no order to send a card to.",
 };
 
-/** Sends a test number on the way that cards take. PayPal's sandbox may approve it, which is voided; live refuses it. */
+/**
+ * Sends a test number the way that cards are sent. PayPal's sandbox may approve it, which is voided; live refuses it.
+ */
 async function probeCard(
   api: PayPalApi,
   call: GatewayCall,
@@ -116,28 +124,61 @@ async function probeCard(
       },
     },
   });
-  const untriedCapture = "Not checked: no test card could be authorized.";
   if (reply.type !== "answer") {
-    const rawCards = `A test card could not be sent by way of the card vault: ${reply.reason}.`;
-    return { rawCards, manualCapture: untriedCapture };
+    const rawCards = `A test card could not be sent through the card vault: ${reply.reason}.`;
+    return { rawCards, manualCapture: uncheckedCapture };
   }
-  if (issueOf(reply) === "AUTH_CAPTURE_NOT_ENABLED") {
-    return { rawCards: undefined, manualCapture: "The account may not authorize first; ask PayPal to enable it." };
-  }
-  const outcome = readAuthorized(reply, attempt, orderId);
-  if (outcome.type === "declined") return {};
-  const held = outcome.type === "held" || outcome.type === "unknown" ? outcome.gatewayReference : undefined;
-  if (held === undefined) {
-    const rawCards = `The account may not send card numbers (HTTP ${reply.status}); ask PayPal for advanced card payments.`;
-    return { rawCards, manualCapture: untriedCapture };
-  }
+  const refused = readCardRefusal(reply, readAuthorized(reply, attempt, orderId));
+  if (refused.type === "probed") return refused.probe;
+  const held = refused.gatewayReference;
   const name = parseName(held);
   const voided = "authorization" in name && (await api.post(call, authorizationPath(name.authorization, "void"), {}));
   const isVoided = voided !== false && jsonOf(voided)?.status === "VOIDED";
   return isVoided ? {} : { manualCapture: "A test payment was authorized and could not be voided." };
 }
 
-/** PayPal's links are full addresses, of the sandbox's host or of live's: https://developer.paypal.com/api/rest/responses/#hateoas-links (2026). */
+/** The account's rights according to the answer, or the name of a hold to void. */
+type CardAnswer =
+  | { readonly type: "probed"; readonly probe: CardProbe }
+  | { readonly type: "held"; readonly gatewayReference: string };
+
+/**
+ * Reads a refusal of the test card: a refusal of the card itself, for any reason, comes from an account that may send
+ * cards.
+ */
+function readCardRefusal(reply: GatewayReply & { type: "answer" }, outcome: GatewayOutcome): CardAnswer {
+  const issue = issueOf(reply);
+  const probed = (probe: CardProbe): CardAnswer => ({ type: "probed", probe });
+  if (reply.status === 403 || (issue !== undefined && notEnabled.test(issue))) {
+    const rawCards = `The account may not send card numbers (${issue ?? "HTTP 403"}); ask PayPal for advanced card payments.`;
+    return probed({ rawCards, manualCapture: uncheckedCapture });
+  }
+  if (issue === "AUTH_CAPTURE_NOT_ENABLED") {
+    return probed({ manualCapture: "The account may not authorize first; ask PayPal to enable it." });
+  }
+  if (outcome.type === "held" || (outcome.type === "unknown" && outcome.gatewayReference !== undefined)) {
+    return { type: "held", gatewayReference: outcome.gatewayReference! };
+  }
+  if (issue !== undefined && outcome.type === "notProcessed" && outcome.cause === "credentials_refused") {
+    return probed({ manualCapture: `The account accepts no payments (${issue}); resolve this in PayPal's account.` });
+  }
+  const isRefused = outcome.type === "notProcessed" && outcome.cause === "request_refused" && reply.status !== 404;
+  const isUnknownIssue = outcome.type === "unknown" && issue !== undefined;
+  if (outcome.type === "declined" || isRefused || isUnknownIssue) return probed({});
+  const rawCards = `PayPal did not judge the test card (HTTP ${reply.status}); verify again later.`;
+  return probed({ rawCards, manualCapture: uncheckedCapture });
+}
+
+const uncheckedCapture = "Not checked: no test card could be authorized.";
+
+// PayPal uses both prefixes: for the calling account and for the payee (orders_v2, paypal-rest-api-specifications,
+// 2026).
+const notEnabled = /^(PAYEE_)?NOT_ENABLED_/;
+
+/**
+ * Returns the environment in PayPal's links, which are full addresses with the sandbox's or live's host:
+ * https://developer.paypal.com/api/rest/responses/#hateoas-links (2026).
+ */
 function environmentIn(json: Readonly<Record<string, unknown>> | undefined): "test" | "live" | undefined {
   const links: readonly unknown[] = Array.isArray(json?.links) ? json.links : [];
   const self = links.find((one) => isObject(one) && one.rel === "self");
@@ -151,14 +192,14 @@ function jsonOf(reply: GatewayReply): Readonly<Record<string, unknown>> | undefi
   return reply.type === "answer" && reply.status < 300 ? readJsonObject(reply) : undefined;
 }
 
-function untried(reply: GatewayReply): VerifyRow[] {
-  const because =
+function unchecked(reply: GatewayReply): VerifyRow[] {
+  const reason =
     reply.type === "answer"
       ? "PayPal does not know these credentials in this environment."
-      : `PayPal gave no answer: ${reply.reason}.`;
+      : `PayPal did not answer: ${reply.reason}.`;
   const others = ["environment", "raw_cards", "manual_capture", "currencies"] as const;
   return [
-    row("credentials", false, because),
+    row("credentials", false, reason),
     ...others.map((check) => row(check, false, "Not checked: the account could not be opened.")),
   ];
 }

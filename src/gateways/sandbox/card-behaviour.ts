@@ -1,11 +1,11 @@
-/** What a test card makes the pretend acquirers do, and how a payment with it ends. Types only. */
+/** Behaviour of a test card at the sandbox acquirers, and the end of a payment with it. Types only. */
 
-/** What an acquirer does when it is asked to authorize a card. */
+/** An acquirer's reaction to an authorize with a card. */
 export type CardBehaviour =
   | { readonly act: "approve"; readonly capture?: CaptureBehaviour }
-  /** Holds one minor unit too little, and says so. */
+  /** Holds one minor unit too little, and reports it. */
   | { readonly act: "approve_wrong_amount" }
-  /** Holds the amount in another currency, and says so. */
+  /** Holds the amount in another currency, and reports it. */
   | { readonly act: "approve_wrong_currency" }
   /** Holds the money, and its answer names another payment. */
   | { readonly act: "approve_wrong_reference" }
@@ -17,13 +17,13 @@ export type CardBehaviour =
   | { readonly act: "stay_silent" }
   /** Holds the money, and the answer is lost. */
   | { readonly act: "approve_lose_answer" }
-  /** Never answers, and holds the money after everybody gave up. */
+  /** Never answers, and holds the money after every caller has stopped waiting. */
   | { readonly act: "approve_late" };
 
-/** What becomes of the capture of a hold. */
+/** The fate of a hold's capture. */
 export type CaptureBehaviour =
   | "at_once"
-  /** Takes longer than one request for it is waited for. */
+  /** Takes longer than one request waits. */
   | "slow"
   /** Takes longer than the whole payment may. */
   | "overdue"
@@ -31,37 +31,37 @@ export type CaptureBehaviour =
   | "lose_request"
   /** The first request is carried out, and its answer is lost. */
   | "lose_answer"
-  /** Refused for good. */
+  /** Refused definitively. */
   | "refuse"
-  /** Taken on, and reported as failed afterwards; the hold is gone then. */
+  /** Accepted, and later reported as failed; the hold no longer exists then. */
   | "fail_later";
 
-/** Where a card stands in lists. */
+/** The group of a card in lists. */
 export type CardGroup = "approved" | "failover" | "declined" | "nasty";
 
-/** How an attempt ends: the first is SANDBOX_A's, the second SANDBOX_B's. */
+/** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's. */
 export type AttemptOutcome = {
   readonly status: "CAPTURED" | "DECLINED" | "VOIDED";
   readonly failureKind?: "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
-  /** Why a gateway refused to capture what it held. */
+  /** The reason why a gateway refused to capture its hold. */
   readonly captureRefused?: string;
 };
 
-/** How a payment ends. */
+/** The end of a payment. */
 export type CardOutcome = {
   readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED";
-  /** What the merchant is told; the browser may be told less. */
+  /** The code that the merchant gets; the browser may get a less specific one. */
   readonly declineCode?: string;
   readonly attempts: readonly AttemptOutcome[];
-  /** Webhooks, in the order of what they report. */
+  /** Webhooks, in the order of the events that they report. */
   readonly events: readonly string[];
-  /** About how long the customer waits for the final status; absent where it comes at once. */
+  /** Approximate time until the customer sees the final status; absent if it comes at once. */
   readonly settledAfterS?: number;
-  /** About when the last hold is given back, counted from the start; absent where nothing is left to wait for. */
+  /** Approximate time from the start until the last hold is voided; absent if nothing is left to wait for. */
   readonly closedAfterS?: number;
 };
 
-/** A test card: what both acquirers do with it, and what a payment by it comes to. */
+/** A test card: the reaction of both acquirers, and the result of a payment with it. */
 export type TestCard = {
   readonly number: string;
   readonly name: string;

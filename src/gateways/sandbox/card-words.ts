@@ -1,4 +1,4 @@
-/** How a payment with a test card ends, in words, for whoever chooses one. PURE. */
+/** Describes in words how a payment with a test card ends, for people who choose one. PURE. */
 import type { AttemptOutcome, CardGroup, CardOutcome } from "./card-behaviour.ts";
 import { gatewaysOf } from "./outcomes.ts";
 
@@ -10,16 +10,19 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   nasty: "Nasty",
 };
 
-/** "SUCCEEDED via SANDBOX_B, after about 10 s." and, where a hold is given back much later, when that is. */
+/**
+ * Returns a text such as "SUCCEEDED via SANDBOX_B, after about 10 s." and, if a hold is voided much later, when that
+ * is.
+ */
 export function endInWords(outcome: CardOutcome): string {
   const { status, declineCode, settledAfterS, closedAfterS } = outcome;
   const how = declineCode === undefined ? ` via ${capturedVia(outcome)}` : ` with ${declineCode}`;
   const when = settledAfterS === undefined ? "" : `, after about ${settledAfterS} s`;
-  const late = closedAfterS === undefined ? "" : ` The last hold is given back after about ${closedAfterS} s.`;
+  const late = closedAfterS === undefined ? "" : ` The last hold is voided after about ${closedAfterS} s.`;
   return `${status}${how}${when}.${late}`;
 }
 
-/** "SANDBOX_A VOIDED (TIMEOUT), SANDBOX_B CAPTURED". */
+/** Returns a text such as "SANDBOX_A VOIDED (TIMEOUT), SANDBOX_B CAPTURED". */
 export function attemptsInWords(outcome: CardOutcome): string {
   const gateways = gatewaysOf(outcome);
   return outcome.attempts.map((attempt, index) => `${gateways[index]} ${attemptInWords(attempt)}`).join(", ");

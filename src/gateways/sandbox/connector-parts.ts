@@ -1,22 +1,24 @@
-/** What both sandbox connectors share: what they are built from, and how an account is judged fit. */
-import type { CardForwarder } from "../card-forwarder.ts";
+/** Parts that both sandbox connectors share: their constructor's parts, and the checks of an account. */
+import type { CardForwarder } from "../../card-vault/card-forwarder.ts";
+import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import type { VerifyRow } from "../connector.ts";
-import type { GatewayHttp } from "../gateway-http.ts";
 
-/** What both sandbox connectors are built from. */
+/** The dependencies of a sandbox connector. */
 export type ConnectorParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** Where the pretend acquirers listen, without a path. */
+  /** Origin of the sandbox acquirers, without a path. */
   readonly origin: string;
-  /** The environment whose credentials are taken; the other one's are refused by `verify`. */
+  /** The environment whose credentials are accepted; `verify` refuses the other one's. */
   readonly environment: "test" | "live";
 };
 
-/** The sandbox's "late" card approves at most this long after it was asked (main.ts, usualDelays), twice over. */
+/**
+ * The sandbox's "late" card approves at most this long after the request (main.ts, defaultDelays), with a factor of two.
+ */
 export const executionLimitMs = 30_000;
 
-/** The pretend acquirers take every network that the vault tells apart. */
+/** Networks that the sandbox acquirers accept: every one that the vault distinguishes. */
 export const cardBrands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"];
 
 /** An account as the acquirer describes it, or why it could not be read. */
@@ -28,9 +30,9 @@ export type AccountReading =
       readonly manualCapture: unknown;
       readonly currencies: unknown;
     }
-  | { readonly type: "unreadable"; readonly because: string };
+  | { readonly type: "unreadable"; readonly reason: string };
 
-/** A row for every check; all but the first fail where the account could not be read. */
+/** Returns a row for every check; all but the first fail if the account could not be read. */
 export function accountChecks(reading: AccountReading, environment: "test" | "live"): VerifyRow[] {
   const read = reading.type === "account" ? reading : undefined;
   const row = (check: VerifyRow["check"], passed: boolean, right: string, wrong: string): VerifyRow => ({
@@ -45,7 +47,7 @@ export function accountChecks(reading: AccountReading, environment: "test" | "li
       check: "credentials",
       state: read === undefined ? "failed" : "passed",
       required: true,
-      detail: reading.type === "account" ? "The key opens the account." : reading.because,
+      detail: reading.type === "account" ? "The key opens the account." : reading.reason,
     },
     row(
       "environment",
@@ -62,9 +64,9 @@ export function accountChecks(reading: AccountReading, environment: "test" | "li
     row(
       "manual_capture",
       read?.manualCapture === true,
-      "The account may hold first and capture later.",
+      "The account may authorize first and capture later.",
       "The account captures at once; ask the gateway to allow manual capture.",
     ),
-    row("currencies", count > 0, `The account takes ${count} currencies.`, "The account takes no currency."),
+    row("currencies", count > 0, `The account accepts ${count} currencies.`, "The account accepts no currency."),
   ];
 }

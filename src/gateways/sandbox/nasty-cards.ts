@@ -1,4 +1,4 @@
-/** The test cards of a bad day: answers that are lost, late, wrong or missing, and captures that do not do what they should. */
+/** The test cards of failures: answers that are lost, late, wrong or missing, and captures that go wrong. */
 import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
 import { approvedByA, approvedByBAfter, degraded } from "./outcomes.ts";
 
@@ -57,7 +57,7 @@ const lostAnswers: readonly TestCard[] = [
     name: "Approved after the end",
     group: "nasty",
     behaviour:
-      "SANDBOX_A declines and SANDBOX_B approves when the payment has ended and the customer has gone; the late hold is voided.",
+      "SANDBOX_A declines and SANDBOX_B approves after the payment has ended and the customer has left; the late hold is voided.",
     onA: declineAtA,
     onB: { act: "approve_late" },
     outcome: degraded([declinedHard, { status: "VOIDED", failureKind: "TIMEOUT" }], {
@@ -105,17 +105,17 @@ const captures: readonly TestCard[] = [
     number: "4000000000001026",
     name: "Captured slowly",
     group: "nasty",
-    behaviour: "Approved at the first gateway, which takes long to capture.",
+    behaviour: "Approved at the first gateway, which is slow to capture.",
     onA: { act: "approve", capture: "slow" },
     onB: { act: "approve", capture: "slow" },
     outcome: approvedByA({ settledAfterS: 15 }),
   },
   {
     number: "4000000000004251",
-    name: "Captured after the time for it",
+    name: "Captured after the time limit",
     group: "nasty",
     behaviour:
-      "SANDBOX_A takes a minute to capture; after 45 seconds the customer is told not to pay again, and the merchant hears of it.",
+      "SANDBOX_A takes a minute to capture; after 45 seconds the page tells the customer not to pay again, and the merchant receives an event.",
     onA: { act: "approve", capture: "overdue" },
     onB: { act: "approve", capture: "overdue" },
     outcome: {
@@ -137,7 +137,7 @@ const captures: readonly TestCard[] = [
     name: "Capture answer lost",
     group: "nasty",
     behaviour:
-      "SANDBOX_A captures, but its answer is lost; it is sent again with the same key, and nothing is taken twice.",
+      "SANDBOX_A captures, but its answer is lost; it is sent again with the same key, and nothing is charged twice.",
     onA: { act: "approve", capture: "lose_answer" },
     onB: { act: "approve", capture: "lose_answer" },
     outcome: approvedByA({ settledAfterS: 11 }),
@@ -147,7 +147,7 @@ const captures: readonly TestCard[] = [
     name: "Capture refused",
     group: "nasty",
     behaviour:
-      "SANDBOX_A holds the money and refuses to capture it for good; the hold is voided, then SANDBOX_B approves.",
+      "SANDBOX_A holds the money and permanently refuses to capture it; the hold is voided, then SANDBOX_B approves.",
     onA: { act: "approve", capture: "refuse" },
     onB: approve,
     outcome: {
@@ -160,7 +160,7 @@ const captures: readonly TestCard[] = [
     number: "4000000000004244",
     name: "Capture refused everywhere",
     group: "nasty",
-    behaviour: "Each gateway holds the money and refuses to capture it for good; both holds are voided.",
+    behaviour: "Each gateway holds the money and permanently refuses to capture it; both holds are voided.",
     onA: { act: "approve", capture: "refuse" },
     onB: { act: "approve", capture: "refuse" },
     outcome: degraded([captureRefused, captureRefused]),
@@ -170,7 +170,7 @@ const captures: readonly TestCard[] = [
     name: "Capture fails afterwards",
     group: "nasty",
     behaviour:
-      "SANDBOX_A declines; SANDBOX_B takes the capture on and reports later that it failed, so the money never comes.",
+      "SANDBOX_A declines; SANDBOX_B accepts the capture and later reports that it failed, so the money never arrives.",
     onA: declineAtA,
     onB: { act: "approve", capture: "fail_later" },
     outcome: {
@@ -214,5 +214,5 @@ const wrongAnswers: readonly TestCard[] = [
   },
 ];
 
-/** Every test card of a bad day. */
+/** Every test card of failures. */
 export const nastyCards: readonly TestCard[] = [...lostAnswers, ...noAnswers, ...captures, ...wrongAnswers];

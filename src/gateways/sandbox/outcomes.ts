@@ -1,4 +1,4 @@
-/** The outcomes that several test cards share. PURE. */
+/** Outcomes that several test cards share. PURE. */
 import type { AttemptOutcome, CardOutcome } from "./card-behaviour.ts";
 
 type FailureKind = NonNullable<AttemptOutcome["failureKind"]>;
@@ -6,12 +6,12 @@ type Waits = Pick<CardOutcome, "settledAfterS" | "closedAfterS">;
 
 const captured: AttemptOutcome = { status: "CAPTURED" };
 
-/** Captured by the first gateway, and no other asked; `waits` says what takes its time. */
+/** Captured by the first gateway, with no other called; `waits` says what takes time. */
 export function approvedByA(waits: Waits = {}): CardOutcome {
   return { status: "SUCCEEDED", attempts: [captured], events: ["payment_session.succeeded"], ...waits };
 }
 
-/** SANDBOX_A gave no answer that counts; what it may hold is given back once SANDBOX_B has the money. */
+/** SANDBOX_A gave no answer that counts; a hold that it may have is voided once SANDBOX_B has the money. */
 export function approvedByBAfter(failureKind: "TIMEOUT" | "GATEWAY_ERROR", waits: Waits = {}): CardOutcome {
   return {
     status: "SUCCEEDED",
@@ -21,7 +21,7 @@ export function approvedByBAfter(failureKind: "TIMEOUT" | "GATEWAY_ERROR", waits
   };
 }
 
-/** Declined by each of the gateways that were asked, for the same reason. */
+/** Declined by each gateway that was called, for the same reason. */
 export function declined(declineCode: string, ...failureKinds: readonly FailureKind[]): CardOutcome {
   return {
     status: "DECLINED",
@@ -31,7 +31,7 @@ export function declined(declineCode: string, ...failureKinds: readonly FailureK
   };
 }
 
-/** No gateway could be used. What they may hold is given back after the end. */
+/** No gateway could complete the payment. Holds that they may have are voided after the end. */
 export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {}): CardOutcome {
   return {
     status: "DEGRADED",
@@ -39,7 +39,7 @@ export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {})
     attempts,
     events: [
       "payment_session.degraded",
-      // A hold whose capture was refused is given back before the end.
+      // A hold whose capture was refused is voided before the end.
       ...attempts.flatMap(({ status, captureRefused }) =>
         status === "VOIDED" && captureRefused === undefined ? ["payment_attempt.voided"] : [],
       ),
@@ -48,7 +48,7 @@ export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {})
   };
 }
 
-/** The gateways of an outcome's attempts. */
+/** Returns the gateways of an outcome's attempts. */
 export function gatewaysOf({ attempts }: CardOutcome): readonly string[] {
   return ["SANDBOX_A", "SANDBOX_B"].slice(0, attempts.length);
 }

@@ -1,10 +1,10 @@
-/** The test cards of an ordinary day: approvals, declines, and a first gateway that does not help. */
+/** The test cards of ordinary payments: approvals, declines, and a first gateway that does not help. */
 import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
 import { approvedByA, approvedByBAfter, declined } from "./outcomes.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 
-/** Every test card of an ordinary day. */
+/** Every test card of ordinary payments. */
 export const plainCards: readonly TestCard[] = [
   {
     number: "4242424242424242",
@@ -68,7 +68,7 @@ export const plainCards: readonly TestCard[] = [
     number: "4100000000000019",
     name: "Fraud",
     group: "declined",
-    behaviour: "Declined as fraud at the first gateway; no other gateway is asked.",
+    behaviour: "Declined as fraud at the first gateway; no other gateway is used.",
     onA: { act: "decline", code: "fraudulent" },
     onB: { act: "decline", code: "20" },
     outcome: declined("fraud_suspected", "FRAUD"),
@@ -77,7 +77,7 @@ export const plainCards: readonly TestCard[] = [
     number: "4000000000009979",
     name: "Stolen card",
     group: "declined",
-    behaviour: "Declined as stolen at the first gateway; the card schemes forbid another try, so no other is asked.",
+    behaviour: "Declined as stolen at the first gateway; the card schemes forbid another attempt, so no other is used.",
     onA: { act: "decline", code: "stolen_card" },
     onB: { act: "decline", code: "5" },
     outcome: declined("lost_or_stolen", "HARD_DECLINE"),
@@ -95,7 +95,7 @@ export const plainCards: readonly TestCard[] = [
     number: "4000000000000069",
     name: "Expired card",
     group: "declined",
-    behaviour: "Declined as expired at the first gateway; the same card would fail everywhere, so no other is asked.",
+    behaviour: "Declined as expired at the first gateway; the same card would fail everywhere, so no other is used.",
     onA: { act: "decline", code: "expired_card" },
     onB: { act: "decline", code: "6" },
     outcome: declined("card_expired", "HARD_DECLINE"),
@@ -104,7 +104,7 @@ export const plainCards: readonly TestCard[] = [
     number: "4000002760003184",
     name: "Authentication required",
     group: "declined",
-    behaviour: "The first gateway asks for 3-D Secure, which another gateway would not change, so no other is asked.",
+    behaviour: "The first gateway requires 3-D Secure, which another gateway would not change, so no other is used.",
     onA: { act: "decline", code: "authentication_required" },
     onB: { act: "decline", code: "38" },
     outcome: declined("authentication_required", "SOFT_DECLINE"),
@@ -113,7 +113,7 @@ export const plainCards: readonly TestCard[] = [
     number: "4000000000005209",
     name: "Unclassified decline",
     group: "declined",
-    behaviour: "Declined with a code nobody has classified; no other gateway is asked.",
+    behaviour: "Declined with an unclassified code; no other gateway is used.",
     onA: { act: "decline", code: "unheard_of" },
     onB: { act: "decline", code: "999" },
     outcome: declined("unclassified", "SOFT_DECLINE"),

@@ -12,7 +12,7 @@ describe("testCards", () => {
     expect(new Set(testCards.map((card) => card.number)).size).toBe(testCards.length);
   });
 
-  it("declines only with codes that a table classifies, but for the unclassified card", () => {
+  it("declines only with codes that a table classifies, except for the unclassified card", () => {
     const unclassified = testCards.filter(
       ({ onA, onB }) =>
         (onA.act === "decline" && !Object.hasOwn(declinesOfA, onA.code)) ||

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayReply } from "../gateway-http.ts";
-import { withShared } from "../testing/gateway-spec.ts";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
 import {
   isKeptError,
   isKeySpent,
@@ -23,7 +23,7 @@ const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
 });
 
 describe("isKeptError()", () => {
-  it("tells an error that Stripe repeats for its key from a new one, and from an answer that it repeats", () => {
+  it("distinguishes an error that Stripe repeats for its key from a new one and from a repeated answer", () => {
     expect(isKeptError(reply({}, 500, { "idempotent-replayed": "true" }))).toBe(true);
     expect(isKeptError(reply({}, 402, { "idempotent-replayed": "true" }))).toBe(true);
     expect(isKeptError(reply({}, 500))).toBe(false);
@@ -33,7 +33,7 @@ describe("isKeptError()", () => {
 });
 
 describe("isKeySpent()", () => {
-  it("tells that a key is kept for an error, or belongs to other content", () => {
+  it("reports that a key is kept for an error, or belongs to other content", () => {
     expect(isKeySpent(reply({}, 402, { "idempotent-replayed": "true" }))).toBe(true);
     expect(isKeySpent(reply({ error: { type: "idempotency_error" } }, 400))).toBe(true);
     expect(isKeySpent(reply({ error: { type: "card_error" } }, 402))).toBe(false);
@@ -43,13 +43,43 @@ describe("isKeySpent()", () => {
   });
 });
 
+describe("readConfirmation()", () => {
+  const confirmed = (status: number, error: Sample) => readConfirmation(reply({ error }, status), attempt);
+  const unknown = { type: "unknown", kind: "GATEWAY_ERROR" };
+
+  it("treats a key without the required right as unknown: Stripe may have confirmed before it checked", () => {
+    expect(confirmed(403, { type: "invalid_request_error" })).toMatchObject({ outcome: unknown });
+    expect(confirmed(401, { type: "invalid_request_error" })).toMatchObject({
+      outcome: { type: "notProcessed", cause: "credentials_refused" },
+    });
+  });
+
+  it.each([
+    ["a payment that another request works on", 429, { type: "invalid_request_error", code: "lock_timeout" }],
+    ["a key that is in use", 409, { type: "invalid_request_error", code: "idempotency_key_in_use" }],
+    ["a key of other content", 400, { type: "idempotency_error" }],
+    ["a key without the right to something", 403, { type: "invalid_request_error" }],
+  ])("counts %s against no gateway", (_, status, error) => {
+    expect(confirmed(status, error)).toMatchObject({ outcome: { ...unknown, isAnswered: true } });
+  });
+
+  it.each([
+    ["an error of Stripe's own", 500, { type: "api_error" }],
+    ["a limit in other words", 429, { type: "invalid_request_error", code: "too_much" }],
+    ["somebody else's error", 400, { message: "no healthy upstream" }],
+  ])("counts %s against the gateway", (_, status, error) => {
+    expect(confirmed(status, error)).toEqual({ type: "outcome", outcome: expect.objectContaining(unknown) });
+    expect(confirmed(status, error)).not.toHaveProperty("outcome.isAnswered");
+  });
+});
+
 type Resources = Readonly<Record<"payment_intent" | "payment_method" | "charge", Sample>>;
 
 const refused = (error: Sample, status = 402) => reply({ error }, status);
 const inState = (state: Sample) =>
   refused({ type: "invalid_request_error", code: "payment_intent_unexpected_state", payment_intent: state }, 400);
 
-/** What no charge of a declined payment says. */
+/** Values that no charge of a declined payment has. */
 const contradictions: readonly Sample[] = [
   { paid: true },
   { captured: true },
@@ -58,7 +88,7 @@ const contradictions: readonly Sample[] = [
   { payment_intent: "pi_another" },
 ];
 
-/** Stripe's samples in the states of our attempt. */
+/** Returns Stripe's samples in the states of our attempt. */
 function samplesOf(resources: Resources) {
   const metadata = { attempt_id: "att_1" };
   const intent = (change: Sample = {}) => ({ ...resources.payment_intent, metadata, ...change });
@@ -83,7 +113,7 @@ function samplesOf(resources: Resources) {
 type Samples = ReturnType<typeof samplesOf>;
 
 withShared<{ resources: Resources }>("stripe-fixtures", ({ resources }) => {
-  describe("Stripe's own samples, as answers", () => {
+  describe("Stripe's own samples, read as answers,", () => {
     const samples = samplesOf(resources);
     describePreparation(samples);
     describeConfirmation(samples);
@@ -133,7 +163,7 @@ function describeConfirmation({ resources, charge, intent, declined, held, faile
     });
   });
 
-  it("are a decline with its charge, and one to be judged without it", () => {
+  it("are a decline with its charge, and one that has yet to be judged without it", () => {
     const withCharge = { ...failed, latest_charge: { ...charge, outcome: { type: "issuer_declined" } } };
     expect(readConfirmation(refused({ ...declined, payment_intent: withCharge }), attempt)).toMatchObject({
       type: "outcome",
@@ -157,7 +187,7 @@ function describeConfirmation({ resources, charge, intent, declined, held, faile
     }
   });
 
-  it("hold nothing for certain when the payment was cancelled before, and in no other unexpected state", () => {
+  it("are certainly no hold when the payment was cancelled before, and in no other unexpected state", () => {
     const state = (status: string) => readConfirmation(inState(intent({ status })), attempt);
     expect(state("canceled")).toMatchObject({ outcome: { type: "notProcessed", cause: "request_refused" } });
     expect(state("requires_capture")).toMatchObject({ outcome: { type: "unknown" } });
@@ -174,37 +204,43 @@ function describeSettling({ intent, held, captured }: Samples): void {
     expect(readCapture(refused(expired, 400), attempt)).toMatchObject({ type: "refused", definitive: true });
   });
 
-  it("are a void, or the word that it came too late", () => {
+  it("are a void, or the answer that it came too late", () => {
     expect(readVoid(reply(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
     expect(readVoid(inState(intent({ status: "canceled" })), attempt)).toEqual({ type: "done" });
     expect(readVoid(inState(captured), attempt)).toEqual({ type: "alreadyCaptured" });
+    for (const other of [{ amount_received: 1098 }, { amount: 1098, amount_received: 1098 }]) {
+      expect(readVoid(inState({ ...captured, ...other }), attempt)).toMatchObject({
+        type: "refused",
+        definitive: false,
+      });
+    }
     expect(readVoid(reply(held), attempt)).toMatchObject({ type: "unknown" });
   });
 }
 
 function describeLookUp({ resources, charge, intent, held, captured, failed }: Samples): void {
-  it("are what a look-up tells, by id", () => {
+  it("are the result of a look-up by id", () => {
     const gatewayReference = resources.payment_intent.id;
-    const told = (body: object) => readRecord(reply(body), attempt);
-    expect(told(held)).toEqual({ type: "held", gatewayReference });
-    expect(told({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
-    expect(told(captured)).toEqual({ type: "captured", gatewayReference });
-    expect(told(intent({ status: "canceled" }))).toEqual({ type: "voided" });
-    expect(told({ ...failed, latest_charge: charge })).toMatchObject({ type: "declined", stop: "none" });
+    const recordOf = (body: object) => readRecord(reply(body), attempt);
+    expect(recordOf(held)).toEqual({ type: "held", gatewayReference });
+    expect(recordOf({ ...held, amount: 1098 })).toEqual({ type: "heldOther", gatewayReference });
+    expect(recordOf(captured)).toEqual({ type: "captured", gatewayReference });
+    expect(recordOf(intent({ status: "canceled" }))).toEqual({ type: "voided" });
+    expect(recordOf({ ...failed, latest_charge: charge })).toMatchObject({ type: "declined", stop: "none" });
     for (const change of contradictions) {
-      expect(told({ ...failed, latest_charge: { ...charge, ...change } })).toMatchObject({ type: "cannotTell" });
+      expect(recordOf({ ...failed, latest_charge: { ...charge, ...change } })).toMatchObject({ type: "inconclusive" });
     }
-    expect(told(intent({ status: "requires_action" }))).toMatchObject({ type: "cannotTell" });
-    expect(told(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
-    expect(told(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "cannotTell" });
-    expect(told(intent({ status: "processing" }))).toMatchObject({ type: "cannotTell" });
-    expect(told({ ...held, metadata: {} })).toMatchObject({ type: "cannotTell" });
+    expect(recordOf(intent({ status: "requires_action" }))).toMatchObject({ type: "inconclusive" });
+    expect(recordOf(intent({ last_payment_error: null }))).toEqual({ type: "absent" });
+    expect(recordOf(intent({ status: "requires_confirmation" }))).toMatchObject({ type: "inconclusive" });
+    expect(recordOf(intent({ status: "processing" }))).toMatchObject({ type: "inconclusive" });
+    expect(recordOf({ ...held, metadata: {} })).toMatchObject({ type: "inconclusive" });
   });
 
-  it("are what a search tells: a capture before a hold, a hold before what ended, and nothing proves nothing", () => {
-    const told = (...data: object[]) => readSearch(reply({ object: "search_result", data }), attempt).type;
-    expect(told(failed, held, captured)).toBe("captured");
-    expect(told(intent({ status: "canceled" }), held)).toBe("held");
-    expect(told()).toBe("cannotTell");
+  it("are the result of a search: capture before hold, hold before what ended, and nothing proves nothing", () => {
+    const recordOf = (...data: object[]) => readSearch(reply({ object: "search_result", data }), attempt).type;
+    expect(recordOf(failed, held, captured)).toBe("captured");
+    expect(recordOf(intent({ status: "canceled" }), held)).toBe("held");
+    expect(recordOf()).toBe("inconclusive");
   });
 }

@@ -1,4 +1,9 @@
-/** What Stripe's answers to authorize, capture and void mean. An answer counts only when it is documented and about this very payment. */
+/**
+ * Interprets Stripe's answers to authorize, capture and void. An answer counts only when it is documented and about
+ * this exact payment.
+ */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type {
   AttemptAtGateway,
   CaptureAnswer,
@@ -9,13 +14,12 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
-import { unansweredAuthorize, unansweredChange, untrusted } from "../unanswered.ts";
+import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../unanswered.ts";
 import { declines } from "./declines.ts";
 import { codeOf, contradictsDecline, isJudged, type Json, judgeDecline } from "./judge-decline.ts";
 import { isFor, isSameMoney, type PaymentIntent } from "./payment-intent.ts";
 
-/** Answers documented as "refused before anything was done", by status: https://docs.stripe.com/api/errors (2026). */
+/** Answers documented as "refused before any processing", by status: https://docs.stripe.com/api/errors (2026). */
 const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
   400: "request_refused",
   401: "credentials_refused",
@@ -23,28 +27,29 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
   404: "request_refused",
 };
 
-/** Said of a capture, these end the matter: https://docs.stripe.com/error-codes (2026). */
+/** Errors that definitively end a capture: https://docs.stripe.com/error-codes (2026). */
 const tooLateToCapture = new Set(["capture_charge_authorization_expired", "charge_expired_for_capture"]);
 
-/** One of the two requests before the confirmation: its object is there, or why there will be no confirmation. */
+/** The result of one of the two requests before the confirmation: its object, or why there will be no confirmation. */
 export type Prepared = { readonly type: "ready"; readonly id: string } | Exclude<GatewayOutcome, { type: "held" }>;
 
-/** The payment method that the card became; a card that cannot be one is declined. */
+/** Reads the payment method made of the card; a card that cannot be one is declined. */
 export function readPaymentMethod(reply: GatewayReply, attempt: AttemptAtGateway): Prepared {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
   const isOurs = json?.object === "payment_method" && isFor(json, attempt);
   if (reply.status === 200 && isOurs && typeof json.id === "string") return { type: "ready", id: json.id };
   const error = errorOf(json);
-  // No money has been asked for yet, so there is no payment that the error could be about.
+  // No money has been requested yet, so there is no payment that the error could be about.
   if (reply.status === 402 && error?.type === "card_error" && error.payment_intent === undefined) {
     return classifyDecline(declines, codeOf(error));
   }
-  // How Stripe tells an account that it may not send card numbers is not documented; reports of it name this status too.
+  // Stripe does not document the error for an account that may not send card numbers; reports of it name this status
+  // too.
   return refusedOrUntrusted(reply.status === 402 ? 403 : reply.status, error);
 }
 
-/** The payment intent without money. */
+/** Reads the payment intent without money. */
 export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): Prepared {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
@@ -53,15 +58,16 @@ export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): P
 }
 
 /**
- * A confirmation's answer; `unjudged` is a decline whose reason has to be read from the payment intent first, and
- * `actionNeeded` a payment that holds nothing until the customer acts, so that it must be cancelled before it is declined.
+ * The answer to a confirmation. `unjudged` is a decline whose reason has to be read from the payment intent first.
+ * `actionNeeded` is a payment that holds nothing until the customer acts, so that it must be cancelled before it is
+ * declined.
  */
 export type Confirmed =
   | { readonly type: "outcome"; readonly outcome: GatewayOutcome }
   | { readonly type: "actionNeeded" }
   | { readonly type: "unjudged"; readonly error: Json };
 
-/** What the confirmation came to. Whatever is not documented or not about this attempt is unknown. */
+/** Returns the result of the confirmation. An answer that is undocumented or not about this attempt is unknown. */
 export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway): Confirmed {
   if (reply.type !== "answer") return { type: "outcome", outcome: unansweredAuthorize(reply) };
   const json = readJsonObject(reply);
@@ -70,7 +76,7 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   const intent = error?.payment_intent;
   if (reply.status === 402 && error?.type === "card_error" && isFor(intent, attempt) && isSameMoney(intent, attempt)) {
     if (intent.status === "requires_action") return { type: "actionNeeded" };
-    // An error about a payment that holds money, or may yet, is none.
+    // An error about a payment that holds money, or may yet, is no decline.
     if (intent.status !== "requires_payment_method" || contradictsDecline(intent, intent.latest_charge)) {
       return { type: "outcome", outcome: untrusted(reply.status) };
     }
@@ -80,7 +86,12 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
   // The intent was confirmed or cancelled before: only a cancelled one certainly holds nothing.
   const isUsed = error?.code === "payment_intent_unexpected_state";
   if (isUsed && !(isFor(intent, attempt) && intent.status === "canceled")) {
-    return { type: "outcome", outcome: untrusted(reply.status) };
+    return { type: "outcome", outcome: undecided(reply.status) };
+  }
+  // A restricted key may lack the right to read what the answer contains, and Stripe does not document that it checks
+  // before it acts.
+  if (reply.status === 403 && error?.type === "invalid_request_error") {
+    return { type: "outcome", outcome: undecided(reply.status) };
   }
   return { type: "outcome", outcome: refusedOrUntrusted(reply.status, error) };
 }
@@ -91,10 +102,10 @@ function readIntentAfterConfirm(json: Json | undefined, attempt: AttemptAtGatewa
   if (isOurs && json.status === "requires_capture" && json.amount_capturable === json.amount) {
     return { type: "outcome", outcome: { type: "held", gatewayReference: json.id } };
   }
-  return { type: "outcome", outcome: untrusted(200) };
+  return { type: "outcome", outcome: isOurs && json.status === "processing" ? undecided(200) : untrusted(200) };
 }
 
-/** What a capture came to; unknown unless the answer is about this attempt. */
+/** Returns the result of a capture; unknown unless the answer is about this attempt. */
 export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -103,34 +114,43 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
-/** What a cancellation came to; unknown unless the answer is about this attempt, whatever amount it names. */
+/**
+ * Returns the result of a cancellation; unknown unless the answer is about this attempt. A cancelled payment may have
+ * any amount.
+ */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   const intent = intentIn(reply.status, json);
   if (isFor(intent, attempt) && intent.status === "canceled") return { type: "done" };
-  if (reply.status !== 200 && isFor(intent, attempt) && intent.status === "succeeded")
-    return { type: "alreadyCaptured" };
+  // A partial manual capture, or one of another amount, pays no session: a person has to resolve it.
+  const isOurs = isFor(intent, attempt) && isSameMoney(intent, attempt);
+  if (reply.status !== 200 && isOurs && isCapturedWhole(intent)) return { type: "alreadyCaptured" };
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
-/** Whether the whole amount has been taken. */
-export function isCapturedWhole(intent: PaymentIntent): boolean {
+/** Reports whether the whole amount was captured. */
+function isCapturedWhole(intent: PaymentIntent): boolean {
   return intent.status === "succeeded" && intent.amount_received === intent.amount;
 }
 
-/** Whether an answer is an error that Stripe keeps for the idempotency key and will give to every repeat: its own or the request's. */
+/**
+ * Reports whether an answer is an error that Stripe keeps for the idempotency key and returns to every repeat: its own
+ * or the request's.
+ */
 export function isKeptError(reply: GatewayReply): boolean {
   return reply.type === "answer" && reply.status >= 400 && reply.headers["idempotent-replayed"] === "true";
 }
 
-/** Whether the key can bring no other answer any more: an error is kept for it, or it belongs to other content. */
+/**
+ * Reports whether the key can return no other answer any more: an error is kept for it, or it belongs to other content.
+ */
 export function isKeySpent(reply: GatewayReply): boolean {
   if (reply.type !== "answer") return false;
   return isKeptError(reply) || (reply.status === 400 && errorOf(readJsonObject(reply))?.type === "idempotency_error");
 }
 
-/** The intent that an answer is about: the answer itself, or the one in the error "unexpected state". */
+/** Returns the intent that an answer is about: the answer itself, or the one in the error "unexpected state". */
 function intentIn(status: number, json: Json | undefined): unknown {
   if (status === 200) return json;
   const error = errorOf(json);
@@ -139,10 +159,19 @@ function intentIn(status: number, json: Json | undefined): unknown {
 
 function refusedOrUntrusted(status: number, error: Json | undefined): Exclude<GatewayOutcome, { type: "held" }> {
   // A key used for other content says that something was sent before.
+  if (status === 400 && error?.type === "idempotency_error") return undecided(status);
   if (error?.type !== "invalid_request_error") return untrusted(status);
   const cause = status === 429 && error.code === "rate_limit" ? "rate_limited" : notProcessed[status];
-  if (cause === undefined) return untrusted(status);
+  if (cause === undefined) return isBusy(status, error) ? undecided(status) : untrusted(status);
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${status})` };
+}
+
+/**
+ * Reports whether another request works on the same payment or with the same key: https://docs.stripe.com/error-codes
+ * (2026).
+ */
+function isBusy(status: number, { code }: Json): boolean {
+  return (status === 429 && code === "lock_timeout") || (status === 409 && code === "idempotency_key_in_use");
 }
 
 function refusedOrUnknown(status: number, json: Json | undefined, attempt: AttemptAtGateway): Refused | Unknown {
@@ -155,7 +184,7 @@ function refusedOrUnknown(status: number, json: Json | undefined, attempt: Attem
   return { type: "refused", definitive: isOver || tooLateToCapture.has(gatewayCode), gatewayCode };
 }
 
-/** The error object of an answer. */
+/** Returns the error object of an answer. */
 export function errorOf(json: Json | undefined): Json | undefined {
   return isObject(json?.error) ? json.error : undefined;
 }

@@ -1,17 +1,20 @@
-/** Stripe's API over HTTP: addresses, headers, forms and the time that one call has. What is said through it is the connector's. */
-import type { CardForwarder, ForwardReply } from "../card-forwarder.ts";
+/**
+ * Calls Stripe's API over HTTP: addresses, headers, forms and the time limit of a call. The connector decides what is
+ * sent.
+ */
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { AuthorizeRequest, GatewayCall } from "../connector.ts";
-import type { GatewayHttp, GatewayReply } from "../gateway-http.ts";
 
-/** What Stripe's connector is built from. */
+/** The dependencies of Stripe's connector. */
 export type StripeParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** `stripeOrigin`, or a stand-in of it. */
+  /** `stripeOrigin`, or an emulator of it. */
   readonly origin: string;
-  /** The environment whose keys are taken. */
+  /** The environment whose keys are accepted. */
   readonly environment: "test" | "live";
-  /** The system's clock, unless a test has one of its own. */
+  /** Defaults to the system's clock; tests pass their own. */
   readonly nowMs?: (() => number) | undefined;
 };
 
@@ -21,10 +24,10 @@ export type Form = Readonly<Record<string, string | undefined>>;
 /** The version whose OpenAPI file our tests check against; Stripe keeps each version's behaviour (https://docs.stripe.com/api/versioning, 2026). */
 export const apiVersion = "2023-08-16";
 
-/** Where Stripe's API is, in test mode and in live mode: https://docs.stripe.com/api (2026). */
+/** Origin of Stripe's API, in test mode and in live mode: https://docs.stripe.com/api (2026). */
 export const stripeOrigin = "https://api.stripe.com";
 
-/** Sends single requests, and never one twice. */
+/** Sends single requests and never repeats one. */
 export class StripeApi {
   readonly environment: StripeParts["environment"];
   readonly nowMs: () => number;
@@ -34,14 +37,14 @@ export class StripeApi {
 
   constructor(parts: StripeParts) {
     this.environment = parts.environment;
-    // Runs on evenly when the machine's clock is set.
+    // Monotonic: unaffected when the machine's clock is set.
     this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
     this.#origin = parts.origin;
   }
 
-  /** Calls in a row that share one deadline: each gets what is left of it. */
+  /** Returns calls that share one deadline: each gets the time that is left. */
   sharedDeadline<Call extends GatewayCall>(call: Call): () => Call {
     const endsAtMs = this.nowMs() + call.timeoutMs;
     return () => ({ ...call, timeoutMs: Math.max(1, Math.round(endsAtMs - this.nowMs())) });
@@ -66,7 +69,7 @@ export class StripeApi {
     });
   }
 
-  /** The one request that carries a card, by way of the vault, which fixes its address. */
+  /** Sends the only request that carries a card, through the vault, which fixes its address. */
   postCard(
     call: GatewayCall,
     { vaultToken: token, sessionId }: Pick<AuthorizeRequest, "vaultToken" | "sessionId">,
@@ -87,7 +90,7 @@ export class StripeApi {
   }
 }
 
-/** The path of a payment intent, or of something to be done with it. */
+/** Returns the path of a payment intent or of an action on it. */
 export function intentPath(id: string, action?: "confirm" | "capture" | "cancel"): string {
   return `/v1/payment_intents/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  approvedCard,
+  type GatewayHarness,
+  holdPayment,
+  startGatewayHarness,
+} from "../../dev/testing/gateway-harness.ts";
+import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { approvedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../testing/gateway-bench.ts";
-import { describeConformance } from "../connector.conformance.ts";
 import { apiVersion, type StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 import { currencies } from "./currencies.ts";
@@ -15,7 +20,7 @@ const subject = {
 
 describeConformance({
   ...subject,
-  // The requests that decide about money; what is said before them is spoilt in tests below.
+  // The requests that decide about money; faults in earlier requests have tests below.
   spoils: /^(?!POST \/v1\/payment_(methods|intents)$)/,
   gateway: "STRIPE",
   declines,
@@ -29,32 +34,32 @@ describeConformance({
     }),
   notProcessed: {
     400: "request_refused",
+    // Not 403: a confirmation may have been carried out before the key's rights were checked.
     401: "credentials_refused",
-    403: "credentials_refused",
     429: "rate_limited",
   },
 });
 
 describe("StripeConnector", () => {
-  let bench: GatewayBench;
+  let harness: GatewayHarness;
   beforeAll(async () => {
-    bench = await startGatewayBench(subject);
+    harness = await startGatewayHarness(subject);
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
-  const authorize = async (number: string, payment = bench.newPayment(), signal?: AbortSignal) => {
-    bench.forwarder.useCard(number);
-    const answer = bench.connector.authorize({ ...bench.call(payment.attemptReference), signal }, payment);
-    bench.forwarder.useCard(approvedCard);
+  const authorize = async (number: string, payment = harness.newPayment(), signal?: AbortSignal) => {
+    harness.forwarder.useCard(number);
+    const answer = harness.connector.authorize({ ...harness.call(payment.attemptReference), signal }, payment);
+    harness.forwarder.useCard(approvedCard);
     return (await answer).outcome;
   };
-  const withoutName = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayBench["newPayment"]>) => ({
+  const withoutName = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayHarness["newPayment"]>) => ({
     attemptReference,
     amountMinor,
     currency,
   });
   const askedFor = (reference: string, path: RegExp) =>
-    bench.middle.requests.filter(
+    harness.middle.requests.filter(
       ({ method, path: asked, body }) =>
         path.test(`${method} ${asked.split("?")[0]}`) && decodeURIComponent(body.toString()).includes(reference),
     );
@@ -80,27 +85,27 @@ describe("StripeConnector", () => {
     expect(await authorize(number)).toMatchObject(expected);
   });
 
-  it("sees the block of Radar's that a plain decline hides", async () => {
-    const payment = bench.newPayment();
+  it("sees Radar's block behind a plain decline", async () => {
+    const payment = harness.newPayment();
     const outcome = await authorize("4000000000004954", payment);
     expect(outcome).toMatchObject({ kind: "FRAUD", stop: "fraud", gatewayCode: "generic_decline" });
   });
 
   it("stops at a plain decline whose charge it cannot read", async () => {
-    bench.spoilWith((honest) =>
+    harness.spoilWith((honest) =>
       honest.status === 200 && honest.body.includes('"last_payment_error":{') ? "reset" : honest,
     );
     const outcome = await authorize("4000000000000002");
-    bench.spoilWith((honest) => honest);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "declined", stop: "unclassified", gatewayCode: "generic_decline" });
   });
 
   it("sends Stripe's version, a key of its own for each request, and nothing of the payment's text with a key", async () => {
-    const payment = bench.newPayment({ orderRef: "order 7", customerEmail: "ada@example.com" });
-    const hold = await holdPayment(bench, payment);
-    const call = bench.call(`${payment.attemptReference}_cap`);
-    await bench.connector.capture(call, { ...hold, ...payment, statementDescriptor: "Tea & <Cake>" });
-    const asked = bench.middle.requests.slice(-4);
+    const payment = harness.newPayment({ orderRef: "order 7", customerEmail: "ada@example.com" });
+    const hold = await holdPayment(harness, payment);
+    const call = harness.call(`${payment.attemptReference}_cap`);
+    await harness.connector.capture(call, { ...hold, ...payment, statementDescriptor: "Tea & <Cake>" });
+    const asked = harness.middle.requests.slice(-4);
     expect(asked.map(({ headers }) => headers["stripe-version"])).toEqual(Array(4).fill(apiVersion));
     expect(asked.map(({ headers }) => headers["idempotency-key"]).toSorted()).toEqual([
       payment.attemptReference,
@@ -117,40 +122,40 @@ describe("StripeConnector", () => {
   });
 
   it("names the payment of a confirmation whose answer was lost, and finds its hold by that name at once", async () => {
-    const payment = bench.newPayment();
-    bench.spoilWith((honest) => (honest.body.includes('"requires_capture"') ? "reset" : honest));
+    const payment = harness.newPayment();
+    harness.spoilWith((honest) => (honest.body.includes('"requires_capture"') ? "reset" : honest));
     const outcome = await authorize(approvedCard, payment);
-    bench.spoilWith((honest) => honest);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "unknown", gatewayReference: expect.stringMatching(/^pi_/) });
     if (outcome.type !== "unknown") throw new Error("checked above");
     const named = { ...withoutName(payment), gatewayReference: outcome.gatewayReference };
-    expect(await bench.connector.lookUp(bench.call(""), named)).toMatchObject({ type: "held" });
-    expect(await bench.connector.void(bench.call("lost_void"), named)).toEqual({ type: "done" });
+    expect(await harness.connector.lookUp(harness.call(""), named)).toMatchObject({ type: "held" });
+    expect(await harness.connector.void(harness.call("lost_void"), named)).toEqual({ type: "done" });
   });
 
-  it("finds a hold by our reference once the search has caught up, and until then cannot tell", async () => {
-    const payment = bench.newPayment();
-    await holdPayment(bench, payment);
-    const lookUp = () => bench.connector.lookUp(bench.call(""), withoutName(payment));
-    expect(await lookUp()).toMatchObject({ type: "cannotTell", isUnfound: true });
-    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+  it("finds a hold by our reference once the search has caught up, and until then cannot decide", async () => {
+    const payment = harness.newPayment();
+    await holdPayment(harness, payment);
+    const lookUp = () => harness.connector.lookUp(harness.call(""), withoutName(payment));
+    expect(await lookUp()).toMatchObject({ type: "inconclusive", isUnfound: true });
+    await harness.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
     expect(await lookUp()).toMatchObject({ type: "held" });
   });
 
   it("voids by our reference what the search finds", async () => {
-    const payment = bench.newPayment();
-    await holdPayment(bench, payment);
-    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+    const payment = harness.newPayment();
+    await holdPayment(harness, payment);
+    await harness.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
     const asked = askedFor(payment.attemptReference, /^POST \/v1\/payment_intents$/).length;
-    expect(await bench.connector.void(bench.call("found_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await harness.connector.void(harness.call("found_void"), withoutName(payment))).toEqual({ type: "done" });
     expect(askedFor(payment.attemptReference, /^POST \/v1\/payment_intents$/)).toHaveLength(asked);
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
   it("voids everything that the search finds under our reference", async () => {
-    const payment = bench.newPayment();
-    await holdPayment(bench, payment);
-    await fetch(`${bench.sandboxOrigin}/v1/payment_intents`, {
+    const payment = harness.newPayment();
+    await holdPayment(harness, payment);
+    await fetch(`${harness.sandboxOrigin}/v1/payment_intents`, {
       method: "POST",
       headers: { authorization: `Bearer ${subject.credentials.secretKey.expose()}` },
       body: new URLSearchParams({
@@ -160,93 +165,93 @@ describe("StripeConnector", () => {
         "metadata[attempt_id]": payment.attemptReference,
       }),
     });
-    await bench.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
-    expect(await bench.connector.void(bench.call("both_void"), withoutName(payment))).toEqual({ type: "done" });
-    expect(await bench.sandbox.requests(payment.attemptReference)).toMatchObject({ "stripe.cancel": 2 });
-    expect(await bench.connector.lookUp(bench.call(""), withoutName(payment))).toEqual({ type: "voided" });
+    await harness.sandbox.release({ operation: "stripe.search-index", reference: payment.attemptReference });
+    expect(await harness.connector.void(harness.call("both_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await harness.sandbox.requests(payment.attemptReference)).toMatchObject({ "stripe.cancel": 2 });
+    expect(await harness.connector.lookUp(harness.call(""), withoutName(payment))).toEqual({ type: "voided" });
   });
 
-  it("makes a payment harmless that Stripe has not heard of: what comes late is refused", async () => {
-    const payment = bench.newPayment();
-    expect(await bench.connector.void(bench.call("early_void"), withoutName(payment))).toEqual({ type: "done" });
+  it("neutralizes a payment that Stripe does not know: a late confirmation is refused", async () => {
+    const payment = harness.newPayment();
+    expect(await harness.connector.void(harness.call("early_void"), withoutName(payment))).toEqual({ type: "done" });
     expect(await authorize(approvedCard, payment)).toMatchObject({ type: "notProcessed", cause: "request_refused" });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
-  it("takes nothing for held, declined or refused while another request works on the payment", async () => {
-    const payment = bench.newPayment();
+  it("reports nothing as held, declined or refused while another request works on the payment", async () => {
+    const payment = harness.newPayment();
     const first = authorize("4000000000002024", payment);
-    await bench.sandbox.paused({ operation: "stripe.silence", reference: payment.attemptReference });
+    await harness.sandbox.paused({ operation: "stripe.silence", reference: payment.attemptReference });
     expect(await authorize("4000000000002024", payment)).toMatchObject({ type: "unknown" });
-    const meanwhile = await bench.connector.void(bench.call("meanwhile_void"), withoutName(payment));
+    const meanwhile = await harness.connector.void(harness.call("meanwhile_void"), withoutName(payment));
     expect(meanwhile).toMatchObject({ type: "refused", definitive: false, gatewayCode: "lock_timeout" });
-    await bench.sandbox.release({ operation: "stripe.silence", reference: payment.attemptReference });
+    await harness.sandbox.release({ operation: "stripe.silence", reference: payment.attemptReference });
     expect(await first).toMatchObject({ type: "unknown" });
-    expect(await bench.connector.void(bench.call("late_void"), withoutName(payment))).toEqual({ type: "done" });
+    expect(await harness.connector.void(harness.call("late_void"), withoutName(payment))).toEqual({ type: "done" });
   });
 
-  it("believes the record where Stripe keeps an error for a capture that it carried out", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
+  it("trusts the record if Stripe keeps an error for a capture that it carried out", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
     const keptError = { status: 500, headers: { "idempotent-replayed": "true" }, body: "" };
-    const capture = () => bench.connector.capture(bench.call(`${hold.attemptReference}_cap`), hold);
-    bench.spoilWith((honest) => (honest.body.includes('"succeeded"') ? keptError : honest));
+    const capture = () => harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
+    harness.spoilWith((honest) => (honest.body.includes('"succeeded"') ? keptError : honest));
     expect(await capture()).toMatchObject({ type: "unknown" });
     let errors = 1;
-    bench.spoilWith((honest) => (errors-- > 0 ? keptError : honest));
+    harness.spoilWith((honest) => (errors-- > 0 ? keptError : honest));
     expect(await capture()).toEqual({ type: "done" });
-    bench.spoilWith((honest) => honest);
-    expect(await bench.sandbox.requests(hold.attemptReference)).toMatchObject({
+    harness.spoilWith((honest) => honest);
+    expect(await harness.sandbox.requests(hold.attemptReference)).toMatchObject({
       "stripe.capture": 2,
       "stripe.read": 2,
     });
   });
 
-  it("captures under another key where Stripe keeps an error for a capture that it did not carry out", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
+  it("captures under another key if Stripe keeps an error for a capture that it did not carry out", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
     const keys: string[] = [];
-    bench.replaceWith(({ path, headers }) => {
+    harness.replaceWith(({ path, headers }) => {
       if (!path.endsWith("/capture") || keys.push(String(headers["idempotency-key"])) > 1) return undefined;
       return { status: 500, headers: { "idempotent-replayed": "true" }, body: '{"error":{"type":"api_error"}}' };
     });
-    const answer = await bench.connector.capture(bench.call(`${hold.attemptReference}_cap`), hold);
-    bench.replaceWith(() => undefined);
+    const answer = await harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
+    harness.replaceWith(() => undefined);
     expect(answer).toEqual({ type: "done" });
     expect(keys).toEqual([
       `${hold.attemptReference}_cap`,
       expect.stringMatching(new RegExp(`^${hold.attemptReference}_cap_.`)),
     ]);
-    expect(await bench.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+    expect(await harness.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
   });
 
-  it("takes a capture that had been made under another key as done, and refuses for good what was voided", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    await bench.connector.capture(bench.call("first_cap"), hold);
-    expect(await bench.connector.capture(bench.call("second_cap"), hold)).toEqual({ type: "done" });
-    expect(await bench.connector.void(bench.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
-    const other = await holdPayment(bench, bench.newPayment());
-    await bench.connector.void(bench.call("v1"), other);
-    expect(await bench.connector.capture(bench.call("c1"), other)).toEqual({
+  it("treats a capture made under another key as done, and definitively refuses a voided payment", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call("first_cap"), hold);
+    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual({ type: "done" });
+    expect(await harness.connector.void(harness.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
+    const other = await holdPayment(harness, harness.newPayment());
+    await harness.connector.void(harness.call("v1"), other);
+    expect(await harness.connector.capture(harness.call("c1"), other)).toEqual({
       type: "refused",
       definitive: true,
       gatewayCode: "payment_intent_unexpected_state",
     });
   });
 
-  it("looks up a decline as the same decline, and a hold over another amount as no hold of ours", async () => {
-    const payment = bench.newPayment();
+  it("looks up a decline as the same decline, and a hold of another amount as no hold of ours", async () => {
+    const payment = harness.newPayment();
     const outcome = await authorize("4000000000009995", payment);
     const gatewayReference = nameOf(payment);
-    expect(await bench.connector.lookUp(bench.call(""), { ...payment, gatewayReference })).toEqual(outcome);
-    const other = bench.newPayment();
+    expect(await harness.connector.lookUp(harness.call(""), { ...payment, gatewayReference })).toEqual(outcome);
+    const other = harness.newPayment();
     const unknown = await authorize("4000000000004160", other);
     if (unknown.type !== "unknown") throw new Error("expected a hold over another amount");
     const named = { ...other, gatewayReference: unknown.gatewayReference };
-    expect(await bench.connector.lookUp(bench.call(""), named)).toMatchObject({ type: "heldOther" });
+    expect(await harness.connector.lookUp(harness.call(""), named)).toMatchObject({ type: "heldOther" });
   });
 
-  /** The name that Stripe gave to the payment, taken from the address of its confirmation. */
+  /** Returns the name that Stripe gave to the payment, taken from the address of its confirmation. */
   function nameOf({ attemptReference }: { attemptReference: string }) {
-    const confirmation = bench.middle.requests.find(
+    const confirmation = harness.middle.requests.find(
       ({ path, headers }) => path.endsWith("/confirm") && headers["idempotency-key"] === attemptReference,
     );
     return confirmation?.path.split("/")[3];

@@ -1,12 +1,14 @@
 /**
- * Stripe: the requests of a card payment. What its answers mean is in answers.ts and payment-intent.ts.
+ * Stripe: the requests of a card payment. answers.ts and payment-intent.ts interpret its answers.
  *
- * A payment is created without money first, so that it has a name before anything can be held, and then confirmed with the
- * card. Whoever lost the name searches for it, or asks for the same creation again: for a day its key names one payment.
+ * A payment is created without money first, so that it has a name before anything can be held, and then confirmed with
+ * the card. If the name is lost, it is searched for, or the same creation is repeated: for a day its key names one
+ * payment.
  */
 import { randomUUID } from "node:crypto";
+import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, toGatewayAmount } from "../amounts.ts";
-import { withoutPlaceholders } from "../card-forwarder.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -23,7 +25,6 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
-import type { GatewayReply } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import {
   type Confirmed,
@@ -50,7 +51,10 @@ export class StripeConnector implements Connector {
   readonly canRead = true;
   /** A cancelled payment intent refuses every later confirmation: https://docs.stripe.com/api/payment_intents/cancel (2026). */
   readonly refusesVoidedReference = true;
-  /** As long as Stripe's own libraries wait for an answer (80 s: https://github.com/stripe/stripe-node#timeout, 2026). */
+  /**
+   * The time that Stripe's own libraries wait for an answer (80 s: https://github.com/stripe/stripe-node#timeout,
+   * 2026).
+   */
   readonly executionLimitMs = 80_000;
   readonly failsOnRequest = false;
   readonly forwardFeatures = ["form_body"] as const;
@@ -67,9 +71,9 @@ export class StripeConnector implements Connector {
   }
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
-    const because = whyNotPayable(request);
-    if (because !== undefined) {
-      return { outcome: { type: "notProcessed", cause: "request_refused", reason: because } };
+    const reason = whyNotPayable(request);
+    if (reason !== undefined) {
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
     const left = this.#api.sharedDeadline(call);
     const [{ reply, card }, created] = await Promise.all([
@@ -82,7 +86,7 @@ export class StripeConnector implements Connector {
       return { outcome: whyUnconfirmed(method, intent), card };
     }
     const attempt = { ...request, gatewayReference: intent.id };
-    if (left().timeoutMs < call.timeoutMs * leastLeft) {
+    if (left().timeoutMs < call.timeoutMs * minLeft) {
       return { outcome: { ...tooLate, gatewayReference: intent.id }, card };
     }
     const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
@@ -99,8 +103,8 @@ export class StripeConnector implements Connector {
     const answer = readCapture(reply, hold);
     const isFinal = answer.type === "done" || (answer.type === "refused" && answer.definitive);
     if (isFinal || !isKeySpent(reply)) return answer;
-    // Stripe would give this error to every repeat of this key. Where the hold is untouched, another key captures it,
-    // and no second time: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
+    // Stripe would return this error to every repeat of this key. Another key captures an untouched hold, and cannot
+    // capture twice: a captured payment intent refuses (https://docs.stripe.com/api/payment_intents/capture, 2026).
     const record = await this.lookUp(left(), hold);
     if (record.type === "captured") return { type: "done" };
     if (record.type === "voided") return { type: "refused", definitive: true, gatewayCode: "canceled" };
@@ -116,11 +120,11 @@ export class StripeConnector implements Connector {
     const found = foundIntents(searched);
     if (found === undefined && !isUnavailable(searched)) return readVoid(searched, attempt);
     if (found === undefined || found.length === 0) {
-      // After a day its key may name another payment, but the search has long caught up, where there is one.
-      if (!mayBeForgotten(attempt, this.#api.nowMs())) return this.#cancelUnnamed(left, attempt);
+      // After a day its key may name another payment, but a search, if the account has one, is up to date by then.
+      if (!mayBeForgotten(attempt)) return this.#cancelUnnamed(left, attempt);
       if (found === undefined) return unnameable;
-      // A lost one is either that old, so that the search is right, or younger, so that its key still names it.
-      return attempt.isLost ? this.#cancelUnnamed(left, attempt) : { type: "absent" };
+      // An unrecorded attempt is either so old that the search is right, or younger, so that its key still names it.
+      return attempt.isUnrecorded ? this.#cancelUnnamed(left, attempt) : { type: "absent" };
     }
     if (!found.every((intent) => isFor(intent, attempt))) return untrusted(200);
     const answers: VoidAnswer[] = [];
@@ -138,7 +142,10 @@ export class StripeConnector implements Connector {
     return verifyAccount(this.#api, call);
   }
 
-  /** Holds nothing yet. Made of nothing but the attempt itself, so that it can be asked for again, byte for byte, at any time. */
+  /**
+   * Creates the payment intent, which holds nothing yet. Its content is only the attempt itself, so that it can be
+   * repeated, byte for byte, at any time.
+   */
   #create(call: GatewayCall, attempt: AttemptAtGateway): Promise<GatewayReply> {
     const amount = toGatewayAmount(currencies, attempt);
     if (amount.type === "impossible") throw new Error("an attempt is opened only for an amount that can be paid");
@@ -155,9 +162,9 @@ export class StripeConnector implements Connector {
   }
 
   /**
-   * A decline that came without its charge is read once more, because a plain code may hide a block of Radar's; a record
-   * that tells of no decline makes it unknown. A payment that waits for the customer is cancelled first: nobody will ever
-   * act, and as long as it stands, a hold may still appear.
+   * Judges a decline. One that came without its charge is read once more, because a plain code may hide a block of
+   * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for the customer is cancelled
+   * first: the customer will never act, and while it stands, a hold may still appear.
    */
   async #judge(
     left: () => ChangingCall,
@@ -172,13 +179,13 @@ export class StripeConnector implements Connector {
     const reply = await this.#read(left(), attempt.gatewayReference);
     const record = readRecord(reply, attempt);
     if (record.type === "declined") return record;
-    const isTold = reply.type === "answer" && reply.status === 200;
-    return isTold ? untrusted(reply.status) : judgeDecline(confirmed.error, undefined);
+    const isAnswered = reply.type === "answer" && reply.status === 200;
+    return isAnswered ? untrusted(reply.status) : judgeDecline(confirmed.error, undefined);
   }
 
   /**
-   * Nobody knows the payment's name. Creating it again under the same key gives the name that any confirmation must have
-   * used; cancelled, it refuses a confirmation that is still to come.
+   * Cancels a payment whose name is unknown. Creating it again under the same key returns the name that any
+   * confirmation must have used; cancelled, it refuses a later confirmation.
    */
   async #cancelUnnamed(left: () => ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
     const reply = await this.#create(left(), attempt);
@@ -195,7 +202,7 @@ export class StripeConnector implements Connector {
   }
 
   async #cancel(call: ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
-    // Several may be found under one reference, and a key is for one request alone.
+    // A search may find several under one reference, and a key is for one request only.
     const request = { key: `${call.idempotencyKey}_${id}`, form: { cancellation_reason: "abandoned" } };
     return readVoid(await this.#api.post(call, intentPath(id, "cancel"), request), {
       ...attempt,
@@ -216,8 +223,8 @@ export class StripeConnector implements Connector {
   }
 }
 
-// Sent in the last tenth of its time, a confirmation would mostly leave a hold to be given back (1 s of the usual 10 s).
-const leastLeft = 0.1;
+// In the last tenth of its time, a confirmation would mostly leave a hold to be voided (1 s of the default 10 s).
+const minLeft = 0.1;
 
 const tooLate = {
   type: "unknown",
@@ -237,7 +244,10 @@ const unnameable = {
   reason: "the account has no search, and the payment is too old to be named by its key",
 } as const;
 
-/** Of two preparations, one or both failed: the answer that says most. Without a confirmation nothing can be held. */
+/**
+ * Returns the more specific answer of two preparations of which at least one failed. Without a confirmation nothing can
+ * be held.
+ */
 function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
   const failed = [method, intent].filter((one) => one.type !== "ready");
   const order = ["declined", "notProcessed", "unknown"];
@@ -246,12 +256,12 @@ function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
   return worst.type === "unknown" && intent.type === "ready" ? { ...worst, gatewayReference: intent.id } : worst;
 }
 
-/** Accounts in India have no search: https://docs.stripe.com/search (2026). */
+/** Reports whether the account has no search, as in India: https://docs.stripe.com/search (2026). */
 function isUnavailable(reply: GatewayReply): boolean {
   return reply.type === "answer" && reply.status === 400;
 }
 
-/** For people who look at a payment that was never captured; Radar weighs the address. */
+/** Returns the fields for people who look at a payment that was never captured; Radar weighs the address. */
 function cardForm({ attemptReference, sessionId, orderRef, customerEmail }: AuthorizeRequest): Form {
   return {
     type: "card",
@@ -267,12 +277,12 @@ function cardForm({ attemptReference, sessionId, orderRef, customerEmail }: Auth
   };
 }
 
-/** Stripe refuses the whole request for an address that it finds malformed, so only a plain one is sent. */
+/** Returns only a plain address, because Stripe refuses the whole request for one that it finds malformed. */
 function plainAddress(email: string): string | undefined {
   return /^[\w.+-]+@([a-z0-9-]+\.)+[a-z]{2,}$/i.test(email) ? email : undefined;
 }
 
-/** What disputes are answered with, and what the customer reads on the statement. */
+/** Returns the fields for answering disputes and for the customer's statement. */
 function captureForm({ sessionId, orderRef, statementDescriptor }: Hold): Form {
   return {
     "metadata[session_id]": sessionId,
@@ -281,7 +291,10 @@ function captureForm({ sessionId, orderRef, statementDescriptor }: Hold): Form {
   };
 }
 
-/** At most 22 characters with a letter among them, and none of < > \ ' " *: https://docs.stripe.com/get-started/account/statement-descriptors (2026). */
+/**
+ * Returns at most 22 characters with a letter among them, and none of < > \ ' " *:
+ * https://docs.stripe.com/get-started/account/statement-descriptors (2026).
+ */
 function plainDescriptor(descriptor: string): string | undefined {
   const plain = descriptor
     .replace(/[<>\\'"*]|[^\x20-\x7e]/g, "")

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import { classifyDecline } from "../declines.ts";
-import { withShared } from "../testing/gateway-spec.ts";
 import { declines } from "./declines.ts";
 
 type Row = { code: string; match: string; class: string; never_retry?: boolean; same_data_fails?: boolean };
@@ -9,7 +9,7 @@ type Row = { code: string; match: string; class: string; never_retry?: boolean; 
 const judgedOtherwise = new Set(["incorrect_address", "incorrect_zip"]);
 
 describe("Stripe's decline table", () => {
-  it("stops at what needs the customer, whichever name Stripe gives it", () => {
+  it("stops at a request for customer action, under every name that Stripe gives it", () => {
     for (const code of [
       "authentication_required",
       "authentication_not_handled",
@@ -22,7 +22,7 @@ describe("Stripe's decline table", () => {
   withShared<{ gateways: { stripe: { codes: readonly Row[] } } }>("declines", ({ gateways }) => {
     const rows = gateways.stripe.codes.filter(({ match }) => /^error\.(decline_)?code$/.test(match));
 
-    it.each(rows)("judges $code no more lightly than it was judged before", (row) => {
+    it.each(rows)("judges $code at least as strictly as before", (row) => {
       const judged = classifyDecline(declines, row.code);
       expect(judged.declineCode).not.toBe("unclassified");
       expect(judged.kind === "FRAUD").toBe(row.class === "fraud");

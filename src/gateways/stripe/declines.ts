@@ -1,10 +1,13 @@
-/** Stripe's decline codes: what each means to us. Network advice and Radar's blocks are read beside them, in answers.ts. */
+/** Stripe's decline codes with their meaning here. answers.ts reads network advice and Radar's blocks beside them. */
 import type { DeclineCode, DeclineRow, DeclineTable } from "../declines.ts";
 
 const codes = "https://docs.stripe.com/declines/codes (2026)";
 const errors = "https://docs.stripe.com/error-codes (2026)";
 const testing = "https://docs.stripe.com/testing (2026)";
 const blocks = "https://docs.stripe.com/declines#blocked-payments (2026): outcome.type is blocked, whatever the code";
+const outcomes = "https://docs.stripe.com/api/charges/object#charge_object-outcome-reason (2026)";
+const retries = "https://support.stripe.com/questions/payment-blocked-due-to-excessive-retries (2026)";
+const cvcRule = "https://docs.stripe.com/radar/rules#built-in-rules (2026)";
 const blind = (what: string) => `${codes}: ${what}`;
 
 const soft = (declineCode: DeclineCode, source: string): DeclineRow => ({
@@ -19,12 +22,12 @@ const hard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   declineCode,
   source,
 });
-/** The issuer forbids every further try, at any gateway. */
+/** The issuer forbids every further attempt, at any gateway. */
 const never = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "scheme_rule",
 });
-/** Every gateway gets the same answer until the customer corrects the card. */
+/** Every gateway returns the same answer until the customer corrects the card. */
 const wrongCard = (declineCode: DeclineCode, source: string): DeclineRow => ({
   ...hard(declineCode, source),
   stop: "same_card_fails",
@@ -35,7 +38,7 @@ const fraud = (source: string): DeclineRow => ({
   declineCode: "fraud_suspected",
   source,
 });
-/** The customer would have to act, for which there is no way yet. */
+/** The customer would have to act, which is not supported yet. */
 const authentication = (source: string): DeclineRow => ({
   kind: "SOFT_DECLINE",
   stop: "authentication_required",
@@ -43,12 +46,15 @@ const authentication = (source: string): DeclineRow => ({
   source,
 });
 
-/** What each of Stripe's decline codes means to us. */
+/**
+ * The meaning of each of Stripe's decline codes. Rows whose names begin with `blocked.` are reasons of a charge whose
+ * `outcome.type` is `blocked`; `blocked` covers every other reason.
+ */
 export const declines: DeclineTable = {
   approve_with_id: soft("card_declined", blind("may be attempted again")),
   call_issuer: soft("card_declined", blind("unknown reason")),
   do_not_honor: soft("card_declined", blind("unknown reason")),
-  generic_decline: soft("card_declined", blind("unknown reason, or a block of Radar's, which is told apart")),
+  generic_decline: soft("card_declined", blind("unknown reason, or a block by Radar, which is judged separately")),
   no_action_taken: soft("card_declined", blind("unknown reason")),
   reenter_transaction: soft("card_declined", blind("may be attempted again")),
   try_again_later: soft("card_declined", blind("unknown reason, for now")),
@@ -88,7 +94,7 @@ export const declines: DeclineTable = {
   stolen_card: never("lost_or_stolen", codes),
   pickup_card: never("lost_or_stolen", blind("possibly lost or stolen")),
   restricted_card: never("lost_or_stolen", blind("possibly lost or stolen; the stricter reading")),
-  invalid_account: never("incorrect_number", blind("no such account; Visa's 14 and 46 forbid another try")),
+  invalid_account: never("incorrect_number", blind("no such account; Visa's 14 and 46 forbid another attempt")),
   do_not_try_again: never("card_declined", codes),
   pin_try_exceeded: never("card_declined", codes),
   revocation_of_authorization: never("card_declined", blind("the customer forbade it (R1)")),
@@ -96,7 +102,7 @@ export const declines: DeclineTable = {
   stop_payment_order: never("card_declined", blind("the customer forbade it (R0)")),
   duplicate_transaction: never(
     "card_declined",
-    blind("the same payment was just made; paying again may take it twice"),
+    blind("the same payment was just made; paying again may charge it twice"),
   ),
   card_decline_rate_limit_exceeded: never("limit_exceeded", `${errors}: declined too often; wait a day`),
 
@@ -111,4 +117,13 @@ export const declines: DeclineTable = {
     `${codes} gives no reason; filed under fraud by https://developer.spreedly.com/docs/normalized-values (2026)`,
   ),
   blocked: fraud(blocks),
+  "blocked.low_probability_of_authorization": soft(
+    "card_declined",
+    `${outcomes}: not sent to the bank, which is unlikely to approve it at Stripe`,
+  ),
+  "blocked.previously_declined_do_not_retry": never("card_declined", `${retries}: tried too often`),
+  "blocked.requested_block_on_incorrect_cvc": wrongCard(
+    "incorrect_cvc",
+    `${cvcRule}: the security code is wrong; the reason is named by the charge alone`,
+  ),
 };

@@ -1,18 +1,26 @@
-/** Answers of Stripe's that must not be taken at their word: errors kept for a key, records that contradict them, payments that wait. */
+/**
+ * Stripe's answers that must not be taken literally: errors kept for a key, records that contradict them, payments that
+ * wait.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  declinedCard,
+  type GatewayHarness,
+  holdPayment,
+  startGatewayHarness,
+} from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { declinedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../testing/gateway-bench.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 
-let bench: GatewayBench;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  bench = await startGatewayBench({
+  harness = await startGatewayHarness({
     connect: (parts: StripeParts) => new StripeConnector(parts),
     credentials: { secretKey: new Secret("sk_test_doubtful00") },
   });
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const replayed = { "idempotent-replayed": "true" };
 const keptErrors = {
@@ -33,30 +41,49 @@ const keptErrors = {
   },
 };
 
-/** Answers the first of these requests in Stripe's place. */
+/** Answers the first of these requests instead of Stripe. */
 function replaceOnce(action: RegExp, answer: { status: number; headers: Record<string, string>; body: string }): void {
   let left = 1;
-  bench.replaceWith(({ path, method }) => (action.test(`${method} ${path}`) && left-- > 0 ? answer : undefined));
+  harness.replaceWith(({ path, method }) => (action.test(`${method} ${path}`) && left-- > 0 ? answer : undefined));
 }
 
 const captureOf = (hold: Awaited<ReturnType<typeof holdPayment>>) =>
-  bench.connector.capture(bench.call(`${hold.attemptReference}_cap`), hold);
+  harness.connector.capture(harness.call(`${hold.attemptReference}_cap`), hold);
 
 describe("StripeConnector.capture()", () => {
   it.each(Object.entries(keptErrors))("captures an untouched hold under another key after %s", async (_, answer) => {
-    const hold = await holdPayment(bench, bench.newPayment());
+    const hold = await holdPayment(harness, harness.newPayment());
     replaceOnce(/capture$/, answer);
     expect(await captureOf(hold)).toEqual({ type: "done" });
-    expect(await bench.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
+    expect(await harness.sandbox.authorizations(hold.attemptReference)).toMatchObject([{ status: "captured" }]);
   });
 
-  it("takes the record's word where the hold is gone or the money taken", async () => {
-    const captured = await holdPayment(bench, bench.newPayment());
+  // Stripe writes either type: https://docs.stripe.com/error-codes#idempotency-key-in-use names the code alone.
+  it.each(["idempotency_error", "invalid_request_error"])(
+    "repeats under its own key while the first request with it runs (409, %s)",
+    async (type) => {
+      const hold = await holdPayment(harness, harness.newPayment());
+      const body = JSON.stringify({ error: { type, code: "idempotency_key_in_use" } });
+      const sentBefore = harness.middle.requests.length;
+      replaceOnce(/capture$/, { status: 409, headers: {}, body });
+      expect(await captureOf(hold)).toEqual({
+        type: "refused",
+        definitive: false,
+        gatewayCode: "idempotency_key_in_use",
+      });
+      const sent = harness.middle.requests.slice(sentBefore).map(({ method, path }) => `${method} ${path}`);
+      expect(sent).toEqual([`POST /v1/payment_intents/${hold.gatewayReference}/capture`]);
+      expect(await captureOf(hold)).toEqual({ type: "done" });
+    },
+  );
+
+  it("trusts the record if the hold is gone or the money captured", async () => {
+    const captured = await holdPayment(harness, harness.newPayment());
     await captureOf(captured);
     replaceOnce(/capture$/, keptErrors["a refusal that is kept for the key"]);
     expect(await captureOf(captured)).toEqual({ type: "done" });
-    const voided = await holdPayment(bench, bench.newPayment());
-    await bench.connector.void(bench.call("gone_void"), voided);
+    const voided = await holdPayment(harness, harness.newPayment());
+    await harness.connector.void(harness.call("gone_void"), voided);
     replaceOnce(/capture$/, keptErrors["a refusal that is kept for the key"]);
     expect(await captureOf(voided)).toMatchObject({ type: "refused", definitive: true });
   });
@@ -64,22 +91,22 @@ describe("StripeConnector.capture()", () => {
 
 describe("StripeConnector.authorize()", () => {
   const authorize = async (number: string) => {
-    const payment = bench.newPayment();
-    bench.forwarder.useCard(number);
-    const { outcome } = await bench.connector.authorize(bench.call(payment.attemptReference), payment);
+    const payment = harness.newPayment();
+    harness.forwarder.useCard(number);
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
     return { outcome, reference: payment.attemptReference };
   };
 
-  it("takes a decline that the record contradicts as unknown", async () => {
+  it("treats a decline that the record contradicts as unknown", async () => {
     for (const change of [{ status: "requires_capture" }, { status: "processing" }, { last_payment_error: null }]) {
-      // Only the read has the payment intent as the whole body.
-      bench.spoilWith((honest) =>
+      // Only the read returns the payment intent as the whole body.
+      harness.spoilWith((honest) =>
         honest.body.includes('"last_payment_error":{') && honest.status === 200
           ? { ...honest, body: JSON.stringify({ ...JSON.parse(honest.body), ...change }) }
           : honest,
       );
       const { outcome } = await authorize(declinedCard);
-      bench.spoilWith((honest) => honest);
+      harness.spoilWith((honest) => honest);
       expect(outcome, JSON.stringify(change)).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
     }
   });
@@ -90,18 +117,18 @@ describe("StripeConnector.authorize()", () => {
       : honest;
 
   it("cancels a payment that waits for the customer, and stops", async () => {
-    bench.spoilWith(waiting);
+    harness.spoilWith(waiting);
     const { outcome, reference } = await authorize("4242424242424242");
-    bench.spoilWith((honest) => honest);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "declined", stop: "authentication_required" });
-    expect(await bench.sandbox.authorizations(reference)).toMatchObject([{ status: "voided" }]);
+    expect(await harness.sandbox.authorizations(reference)).toMatchObject([{ status: "voided" }]);
   });
 
-  it("takes a payment that waits for the customer and cannot be cancelled as unknown", async () => {
-    bench.spoilWith(waiting);
+  it("treats a payment that waits for the customer and cannot be cancelled as unknown", async () => {
+    harness.spoilWith(waiting);
     replaceOnce(/cancel$/, { status: 500, headers: {}, body: "" });
     const { outcome } = await authorize("4242424242424242");
-    bench.spoilWith((honest) => honest);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "unknown", gatewayReference: expect.stringMatching(/^pi_/) });
   });
 });

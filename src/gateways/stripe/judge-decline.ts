@@ -1,27 +1,34 @@
-/** One decline of Stripe's, judged by everything that it says: the code, Radar's verdict on the charge, the network's advice. */
+/**
+ * Judges one decline of Stripe's by everything that it says: the code, Radar's verdict on the charge, the network's
+ * advice.
+ */
+
+import { isObject } from "../../platform/outbound-http.ts";
 import { classifyDecline, type Declined } from "../declines.ts";
-import { isObject } from "../gateway-http.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
 import { declines } from "./declines.ts";
 
 /** A JSON object of Stripe's. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The reason that an error names; Stripe's code where there is no finer one. */
+/** Returns the reason that an error names; Stripe's code if there is no finer one. */
 export function codeOf(error: Json): string {
   const code = error.decline_code ?? error.code ?? error.type;
   return typeof code === "string" ? code : "";
 }
 
-/** A charge that says how it ended, Radar's verdict included. */
+/** A charge that includes its outcome and Radar's verdict. */
 export type JudgedCharge = Json & { readonly outcome: Json & { readonly type: string } };
 
-/** Whether a charge is there in full and says how it ended. One without its outcome tells no more than none. */
+/** Reports whether a charge is complete and includes its outcome. One without an outcome says no more than none. */
 export function isJudged(charge: unknown): charge is JudgedCharge {
   return isObject(charge) && isObject(charge.outcome) && typeof charge.outcome.type === "string";
 }
 
-/** Whether a charge says that it went through, or may yet, or is another payment's: then no word of a decline beside it counts. */
+/**
+ * Reports whether a charge succeeded, may yet succeed, or belongs to another payment: then a decline beside it does not
+ * count.
+ */
 export function contradictsDecline(intent: Json, charge: unknown): boolean {
   if (!isObject(charge)) return false;
   const isAnothers = typeof charge.payment_intent === "string" && charge.payment_intent !== intent.id;
@@ -30,8 +37,8 @@ export function contradictsDecline(intent: Json, charge: unknown): boolean {
 }
 
 /**
- * What a decline means. A block of Radar's is fraud under whatever code it hides. Without the charge and its outcome nobody
- * can tell, so a code that would let the plan go on stops it.
+ * Returns the meaning of a decline. A block of Stripe's is fraud under any code, unless its reason has a row of its
+ * own. Without the charge and its outcome that cannot be decided, so a code that would let the plan go on stops it.
  */
 export function judgeDecline(error: Json, charge: unknown): Declined {
   const declined = classifyDecline(declines, codeOf(error));
@@ -39,14 +46,21 @@ export function judgeDecline(error: Json, charge: unknown): Declined {
     return declined.stop === "none" ? { ...declined, stop: "unclassified", declineCode: "unclassified" } : declined;
   }
   const { outcome } = charge;
-  if (outcome.type === "blocked") {
-    return { ...classifyDecline(declines, "blocked"), gatewayCode: declined.gatewayCode };
-  }
-  // Since 2024 Stripe tells the network's words on the error and on the charge: https://docs.stripe.com/declines/network-codes (2026).
+  const begun = outcome.type === "blocked" ? judgeBlock(outcome.reason, declined) : declined;
+  // Since 2024 Stripe gives the network's codes on the error and on the charge:
+  // https://docs.stripe.com/declines/network-codes (2026).
   return [error, outcome].reduce<Declined>(
     (judged, source) => withStripeAdvice(withNetworkAdvice(judged, adviceOf(source, charge)), source.advice_code),
-    declined,
+    begun,
   );
+}
+
+/** Judges a block by its reason and by the code that came with it; the stricter judgement counts. */
+function judgeBlock(reason: unknown, declined: Declined): Declined {
+  const row = `blocked.${reason}`;
+  const block = classifyDecline(declines, Object.hasOwn(declines, row) ? row : "blocked");
+  const isCodeStricter = declined.kind === "FRAUD" || (block.stop === "none" && declined.stop !== "none");
+  return block.kind !== "FRAUD" && isCodeStricter ? declined : { ...block, gatewayCode: declined.gatewayCode };
 }
 
 function adviceOf(source: Json, charge: Json) {
@@ -59,7 +73,7 @@ function adviceOf(source: Json, charge: Json) {
   };
 }
 
-/** Stripe's own summary of the network's advice. */
+/** Applies Stripe's own summary of the network's advice. */
 function withStripeAdvice(declined: Declined, advice: unknown): Declined {
   if (declined.stop !== "none") return declined;
   if (advice === "do_not_try_again") return { ...declined, stop: "scheme_rule" };

@@ -1,15 +1,16 @@
-/** A payment intent as Stripe writes it: whose it is, what money it is about, and what it says happened. */
+/** Stripe's payment intents: whose they are, their amounts, and their states. */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import { isSameAmount } from "../amounts.ts";
 import type { AttemptAtGateway, LookUpAnswer } from "../connector.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../gateway-http.ts";
 import { untrusted } from "../unanswered.ts";
 import { currencies } from "./currencies.ts";
 import { contradictsDecline, type Json, judgeDecline } from "./judge-decline.ts";
 
-/** An object of Stripe's with an id; which one, its `object` says. */
+/** An object of Stripe's with an id; its `object` gives its type. */
 export type PaymentIntent = Json & { readonly id: string };
 
-/** Whether an object carries our attempt's reference, and the gateway's where it is known. */
+/** Reports whether an object carries our attempt's reference, and the gateway's reference if it is known. */
 export function isFor(value: unknown, attempt: AttemptAtGateway): value is PaymentIntent {
   if (!isObject(value) || typeof value.id !== "string" || !isObject(value.metadata)) return false;
   if (value.metadata.attempt_id !== attempt.attemptReference) return false;
@@ -18,7 +19,7 @@ export function isFor(value: unknown, attempt: AttemptAtGateway): value is Payme
   );
 }
 
-/** Whether a payment intent is about exactly our amount. Stripe writes currencies in lower case. */
+/** Reports whether a payment intent has exactly our amount. Stripe writes currencies in lower case. */
 export function isSameMoney(intent: PaymentIntent, attempt: AttemptAtGateway): boolean {
   const { object, amount, currency } = intent;
   const upper =
@@ -26,33 +27,33 @@ export function isSameMoney(intent: PaymentIntent, attempt: AttemptAtGateway): b
   return object === "payment_intent" && isSameAmount(currencies, attempt, amount, upper);
 }
 
-/** The record of one payment intent, read by its id. */
+/** Reads the record of one payment intent, fetched by its id. */
 export function readRecord(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
-  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
   const json = readJsonObject(reply);
-  if (reply.status !== 200 || json?.object !== "payment_intent") return notTold(reply.status);
+  if (reply.status !== 200 || json?.object !== "payment_intent") return inconclusiveAnswer(reply.status);
   return stateOf(json, attempt);
 }
 
-/** Everything found under our reference: a kept capture before a hold, a hold before anything that ended. */
+/** Reads everything found under our reference: a captured payment before a hold, a hold before anything that ended. */
 export function readSearch(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
-  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
   const found = foundIntents(reply);
-  if (found === undefined) return notTold(reply.status);
+  if (found === undefined) return inconclusiveAnswer(reply.status);
   const states = found.map((intent) => stateOf(intent, attempt));
-  const order = ["captured", "held", "heldOther", "cannotTell", "voided", "declined", "absent"];
+  const order = ["captured", "held", "heldOther", "inconclusive", "voided", "declined", "absent"];
   const [first] = states.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
   // "Don't use search in read-after-write flows" (https://docs.stripe.com/search, 2026): nothing found is no proof.
   return first ?? unfound;
 }
 
 const unfound = {
-  type: "cannotTell",
+  type: "inconclusive",
   isUnfound: true,
   reason: "the gateway's search, which lags behind, finds no such payment",
 } as const;
 
-/** The payment intents of a search's answer, or undefined when it is none. */
+/** Returns the payment intents in a search's answer, or undefined if it is not one. */
 export function foundIntents(reply: GatewayReply): readonly Json[] | undefined {
   if (reply.type !== "answer" || reply.status !== 200) return undefined;
   const json = readJsonObject(reply);
@@ -61,7 +62,7 @@ export function foundIntents(reply: GatewayReply): readonly Json[] | undefined {
 }
 
 function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
-  if (!isFor(intent, attempt)) return { type: "cannotTell", reason: "the gateway's record is another payment's" };
+  if (!isFor(intent, attempt)) return { type: "inconclusive", reason: "the gateway's record is another payment's" };
   const { id: gatewayReference, status, amount } = intent;
   const isExact = isSameMoney(intent, attempt);
   switch (status) {
@@ -72,28 +73,31 @@ function stateOf(intent: Json, attempt: AttemptAtGateway): LookUpAnswer {
     case "succeeded":
       return isExact && intent.amount_received === amount
         ? { type: "captured", gatewayReference }
-        : { type: "cannotTell", reason: "the gateway has captured another amount or currency" };
+        : { type: "inconclusive", reason: "the gateway has captured another amount or currency" };
     case "canceled":
       return { type: "voided" };
     case "requires_action":
       // Until it is cancelled, the customer's bank may still let it through.
-      return { type: "cannotTell", reason: "the gateway waits for the customer to act" };
+      return { type: "inconclusive", reason: "the gateway is waiting for the customer to act" };
     default:
       return stateOfUnconfirmed(intent);
   }
 }
 
-/** Nothing is held by one that was never confirmed; a confirmation may still come, and be refused once it is cancelled. */
+/**
+ * Returns the state of an intent that was never confirmed: it holds nothing, and cancelling it refuses a later
+ * confirmation.
+ */
 function stateOfUnconfirmed(intent: Json): LookUpAnswer {
   const { status, last_payment_error: error, latest_charge: charge } = intent;
   if (status === "requires_payment_method" && contradictsDecline(intent, charge)) {
-    return { type: "cannotTell", reason: "the gateway's record contradicts itself" };
+    return { type: "inconclusive", reason: "the gateway's record contradicts itself" };
   }
   if (status === "requires_payment_method" && error === null) return { type: "absent" };
   if (status === "requires_payment_method" && isObject(error)) return judgeDecline(error, charge);
-  return { type: "cannotTell", reason: "the gateway has the payment under way" };
+  return { type: "inconclusive", reason: "the gateway is still processing the payment" };
 }
 
-function notTold(status: number): LookUpAnswer {
-  return { type: "cannotTell", reason: untrusted(status).reason };
+function inconclusiveAnswer(status: number): LookUpAnswer {
+  return { type: "inconclusive", reason: untrusted(status).reason };
 }

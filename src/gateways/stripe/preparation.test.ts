@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CardForwarder } from "../../card-vault/card-forwarder.ts";
+import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { type GatewayBench, startGatewayBench } from "../../testing/gateway-bench.ts";
-import type { CardForwarder } from "../card-forwarder.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
 import type { Connector } from "../connector.ts";
 import type { StripeParts } from "./api.ts";
@@ -15,13 +15,14 @@ const subject = {
 } as const;
 
 const yesterday = () => new Date(Date.now() - 25 * 60 * 60 * 1_000);
+const yesterdayMs = 25 * 60 * 60 * 1_000;
 
 describe("StripeConnector's preparations", () => {
-  let bench: GatewayBench;
+  let harness: GatewayHarness;
   beforeAll(async () => {
-    bench = await startGatewayBench({ ...subject, spoils: /^POST \/v1\/payment_(methods|intents)$/ });
+    harness = await startGatewayHarness({ ...subject, spoils: /^POST \/v1\/payment_(methods|intents)$/ });
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   it.each([
     ["a reset", () => "reset" as const],
@@ -36,109 +37,180 @@ describe("StripeConnector's preparations", () => {
       }),
     ],
   ])("confirms nothing after %s", async (_, spoil) => {
-    const payment = bench.newPayment();
-    bench.spoilWith(spoil);
-    const { outcome } = await bench.connector.authorize(bench.call(payment.attemptReference), payment);
-    bench.spoilWith((honest) => honest);
+    const payment = harness.newPayment();
+    harness.spoilWith(spoil);
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    harness.spoilWith((honest) => honest);
     expect(outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
-    expect(bench.middle.requests.filter(({ path }) => path.endsWith("/confirm"))).toEqual([]);
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+    expect(harness.middle.requests.filter(({ path }) => path.endsWith("/confirm"))).toEqual([]);
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
-  it("creates nothing again for an attempt of yesterday: what the search does not find is absent, without one unknown", async () => {
-    const payment = { ...bench.newPayment(), startedAt: yesterday() };
-    const asked = bench.middle.requests.length;
-    expect(await bench.connector.void(bench.call("old1"), payment)).toEqual({ type: "absent" });
-    bench.replaceWith(() => ({ status: 400, body: '{"error":{"type":"invalid_request_error"}}' }));
-    expect(await bench.connector.void(bench.call("old2"), payment)).toMatchObject({ type: "unknown" });
-    bench.replaceWith(() => undefined);
-    expect(bench.middle.requests.slice(asked).map(({ method }) => method)).toEqual(["GET", "GET"]);
+  it("creates nothing again for an attempt of yesterday: absent if the search finds nothing, unknown without a search", async () => {
+    const payment = { ...harness.newPayment(), ageMs: yesterdayMs };
+    const asked = harness.middle.requests.length;
+    expect(await harness.connector.void(harness.call("old1"), payment)).toEqual({ type: "absent" });
+    harness.replaceWith(() => ({ status: 400, body: '{"error":{"type":"invalid_request_error"}}' }));
+    expect(await harness.connector.void(harness.call("old2"), payment)).toMatchObject({ type: "unknown" });
+    harness.replaceWith(() => undefined);
+    expect(harness.middle.requests.slice(asked).map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
-  it("gives back a hold that the search has yet to find, where the time in the id is that of an old session", async () => {
+  it("voids a hold that the search has yet to find, if the time in the id is that of an old session", async () => {
     const time = yesterday().getTime().toString(16).padStart(12, "0");
     const uuid = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
-    const payment = { ...bench.newPayment(), attemptReference: encodeId("att", uuid) };
-    await bench.connector.authorize(bench.call(payment.attemptReference), payment);
-    const attempt = { ...payment, startedAt: new Date() };
-    expect(await bench.connector.void(bench.call("old3"), attempt)).toEqual({ type: "done" });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+    const payment = { ...harness.newPayment(), attemptReference: encodeId("att", uuid) };
+    await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    const attempt = { ...payment, ageMs: 0 };
+    expect(await harness.connector.void(harness.call("old3"), attempt)).toEqual({ type: "done" });
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
-  it("gives back the hold of a lost attempt that the search has yet to find, however old its session is", async () => {
-    const payment = bench.newPayment();
-    await bench.connector.authorize(bench.call(payment.attemptReference), payment);
-    const lost = { ...payment, startedAt: yesterday(), isLost: true } as const;
-    expect(await bench.connector.void(bench.call("lost1"), lost)).toEqual({ type: "done" });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
+  it("voids an unrecorded attempt's hold that the search has yet to find, however old its session is", async () => {
+    const payment = harness.newPayment();
+    await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    const lost = { ...payment, ageMs: yesterdayMs, isUnrecorded: true } as const;
+    expect(await harness.connector.void(harness.call("lost1"), lost)).toEqual({ type: "done" });
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "voided" }]);
   });
 
   it("voids by its key at an account that has no search", async () => {
-    const { attemptReference, amountMinor, currency } = bench.newPayment();
-    bench.replaceWith(({ path }) =>
+    const { attemptReference, amountMinor, currency } = harness.newPayment();
+    harness.replaceWith(({ path }) =>
       path.includes("/search") ? { status: 400, body: '{"error":{"type":"invalid_request_error"}}' } : undefined,
     );
     const attempt = { attemptReference, amountMinor, currency };
-    expect(await bench.connector.void(bench.call("india"), attempt)).toEqual({ type: "done" });
-    bench.replaceWith(() => undefined);
+    expect(await harness.connector.void(harness.call("india"), attempt)).toEqual({ type: "done" });
+    harness.replaceWith(() => undefined);
   });
 
   it("does not confirm when preparing took nearly all the time there was", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     const clock = [0, 9_100];
     const parts = {
-      http: bench.http,
-      forwarder: bench.forwarder,
-      origin: bench.middle.url,
+      http: harness.http,
+      forwarder: harness.forwarder,
+      origin: harness.middle.url,
       environment: "test",
     } as const;
     const connector = subject.connect({ ...parts, nowMs: () => clock.shift() ?? 9_100 });
-    const { outcome } = await connector.authorize(bench.call(payment.attemptReference, 10_000), payment);
+    const { outcome } = await connector.authorize(harness.call(payment.attemptReference, 10_000), payment);
     expect(outcome).toMatchObject({
       type: "unknown",
       kind: "TIMEOUT",
       gatewayReference: expect.stringMatching(/^pi_/),
     });
-    expect(await bench.sandbox.authorizations(payment.attemptReference)).toEqual([]);
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toEqual([]);
   });
 
-  it("finds nothing to void where Stripe keeps an error for the creation, because nobody could confirm it", async () => {
-    const { attemptReference, amountMinor, currency } = bench.newPayment();
+  it("finds nothing to void if Stripe keeps an error for the creation, because it could not be confirmed", async () => {
+    const { attemptReference, amountMinor, currency } = harness.newPayment();
     const attempt = { attemptReference, amountMinor, currency };
     const failing = (headers: Record<string, string>) => () => ({
       status: 500,
       headers,
       body: '{"error":{"type":"api_error"}}',
     });
-    bench.spoilWith(failing({}));
-    expect(await bench.connector.void(bench.call("void1"), attempt)).toMatchObject({ type: "unknown" });
-    bench.spoilWith(failing({ "idempotent-replayed": "true" }));
-    expect(await bench.connector.void(bench.call("void2"), attempt)).toEqual({ type: "absent" });
+    harness.spoilWith(failing({}));
+    expect(await harness.connector.void(harness.call("void1"), attempt)).toMatchObject({ type: "unknown" });
+    harness.spoilWith(failing({ "idempotent-replayed": "true" }));
+    expect(await harness.connector.void(harness.call("void2"), attempt)).toEqual({ type: "absent" });
   });
 });
 
 describe("StripeConnector.verify()", () => {
-  it("sends its test card by way of the vault, and says so where the vault does not send it", async () => {
-    const bench = await startGatewayBench({ ...subject });
+  it("sends its test card through the vault, and reports when the vault does not send it", async () => {
+    const harness = await startGatewayHarness({ ...subject });
     const rawCards = async (connector: Connector) =>
-      (await connector.verify(bench.call(""))).find(({ check }) => check === "raw_cards");
-    expect(await rawCards(bench.connector)).toMatchObject({ state: "passed" });
-    expect(bench.forwarder.requests.map(({ body }) => new URLSearchParams(body).get("card[number]"))).toEqual([
+      (await connector.verify(harness.call(""))).find(({ check }) => check === "raw_cards");
+    expect(await rawCards(harness.connector)).toMatchObject({ state: "passed" });
+    expect(harness.forwarder.requests.map(({ body }) => new URLSearchParams(body).get("card[number]"))).toEqual([
       "{{card.number}}",
     ]);
     const reply = { type: "neverSent", cause: "vault_unavailable", reason: "no connection to the vault" } as const;
     const forwarder: CardForwarder = { forward: async () => ({ reply }) };
     const withoutVault = subject.connect({
-      http: bench.http,
+      http: harness.http,
       forwarder,
-      origin: bench.middle.url,
+      origin: harness.middle.url,
       environment: "test",
     });
     expect(await rawCards(withoutVault)).toMatchObject({
       state: "failed",
       detail: expect.stringContaining("no connection"),
     });
-    await bench.close();
+    await harness.close();
+  });
+});
+
+describe("a restricted key", () => {
+  let harness: GatewayHarness;
+  beforeAll(async () => {
+    harness = await startGatewayHarness({
+      ...subject,
+      credentials: { secretKey: new Secret("rk_test_restrictedkey") },
+    });
+  });
+  afterAll(() => harness.close());
+  const failed = async () =>
+    (await harness.connector.verify(harness.call(""))).filter(({ state }) => state !== "passed");
+  const account = "test_restrictedkey";
+
+  it("is verified without a look at the account, which it may not read", async () => {
+    expect(await failed()).toEqual([]);
+    expect(harness.middle.requests.map(({ path }) => path)).not.toContain("/v1/account");
+    const read = harness.middle.requests.find(
+      ({ method, path }) => method === "GET" && path.includes("payment_intents/"),
+    );
+    expect(decodeURIComponent(read!.path)).toContain("expand[0]=latest_charge");
+    const { attemptReference, ...payment } = harness.newPayment();
+    const hold = await holdPayment(harness, { attemptReference, ...payment });
+    expect(await harness.connector.capture(harness.call("rk_cap"), hold)).toEqual({ type: "done" });
+  });
+
+  it("fails without the right to read charges, by which declines are judged", async () => {
+    await harness.sandbox.setAccount(account, { readsCharges: false });
+    expect(await failed()).toEqual([
+      expect.objectContaining({ check: "credentials", detail: expect.stringContaining("read charges") }),
+    ]);
+    await harness.sandbox.setAccount(account, { readsCharges: true });
+  });
+
+  it("that lost a right leaves the confirmation unknown, and its hold is found and voided", async () => {
+    await harness.sandbox.setAccount(account, { readsCharges: false });
+    const payment = harness.newPayment();
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    expect(outcome).toMatchObject({
+      type: "unknown",
+      isAnswered: true,
+      gatewayReference: expect.stringMatching(/^pi_/),
+    });
+    expect(await harness.sandbox.authorizations(payment.attemptReference)).toMatchObject([{ status: "held" }]);
+    const { gatewayReference } = outcome as { gatewayReference: string };
+    expect(await harness.connector.void(harness.call("rk_void"), { ...payment, gatewayReference })).toEqual({
+      type: "done",
+    });
+    await harness.sandbox.setAccount(account, { readsCharges: true });
+  });
+
+  it.each([
+    ["/v1/payment_intents", "credentials", "write access to payment intents"],
+    ["/v1/payment_methods", "raw_cards", "write access to payment methods"],
+  ])("without the right to %s fails %s, and the answer names the missing right", async (path, check, detail) => {
+    const body = '{"error":{"type":"invalid_request_error"}}';
+    harness.replaceWith((request) => (request.path === path ? { status: 403, body } : undefined));
+    expect(await failed()).toContainEqual(expect.objectContaining({ check, detail: expect.stringContaining(detail) }));
+    harness.replaceWith(() => undefined);
+  });
+
+  it("of an account that accepts no dollars is verified in its own currency", async () => {
+    harness.replaceWith(({ path, body }) =>
+      path === "/v1/payment_intents" && body.toString().includes("currency=usd")
+        ? { status: 400, body: '{"error":{"type":"invalid_request_error","param":"currency"}}' }
+        : undefined,
+    );
+    expect(await failed()).toEqual([]);
+    harness.replaceWith(() => undefined);
   });
 });
 
@@ -148,7 +220,7 @@ describe("StripeConnector.credentialFields", () => {
     return findCredentialProblems(credentialFields, { secretKey }).map(({ code }) => code);
   };
 
-  it("takes secret and restricted keys of its environment alone, and repeats none", () => {
+  it("accepts only secret and restricted keys of its environment, and repeats none", () => {
     for (const [environment, other] of [
       ["test", "live"],
       ["live", "test"],
@@ -162,12 +234,13 @@ describe("StripeConnector.credentialFields", () => {
 });
 
 describe("StripeConnector.whyNotPayable()", () => {
-  it("takes no amount that Stripe cannot count exactly", () => {
+  it("refuses every amount that Stripe cannot represent exactly", () => {
     const { whyNotPayable } = subject.connect({ environment: "test" } as StripeParts);
     expect(whyNotPayable({ amountMinor: 4900, currency: "EUR" })).toBeUndefined();
     expect(whyNotPayable({ amountMinor: 5120, currency: "KWD" })).toBeUndefined();
     expect(whyNotPayable({ amountMinor: 5124, currency: "KWD" })).toContain("third decimal");
     expect(whyNotPayable({ amountMinor: 150, currency: "MGA" })).toContain("exactly");
-    expect(whyNotPayable({ amountMinor: 100, currency: "IRR" })).toContain("does not take");
+    expect(whyNotPayable({ amountMinor: 100, currency: "IRR" })).toContain("does not accept");
+    expect(whyNotPayable({ amountMinor: 5000, currency: "UGX" })).toContain("UGX");
   });
 });

@@ -1,4 +1,4 @@
-/* Mounts the widget with the session that the page brought along. */
+/* Mounts the widget with the session that the page contains. */
 const { orderRef, widget: session } = JSON.parse(document.getElementById("checkout").textContent);
 const declined = document.getElementById("declined");
 const again = document.getElementById("again");
@@ -6,7 +6,7 @@ const again = document.getElementById("again");
 const widget = Switchyard.mount({
   container: "#card",
   ...session,
-  // What the customer sees next. The goods wait for the webhook.
+  // Shows the customer the order. The goods ship on the webhook.
   onSuccess: () => location.assign(`/orders/${orderRef}`),
   onPending: () => location.assign(`/orders/${orderRef}`),
   onDeclined: () => {
@@ -15,7 +15,7 @@ const widget = Switchyard.mount({
   },
 });
 
-// A session takes one card: another card gets a fresh session of the same order.
+// A session accepts one card: another card needs a new session of the same order.
 again.addEventListener("click", async () => {
   again.disabled = true;
   const answer = await fetch(`/orders/${orderRef}/sessions`, { method: "POST" });

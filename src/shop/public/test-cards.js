@@ -1,4 +1,4 @@
-/* Copies a test card's number; the words are for those who do not see the button change. */
+/* Copies a test card's number, and announces it for people who do not see the button change. */
 const copied = document.getElementById("copied");
 const shownForMs = 2000;
 
@@ -10,7 +10,7 @@ document.getElementById("test-cards").addEventListener("click", async ({ target 
     () => false,
   );
   button.textContent = done ? "Copied" : "Not copied";
-  copied.textContent = done ? "Card number copied." : "The browser does not let this page copy: select the number.";
+  copied.textContent = done ? "Card number copied." : "This browser does not allow copying. Select the number instead.";
   setTimeout(() => {
     button.textContent = "Copy";
     copied.textContent = "";

@@ -1,4 +1,8 @@
-/** Schemas of messages and enums, each kept once under its name, as requests are read and answers are written. */
+/**
+ * Schemas of messages and enums, each stored once under its name, for requests as they are read and answers as they are
+ * written.
+ */
+
 import type { AnyDesc, DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
@@ -7,10 +11,11 @@ import {
   message as messageOption,
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { unreachable } from "../unreachable.ts";
 import { ruleKeywords, ruleSentences, rulesOf } from "./rule-schema.ts";
 import { type Direction, enumValues, type Schema, scalarSchema, wellKnownSchema } from "./value-schema.ts";
 
-/** Tells what a .proto file says above a descriptor, empty when it says nothing. */
+/** Returns the comment above a descriptor in its .proto file, empty if there is none. */
 export type CommentOf = (desc: AnyDesc) => string;
 
 /** Collects the schemas that a document needs. */
@@ -22,17 +27,17 @@ export class ComponentSchemas {
     this.#commentOf = commentOf;
   }
 
-  /** All schemas asked for so far, by name. */
+  /** Returns all schemas requested so far, by name. */
   byName(): Schema {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** A reference to a message, or its schema where JSON has a form of its own for it. */
+  /** Returns a reference to a message, or its schema if JSON has a form of its own for it. */
   message(desc: DescMessage, direction: Direction): Schema {
     return wellKnownSchema(desc, direction) ?? this.#keep(desc, direction, () => this.object(desc, direction));
   }
 
-  /** A message as an object. The fields of `filledElsewhere` may be repeated in it and need not be. */
+  /** Returns a message as an object. The fields of `filledElsewhere` may be repeated in it, but are not required. */
   object(desc: DescMessage, direction: Direction, filledElsewhere: readonly DescField[] = []): Schema {
     const isNeeded = (field: DescField) => !filledElsewhere.includes(field) && isRequired(field, direction);
     const required = desc.fields.filter(isNeeded).map(({ jsonName }) => jsonName);
@@ -51,7 +56,7 @@ export class ComponentSchemas {
     };
   }
 
-  /** The value of a field, with its description and, in requests, its rules. */
+  /** Returns the schema of a field's value, with its description and, in requests, its rules. */
   field(field: DescField, direction: Direction): Schema {
     const rules = direction === "request" ? rulesOf(field) : undefined;
     return { ...this.#value(field, direction, rules), ...this.#description(field, ruleSentences(rules)) };
@@ -74,8 +79,12 @@ export class ComponentSchemas {
           ...keywords,
         };
       }
-      default:
+      case "scalar":
+      case "enum":
+      case "message":
         return this.#element(field, direction, rules, keywords);
+      default:
+        return unreachable(field);
     }
   }
 
@@ -104,12 +113,12 @@ export class ComponentSchemas {
     }));
   }
 
-  /** What a request and an answer share has two forms; the request's gets a name of its own. */
+  /** Stores a schema. A type of both requests and answers has two forms; the request's gets a name of its own. */
   #keep(desc: DescMessage | DescEnum, direction: Direction, make: () => Schema): Schema {
     const plain = desc.typeName.slice(desc.file.proto.package.length + 1) || desc.typeName;
     const name = direction === "response" || plain.endsWith("Request") ? plain : `${plain}.Input`;
     if (!this.#schemas.has(name)) {
-      // Kept before it is made: a type may contain itself.
+      // Stored before it is built: a type may contain itself.
       this.#schemas.set(name, {});
       this.#schemas.set(name, make());
     }
@@ -125,13 +134,13 @@ export class ComponentSchemas {
 function isRequired(field: DescField, direction: Direction): boolean {
   if (rulesOf(field)?.required === true) return true;
   if (direction === "request") return false;
-  // What has no presence is always written, even when empty.
+  // A field without presence is always written, even if empty.
   return (
     field.fieldKind === "list" || field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT
   );
 }
 
-/** A required field without presence is missing at its zero value too. */
+/** Excludes the zero value: a required field without presence is missing at its zero value too. */
 function nonZero(field: DescField, rules: FieldRules | undefined): Schema {
   if (rules?.required !== true) return {};
   if (field.fieldKind === "list") return { minItems: 1 };

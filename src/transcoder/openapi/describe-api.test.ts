@@ -1,10 +1,10 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { describe, expect, it } from "vitest";
-import { commentOf, describedServices } from "../testing/commented-protos.ts";
+import { commentOf, describedServices } from "../../dev/testing/transcoder/commented-protos.ts";
 import { describeApi } from "./describe-api.ts";
 import type { OperationDetails } from "./describe-operation.ts";
 
-const services = describedServices("src/transcoder/testing/library.proto", ["library.v1.LibraryService"]);
+const services = describedServices("src/dev/testing/transcoder/library.proto", ["library.v1.LibraryService"]);
 const details: OperationDetails = {
   successDescription: "Done.",
   security: [],
@@ -25,7 +25,7 @@ const namesOf = (parameters: { name: string; in: string }[], place: string) =>
   parameters.filter((parameter) => parameter.in === place).map(({ name }) => name);
 
 describe("describeApi()", () => {
-  it("writes a document that the linter takes for OpenAPI 3.1", async () => {
+  it("writes a document that the linter accepts as OpenAPI 3.1", async () => {
     const config = await createConfig({ extends: ["spec"] });
     const source = JSON.stringify(document);
     const problems = await lintFromString({ source, absoluteRef: "library.json", config });
@@ -58,7 +58,7 @@ describe("describeApi()", () => {
     expect(namesOf(patch.parameters, "path")).toEqual(namesOf(get.parameters, "path"));
   });
 
-  it("puts what the path and the body leave into the query, as far as a query can carry it", () => {
+  it("puts the remaining fields into the query, as far as a query can carry them", () => {
     const { parameters } = paths["/v1/books"].get;
     expect(namesOf(parameters, "query")).toContain("chapter.heading");
     expect(namesOf(parameters, "query")).not.toContain("labels");
@@ -66,7 +66,7 @@ describe("describeApi()", () => {
     expect(paths["/v1/books"].post.parameters).toBeUndefined();
   });
 
-  it("takes the field of `body` as body, and answers with that of `response_body`", () => {
+  it("uses the field of `body` as body, and answers with that of `response_body`", () => {
     const { requestBody, responses } = paths["/v1/books/{name}/tags"].put;
     const tags = { type: "array", items: { type: "string" } };
     expect(requestBody.content["application/json"].schema).toEqual({
@@ -76,7 +76,7 @@ describe("describeApi()", () => {
     expect(responses["200"].content["application/json"].schema).toEqual(tags);
   });
 
-  it("lets a body repeat what the path says, without asking for it", () => {
+  it("lets a body repeat the path's fields without requiring them", () => {
     const { schema } = paths["/v1/books/{name}:move"].post.requestBody.content["application/json"];
     expect(Object.keys(schema.properties)).toEqual(["name", "shelf"]);
     expect(schema.required).toBeUndefined();
@@ -93,12 +93,12 @@ describe("describeApi()", () => {
     expect(output.additionalProperties).toBeUndefined();
   });
 
-  it("says what JSON Schema has no words for in the description", () => {
+  it("describes in words what JSON Schema cannot express", () => {
     expect(schemas["Book.Input"].description).toContain("must have copies to be lent");
     expect(schemas.Book.description).toBeUndefined();
   });
 
-  it("knows well-known types, maps and types that contain themselves", () => {
+  it("supports well-known types, maps and recursive types", () => {
     const { properties } = schemas.Book;
     expect(properties.publishedAt).toEqual({ type: "string", format: "date-time", pattern: "\\.[0-9]{3}Z$" });
     expect(properties.edition).toEqual({ type: "integer", format: "int64" });
@@ -108,7 +108,7 @@ describe("describeApi()", () => {
     expect(schemas["Period.Input"].properties.chapters.propertyNames).toEqual({ maxLength: 3 });
   });
 
-  it("lets one member of a oneof be there, or asks for one", () => {
+  it("allows one member of a oneof, or requires one", () => {
     const required = (name: string) => ({ required: [name] });
     const owners = [required("person"), required("libraryId")];
     expect(schemas.Book.allOf).toEqual([{ oneOf: [...owners, { not: { anyOf: owners } }] }]);

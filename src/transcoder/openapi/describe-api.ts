@@ -6,7 +6,7 @@ import { type CommentOf, ComponentSchemas } from "./component-schemas.ts";
 import { describeOperation, type Operation, type OperationDetails } from "./describe-operation.ts";
 import type { Schema } from "./value-schema.ts";
 
-/** What a document is made from. */
+/** The input of a document. */
 export type ApiDescription = {
   readonly info: Schema;
   readonly servers: readonly Schema[];
@@ -14,6 +14,8 @@ export type ApiDescription = {
   /** Descriptors of generated code have lost their comments; those of `buf build` have them. */
   readonly commentOf: CommentOf;
   readonly detailsOf: (method: DescMethod) => OperationDetails;
+  /** The words for a service; its name when absent. */
+  readonly groupOf?: (service: DescService) => string;
   /** Components beside the messages: security schemes, headers, examples, schemas of errors. */
   readonly components: Readonly<Record<string, Schema>>;
 };
@@ -24,6 +26,7 @@ const describable = new Set(["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", 
 /** Describes every method that has a google.api.http rule. Throws HttpRuleError for a wrong one. */
 export function describeApi(api: ApiDescription): Schema {
   const commentOf = inJsonNames(api);
+  const groupOf = api.groupOf ?? (({ name }: DescService) => name);
   const schemas = new ComponentSchemas(commentOf);
   const paths = new Map<string, Record<string, Schema>>();
   for (const method of api.services.flatMap((service) => service.methods)) {
@@ -31,7 +34,8 @@ export function describeApi(api: ApiDescription): Schema {
       if (method.methodKind !== "unary" || !describable.has(binding.httpMethod)) continue;
       const name = at === 0 ? method.localName : `${method.localName}${at + 1}`;
       const route = resolveRoute(binding, method as DescMethodUnary, describedOnly);
-      const described = describeOperation(route, name, commentOf(method), api.detailsOf(method), schemas);
+      const details = { group: groupOf(method.parent), ...api.detailsOf(method) };
+      const described = describeOperation(route, name, commentOf(method), details, schemas);
       const { path, operation } = onSharedPath(described, paths.keys());
       paths.set(path, { ...paths.get(path), [binding.httpMethod.toLowerCase()]: operation });
     }
@@ -40,7 +44,7 @@ export function describeApi(api: ApiDescription): Schema {
     openapi: "3.1.1",
     info: api.info,
     servers: api.servers,
-    tags: api.services.map((service) => ({ name: service.name, description: commentOf(service) })),
+    tags: api.services.map((service) => ({ name: groupOf(service), description: commentOf(service) })),
     paths: Object.fromEntries(paths),
     components: { ...api.components, schemas: { ...schemas.byName(), ...api.components.schemas } },
   };
@@ -48,7 +52,10 @@ export function describeApi(api: ApiDescription): Schema {
 
 const placeholder = /\{([^}]*)\}/g;
 
-/** Paths that differ only in the names of their parameters are one path to OpenAPI: the first one names them. */
+/**
+ * Merges paths that differ only in the names of their parameters, which are one path to OpenAPI: the first one names
+ * them.
+ */
 function onSharedPath(described: Operation, known: Iterable<string>): Operation {
   const shapeOf = (path: string) => path.replaceAll(placeholder, "{}");
   const path = [...known].find((each) => shapeOf(each) === shapeOf(described.path));
@@ -59,24 +66,24 @@ function onSharedPath(described: Operation, known: Iterable<string>): Operation 
   return { path, operation: { ...described.operation, parameters } };
 }
 
-/** A route needs an implementation; one that is described is not called. */
+/** A placeholder implementation: a described route is not called. */
 function describedOnly(): never {
   throw new Error("a described route is not served");
 }
 
-/** Comments speak of fields by the names of their .proto file; a reader of the JSON knows them by others. */
+/** Replaces field names of the .proto file in comments by their JSON names. */
 function inJsonNames({ services, commentOf }: ApiDescription): CommentOf {
   const names = new Map<string, string>();
   const seen = new Set<DescMessage>();
-  const visit = (desc: DescMessage): void => {
+  const collect = (desc: DescMessage): void => {
     if (seen.has(desc)) return;
     seen.add(desc);
     for (const field of desc.fields) {
       names.set(field.name, field.jsonName);
-      if (field.message !== undefined) visit(field.message);
+      if (field.message !== undefined) collect(field.message);
     }
   };
-  for (const { input, output } of services.flatMap((service) => service.methods)) [input, output].forEach(visit);
+  for (const { input, output } of services.flatMap((service) => service.methods)) [input, output].forEach(collect);
   const renamed = (word: string) => names.get(word) ?? word;
   return (desc: AnyDesc) => commentOf(desc).replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, renamed);
 }

@@ -1,4 +1,6 @@
-/** One way to call a method as an OpenAPI operation: where every part of the request goes, and what comes back. */
+/**
+ * Describes one way to call a method as an OpenAPI operation: the place of every part of the request, and the answer.
+ */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { type FieldPath, hasMembers } from "../field-path.ts";
 import type { Route } from "../route.ts";
@@ -8,8 +10,10 @@ import { type PathParameter, writePath } from "./path-text.ts";
 import { rulesOf } from "./rule-schema.ts";
 import type { Schema } from "./value-schema.ts";
 
-/** What annotations cannot say of an operation; the application knows it. */
+/** Details of an operation that annotations cannot express; the application provides them. */
 export type OperationDetails = {
+  /** The words under which a reference lists it; the service's name when absent. */
+  readonly group?: string;
   /** 200 when absent. */
   readonly successStatus?: number;
   readonly successDescription: string;
@@ -42,7 +46,7 @@ export function describeOperation(
   const body = describeBody(route, details, schemas);
   const operation: Schema = {
     operationId: name,
-    tags: [route.service.name],
+    tags: [details.group ?? route.service.name],
     ...words(comment),
     ...(details.security && { security: details.security }),
     ...(all.length > 0 && { parameters: all }),
@@ -52,7 +56,7 @@ export function describeOperation(
   return { path, operation };
 }
 
-/** The first sentence is the summary. */
+/** Splits a comment: the first sentence is the summary. */
 function words(comment: string): Schema {
   const text = comment.replaceAll(/\s*\n\s*/g, " ");
   if (text === "") return {};
@@ -82,14 +86,17 @@ function describeQueryParameter(fields: FieldPath, schemas: ComponentSchemas): S
   };
 }
 
-/** Whatever the path and the body leave, as far as a query can carry it. A type inside itself is entered once. */
+/**
+ * Returns the fields that the path and the body leave, as far as a query can carry them. A recursive type is entered
+ * once.
+ */
 function queryFields({ method, body, pathFields }: Route): FieldPath[] {
   if (body.kind === "message") return [];
-  const taken = new Set(pathFields.map(({ fields }) => jsonName(fields)));
+  const inPath = new Set(pathFields.map(({ fields }) => jsonName(fields)));
   const walk = (desc: DescMessage, before: FieldPath, around: readonly DescMessage[]): FieldPath[] =>
     desc.fields.flatMap((field) => {
       const fields = [...before, field];
-      if (taken.has(jsonName(fields)) || (body.kind === "field" && fields[0] === body.field)) return [];
+      if (inPath.has(jsonName(fields)) || (body.kind === "field" && fields[0] === body.field)) return [];
       if (isCarried(field)) return [fields];
       const { message } = field;
       const isEntered = field.fieldKind === "message" && hasMembers(message!) && !around.includes(message!);

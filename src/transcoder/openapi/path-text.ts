@@ -1,4 +1,4 @@
-/** Path templates in OpenAPI's form, where a parameter is one segment. PURE. */
+/** Writes path templates in OpenAPI's form, where a parameter is one segment. PURE. */
 import type { PathTemplate, PathVariable } from "../path-template.ts";
 
 /** A parameter of a path, and the variable that it fills, wholly or in part; undefined for a bare wildcard. */
@@ -11,7 +11,7 @@ export type PathParameter = {
 /** A path such as `/v1/books/{name}` and its parameters in order. */
 export type PathText = { readonly path: string; readonly parameters: readonly PathParameter[] };
 
-/** Writes a template. `nameOf` tells a variable's name; one of several segments is split into `name.1`, `name.2`. */
+/** Writes a template. `nameOf` returns a variable's name; one of several segments is split into `name.1`, `name.2`. */
 export function writePath(template: PathTemplate, nameOf: (variable: PathVariable) => string): PathText {
   const { segments, variables, verb } = template;
   const parameters: PathParameter[] = [];
@@ -32,12 +32,12 @@ function nameParameter(
   nameOf: (variable: PathVariable) => string,
 ): PathParameter {
   if (variable === undefined) return { name: `segment${position + 1}`, variable, isWhole: false };
-  const taken = segments.slice(variable.start, variable.end);
-  const wildcards = taken.filter(({ kind }) => kind !== "literal").length;
+  const captured = segments.slice(variable.start, variable.end);
+  const wildcards = captured.filter(({ kind }) => kind !== "literal").length;
   const name = nameOf(variable);
   return {
     name: wildcards === 1 ? name : `${name}.${position + 1}`,
     variable,
-    isWhole: taken.length === 1,
+    isWhole: captured.length === 1,
   };
 }

@@ -1,4 +1,5 @@
-/** What JSON Schema can say of the rules of buf.validate; the rest is told in the field's description. */
+/** The rules of buf.validate as JSON Schema, as far as it can express them; the field's description states the rest. */
+
 import {
   type DescField,
   type DescMessage,
@@ -19,28 +20,30 @@ import {
   type StringRules,
   StringRulesSchema,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { unreachable } from "../unreachable.ts";
 import type { Schema } from "./value-schema.ts";
 
-/** The rules of a field, when it has any. */
+/** Returns the rules of a field, if it has any. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   return hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
 }
 
-/** The keywords for the value itself. Those of lists' items, maps' keys and enums are asked for by themselves. */
+/** Returns the keywords for the value itself. Those of lists' items, maps' keys and enums are requested separately. */
 export function ruleKeywords(rules: FieldRules | undefined): Schema {
   return { ...typeKeywords(rules), ...expressionKeywords(rules) };
 }
 
 function typeKeywords(rules: FieldRules | undefined): Schema {
-  switch (rules?.type.case) {
+  const type = rules?.type;
+  switch (type?.case) {
     case "string":
-      return stringKeywords(rules.type.value);
+      return stringKeywords(type.value);
     case "repeated":
-      return listKeywords(rules.type.value);
+      return listKeywords(type.value);
     case "map":
-      return mapKeywords(rules.type.value);
+      return mapKeywords(type.value);
     case "bool":
-      return isFieldSet(rules.type.value, BoolRulesSchema.field.const) ? { const: rules.type.value.const } : {};
+      return isFieldSet(type.value, BoolRulesSchema.field.const) ? { const: type.value.const } : {};
     case "int32":
     case "int64":
     case "uint32":
@@ -53,13 +56,21 @@ function typeKeywords(rules: FieldRules | undefined): Schema {
     case "sfixed64":
     case "float":
     case "double":
-      return numberKeywords(rules.type.value);
-    default:
+      return numberKeywords(type.value);
+    case "enum":
+    case "bytes":
+    case "any":
+    case "duration":
+    case "fieldMask":
+    case "timestamp":
+    case undefined:
       return {};
+    default:
+      return unreachable(type);
   }
 }
 
-/** Rules that are written as an expression, in the words of their messages; not those that a keyword says. */
+/** Returns the messages of rules that are written as an expression, except those that a keyword expresses. */
 export function ruleSentences(rules: Pick<FieldRules, "cel"> | undefined): string[] {
   const others = (rules?.cel ?? []).filter(({ expression }) => !matchExpression.test(expression));
   return others.map(({ message }) => message).filter((message) => message !== "");
@@ -67,7 +78,7 @@ export function ruleSentences(rules: Pick<FieldRules, "cel"> | undefined): strin
 
 const matchExpression = /^this\.matches\(r'([^']+)'\)$/;
 
-/** A pattern that has a sentence of its own is written as an expression. */
+/** Returns the pattern of a rule that is written as an expression because it has a sentence of its own. */
 function expressionKeywords(rules: FieldRules | undefined): Schema {
   const [pattern] = (rules?.cel ?? []).flatMap(({ expression }) => matchExpression.exec(expression)?.[1] ?? []);
   return pattern === undefined ? {} : { pattern };
@@ -110,7 +121,7 @@ function formatKeyword({ wellKnown }: StringRules): Schema {
   return format === undefined ? {} : { format };
 }
 
-/** All number rules have the same members; one of them stands for all. */
+/** The common members of all number rules; one type represents them all. */
 type NumberRules = {
   readonly const: number | bigint;
   readonly in: readonly (number | bigint)[];

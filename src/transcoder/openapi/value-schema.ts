@@ -1,6 +1,7 @@
 /** JSON Schemas of single values: scalars, enums and well-known types, as the transcoder reads and writes them. */
 import { type DescEnum, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { unreachable } from "../unreachable.ts";
 
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = { readonly [keyword: string]: unknown };
@@ -12,7 +13,10 @@ const int32: Schema = { type: "integer", format: "int32" };
 const uint32: Schema = { type: "integer", minimum: 0, maximum: 2 ** 32 - 1 };
 const int64: Schema = { type: "integer", format: "int64" };
 
-/** A scalar. Integers of 64 bits are numbers; in requests they stay where every double is exact. */
+/**
+ * Returns the schema of a scalar. Integers of 64 bits are numbers; in requests they are limited to the range in which
+ * every double is exact.
+ */
 export function scalarSchema(scalar: ScalarType, direction: Direction): Schema {
   const exact = direction === "request" ? Number.MAX_SAFE_INTEGER : undefined;
   switch (scalar) {
@@ -39,17 +43,19 @@ export function scalarSchema(scalar: ScalarType, direction: Direction): Schema {
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
       return { anyOf: [{ type: "number", format: "double" }, { enum: ["NaN", "Infinity", "-Infinity"] }] };
+    default:
+      return unreachable(scalar);
   }
 }
 
-/** The values of an enum by name. A zero value called …_UNSPECIFIED means that nothing was said, so it is left out. */
+/** Returns the values of an enum by name. A zero value called …_UNSPECIFIED means unset, so it is left out. */
 export function enumValues(desc: DescEnum): { name: string; number: number }[] {
   return desc.values
     .filter(({ number, name }) => number !== 0 || !name.endsWith("_UNSPECIFIED"))
     .map(({ name, number }) => ({ name, number }));
 }
 
-/** A message that JSON does not write as an object of its fields; undefined for every other. */
+/** Returns the schema of a message that JSON does not write as an object of its fields; undefined for every other. */
 export function wellKnownSchema(desc: DescMessage, direction: Direction): Schema | undefined {
   if (isWrapperDesc(desc)) return scalarSchema(desc.fields[0]!.scalar!, direction);
   switch (desc.typeName) {

@@ -1,5 +1,5 @@
 /** Arabic. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const ar: FrameTexts = {
   title: "بيانات البطاقة",

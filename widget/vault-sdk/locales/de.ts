@@ -1,5 +1,5 @@
 /** German. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const de: FrameTexts = {
   title: "Kartendaten",

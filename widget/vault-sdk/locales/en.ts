@@ -1,5 +1,5 @@
 /** English. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const en: FrameTexts = {
   title: "Card details",

@@ -1,5 +1,5 @@
 /** Spanish. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const es: FrameTexts = {
   title: "Datos de la tarjeta",

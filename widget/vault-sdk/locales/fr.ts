@@ -1,5 +1,5 @@
 /** French. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const fr: FrameTexts = {
   title: "Informations de carte",

@@ -1,5 +1,5 @@
 /** Hebrew. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const he: FrameTexts = {
   title: "פרטי הכרטיס",

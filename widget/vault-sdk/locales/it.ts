@@ -1,5 +1,5 @@
 /** Italian. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const it: FrameTexts = {
   title: "Dati della carta",

@@ -1,5 +1,5 @@
 /** Japanese. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const ja: FrameTexts = {
   title: "カード情報",

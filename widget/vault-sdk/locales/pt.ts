@@ -1,5 +1,5 @@
 /** Portuguese. */
-import type { FrameTexts } from "../texts.ts";
+import type { FrameTexts } from "../frame-texts.ts";
 
 export const pt: FrameTexts = {
   title: "Dados do cartão",

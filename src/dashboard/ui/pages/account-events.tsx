@@ -1,4 +1,4 @@
-/** What happened to a member's own account, so that they see what was not theirs. */
+/** The events of a member's own account, so that they can recognize what was not theirs. */
 import { useQuery } from "@connectrpc/connect-query";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { inWords } from "../parts/action-words.ts";
@@ -11,12 +11,12 @@ export function AccountEvents() {
   const { member } = useSignIn();
   const { data, error, refetch } = useQuery(SignInService.method.listAccountEvents, {});
   if (error) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading what="What happened here" />;
+  if (!data) return <Loading what="The account activity" />;
   return (
     <section className="card" aria-labelledby="events">
       <div>
-        <h2 id="events">What happened to this account</h2>
-        <p className="soft">The newest hundred. Owners of your merchants see them too.</p>
+        <h2 id="events">Account activity</h2>
+        <p className="soft">The latest 100 events. Owners of your merchants see them too.</p>
       </div>
       <ul className="form">
         {data.entries.map(({ auditEntryId, action, actor, createdAt, after }) => (

@@ -1,4 +1,4 @@
-/** A member's own account: password, authenticator app, and where they are signed in. */
+/** A member's own account: password, authenticator app and sign-ins. */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -65,7 +65,7 @@ function SignIns() {
               <bdi>{browserName(userAgent)}</bdi>{" "}
               {isCurrent && (
                 <span className="badge" data-tone="good">
-                  This one
+                  Current
                 </span>
               )}
               <div className="soft small">

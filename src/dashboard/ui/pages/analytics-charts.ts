@@ -1,4 +1,4 @@
-/** What the charts of the analytics show: the same numbers that their tables have. */
+/** The data of the analytics charts: the same numbers that their tables have. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type AnalyticsPoint,
@@ -8,7 +8,7 @@ import {
 import { decimalOf, formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 
 /** A line of a chart, with a value or none for each point. */
-export type Line = { readonly name: string; readonly values: readonly (number | undefined)[] };
+type Line = { readonly name: string; readonly values: readonly (number | undefined)[] };
 
 /** A chart and its table. */
 export type ChartData = {
@@ -16,17 +16,17 @@ export type ChartData = {
   readonly title: string;
   readonly caption: string;
   readonly lines: readonly Line[];
-  /** A value as a person reads it. */
+  /** Formats a value for people. */
   readonly format: (value: number | undefined) => string;
-  /** The same beside an axis, where there is little room. */
+  /** Formats a value for an axis, where there is little room. */
   readonly formatAxis: (value: number) => string;
-  /** Whether there is nothing between one and two. */
+  /** True if values are whole numbers only. */
   readonly isWhole?: boolean;
-  /** The largest value that there can be, where there is one. */
-  readonly most?: number;
+  /** The largest possible value, if there is one. */
+  readonly max?: number;
 };
 
-/** Points as they are named in charts and tables, in the range's own zone. */
+/** Returns the points' names in charts and tables, in the range's own zone. */
 export function pointNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
   const day = { day: "numeric", month: "short", timeZone } as const;
   const hour = { ...day, hour: "2-digit", minute: "2-digit", timeZoneName: "short" } as const;
@@ -38,7 +38,7 @@ export function pointNames({ points, pointLength }: GetAnalyticsResponse, timeZo
   return points.map(({ startsAt }) => begin + format.format(timestampDate(startsAt!)));
 }
 
-/** The same names beside an axis: of hours, the day stands at its first one alone. */
+/** Returns shorter names for an axis: with hours, only a day's first one shows the day. */
 export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZone: string): string[] {
   const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone });
   const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone });
@@ -54,7 +54,7 @@ const number = (value: bigint | undefined) => Number(value ?? 0n);
 const orDash = (format: (value: number) => string) => (value: number | undefined) =>
   value === undefined ? "–" : format(value);
 
-/** Every chart of the page, in its order. */
+/** Returns every chart of the page, in its order. */
 export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
   return [...countCharts(answer), ...rateCharts(answer), ...moneyCharts(answer), ...latencyCharts(answer)];
 }
@@ -68,11 +68,11 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
     {
       id: "payments",
       title: "Payments by outcome",
-      caption: "How many payments ended, and how. Each counts once, however many gateways it asked.",
+      caption: "Ended payments by outcome. Each counts once, however many attempts it took.",
       lines: [
         payment("Succeeded", ({ succeeded }) => succeeded),
         payment("Declined", ({ declined }) => declined),
-        payment("Without an answer", ({ degraded }) => degraded),
+        payment("Degraded", ({ degraded }) => degraded),
       ],
       format: orDash(formatCount),
       formatAxis: (value) => compact.format(value),
@@ -81,7 +81,7 @@ function countCharts({ points }: GetAnalyticsResponse): ChartData[] {
     {
       id: "saved",
       title: "Saved by failover",
-      caption: "Payments that the first gateway did not take, and another one did.",
+      caption: "Payments that failed at the first gateway and succeeded at another.",
       lines: [payment("Saved", ({ savedByFailover }) => savedByFailover)],
       format: orDash(formatCount),
       formatAxis: (value) => compact.format(value),
@@ -107,7 +107,7 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       ],
       format: formatRate,
       formatAxis: (value) => wholePercent.format(value),
-      most: 1,
+      max: 1,
     },
     {
       id: "failures",
@@ -116,12 +116,12 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       lines: gateways.map((gateway) => ofGateway(gateway, "technicalFailureRate")),
       format: formatRate,
       formatAxis: (value) => wholePercent.format(value),
-      most: 1,
+      max: 1,
     },
   ];
 }
 
-/** A chart for each currency: amounts of two currencies stand on no common axis. */
+/** Returns a chart for each currency, because two currencies share no axis. */
 function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   return (total?.payments?.volumes ?? []).map(({ currency, decimals }) => {
     const line = (name: string, column: "capturedMinor" | "savedMinor"): Line => ({
@@ -150,13 +150,13 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
   return [
     {
       id: "latency",
-      title: "How long it takes",
-      caption: `What half and 95 in 100 stay within: attempts until the gateway's answer, payments from submission to outcome. Exact to ${Math.round(latencyErrorMost * 100)} %.`,
+      title: "Latency",
+      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome. Exact to ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
-        line("Attempts, half", "attempts", "p50Ms"),
-        line("Attempts, 95 in 100", "attempts", "p95Ms"),
-        line("Payments, half", "payments", "p50Ms"),
-        line("Payments, 95 in 100", "payments", "p95Ms"),
+        line("Attempts, median", "attempts", "p50Ms"),
+        line("Attempts, 95th percentile", "attempts", "p95Ms"),
+        line("Payments, median", "payments", "p50Ms"),
+        line("Payments, 95th percentile", "payments", "p95Ms"),
       ],
       format: formatMs,
       formatAxis: formatMs,

@@ -1,11 +1,11 @@
-/** The range as a whole: its figures, its gateways and the reasons of its declines, with what each one means. */
+/** The totals of the range: its figures, its gateways and the reasons of its declines, each explained. */
 import type { AnalyticsPoint, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { csvOf, saveFile } from "../parts/csv.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
-/** The figures that one looks for first. */
+/** The main figures. */
 export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoint }) {
   if (payments === undefined || attempts === undefined) return null;
   const ended = payments.succeeded + payments.declined + payments.degraded;
@@ -43,7 +43,7 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
       <div>
         <dt>Median time to outcome</dt>
         <dd className="value">{formatMs(payments.p50Ms)}</dd>
-        <dd className="soft small">95 in 100 within {formatMs(payments.p95Ms)}</dd>
+        <dd className="soft small">95th percentile {formatMs(payments.p95Ms)}</dd>
       </div>
     </dl>
   );
@@ -59,9 +59,9 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
     "Fraud",
     "Timeouts",
     "Errors",
-    "Left unknown",
-    "Half within",
-    "95 in 100",
+    "Unknown outcome",
+    "Median",
+    "95th percentile",
   ];
   return (
     <section className="card" aria-labelledby="by-gateway">
@@ -98,7 +98,7 @@ export function GatewayTable({ total }: { total: AnalyticsPoint }) {
   );
 }
 
-/** Why attempts were declined, the most frequent reason first; its share of the whole is drawn beside its number. */
+/** Decline reasons of attempts, the most frequent first; a bar beside each number draws its share. */
 export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines">) {
   const sum = declines.reduce((all, { attempts }) => all + attempts, 0n);
   const rows = declines.map(({ declineCode, gateway, attempts }) => [declineCode, gateway, Number(attempts)] as const);
@@ -106,12 +106,12 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
     <section className="card" aria-labelledby="declines">
       <div className="chart-head">
         <div>
-          <h2 id="declines">Why attempts were declined</h2>
-          <p className="soft small">Attempts by decline code and gateway, of {formatCount(sum)} that were declined.</p>
+          <h2 id="declines">Decline reasons</h2>
+          <p className="soft small">{formatCount(sum)} declined attempts, by decline code and gateway.</p>
         </div>
         <Button
           onPress={() => saveFile(csvOf([["Decline code", "Gateway", "Attempts"], ...rows]), "declines.csv")}
-          aria-label="Why attempts were declined as a CSV file"
+          aria-label="Decline reasons as a CSV file"
         >
           CSV
         </Button>
@@ -119,7 +119,7 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
       {declines.length === 0 ? (
         <p>No attempt was declined.</p>
       ) : (
-        <TableScroll label="Why attempts were declined">
+        <TableScroll label="Decline reasons">
           <table className="counts">
             <thead>
               <tr>
@@ -157,29 +157,29 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
   );
 }
 
-/** What is counted, in words. */
+/** Definitions of the counts. */
 export function Meanings() {
   return (
     <section className="card" aria-labelledby="meanings">
-      <h2 id="meanings">What is counted</h2>
+      <h2 id="meanings">Definitions</h2>
       <dl className="meanings">
         <dt>Payment</dt>
         <dd>
-          A payment session that a customer submitted and that has its outcome. It counts once, when the outcome became
-          final. One that nobody submitted expires and is in no rate.
+          A payment session that a customer submitted and that has a final outcome. It counts once, at the time of that
+          outcome. Sessions that expire without a card are not counted in any rate.
         </dd>
         <dt>Attempt</dt>
-        <dd>One try of such a payment at one gateway. A payment that fails over has several.</dd>
+        <dd>One request of such a payment to one gateway. A payment that fails over has several.</dd>
         <dt>Payments approved</dt>
-        <dd>Payments that succeeded, of all that ended: succeeded, declined, or without an answer.</dd>
+        <dd>Payments that succeeded, of all that ended: succeeded, declined or degraded.</dd>
         <dt>Attempts approved</dt>
-        <dd>Attempts for which the gateway held the amount, of all attempts.</dd>
+        <dd>Attempts in which the gateway authorized the amount, of all attempts.</dd>
         <dt>Saved by failover</dt>
-        <dd>Payments that succeeded at another gateway than the first one that was asked.</dd>
+        <dd>Payments that succeeded at another gateway than the first one.</dd>
         <dt>Technical failure</dt>
         <dd>
-          An attempt that ended in a timeout or a gateway's error. Left unknown: those after which the gateway might
-          have held the amount, which is then given back.
+          An attempt that ended in a timeout or a gateway error. Unknown outcome: the gateway might have held the
+          amount; such a hold is voided.
         </dd>
       </dl>
     </section>

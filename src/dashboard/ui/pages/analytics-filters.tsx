@@ -1,4 +1,4 @@
-/** Which days the analytics are about, in which zone, and what they are narrowed to: all of it is in the address. */
+/** The filters of the analytics: days, time zone, gateway and currency, all kept in the address. */
 import type { ReactNode } from "react";
 import type { GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ownZone, timeZones } from "../parts/time-zones.ts";
@@ -11,14 +11,14 @@ import {
   todayIn,
 } from "./analytics-search.ts";
 
-/** The days that an address means. */
+/** Returns the days that an address means. */
 export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsSearch): DayRange {
   if (first !== undefined && last !== undefined) return { first, last };
   const end = daysBefore(todayIn(zone), range === "yesterday" ? 1 : 0);
   return { first: daysBefore(end, presets[range].days - 1), last: end };
 }
 
-/** The fields. `known` is what there is to narrow to. */
+/** The fields. `known` holds the values to filter by. */
 export function AnalyticsFilters({
   search,
   known,
@@ -33,7 +33,7 @@ export function AnalyticsFilters({
   const chooseDays = (chosen: DayRange) => onChange({ ...chosen, range: undefined });
   const preset = search.first === undefined ? (search.range ?? "7d") : "own";
   return (
-    <search className="filters" aria-label="What is counted">
+    <search className="filters" aria-label="Filters">
       <Choice
         label="Range"
         value={preset}
@@ -50,14 +50,14 @@ export function AnalyticsFilters({
             {name}
           </option>
         ))}
-        <option value="own">Own days</option>
+        <option value="own">Custom range</option>
       </Choice>
-      <Day label="First day" value={days.first} most={days.last} onChange={(first) => chooseDays({ ...days, first })} />
+      <Day label="First day" value={days.first} max={days.last} onChange={(first) => chooseDays({ ...days, first })} />
       <Day
         label="Last day"
         value={days.last}
-        least={days.first}
-        most={today}
+        min={days.first}
+        max={today}
         onChange={(last) => chooseDays({ ...days, last })}
       />
       <Choice label="Time zone" value={zone} onChange={(value) => onChange({ zone: value })}>
@@ -70,7 +70,7 @@ export function AnalyticsFilters({
         value={points}
         onChange={(value) => onChange({ points: (value || undefined) as AnalyticsSearch["points"] })}
       >
-        <option value="">As fits</option>
+        <option value="">Automatic</option>
         <option value="hour">Hours</option>
         <option value="day">Days</option>
         <option value="week">Weeks</option>
@@ -107,7 +107,7 @@ function Choice({
   );
 }
 
-/** One of what there is, or all. What was chosen stays, also where there is nothing of it. */
+/** A choice of one known value, or all. A chosen value stays even if there is no data for it. */
 function Narrowing({
   names = [],
   onChange,
@@ -128,18 +128,18 @@ function Narrowing({
   );
 }
 
-/** A day by the browser's own field, which has a calendar in the person's language and weighs nothing. */
+/** A day in the browser's own date field, which has a localized calendar and adds no code. */
 function Day({
   label,
   value,
-  least,
-  most,
+  min,
+  max,
   onChange,
 }: {
   label: string;
   value: string;
-  least?: string;
-  most: string;
+  min?: string;
+  max: string;
   onChange: (value: string) => void;
 }) {
   return (
@@ -148,8 +148,8 @@ function Day({
       <input
         type="date"
         value={value}
-        min={least}
-        max={most}
+        min={min}
+        max={max}
         onChange={({ target }) => target.value !== "" && target.validity.valid && onChange(target.value)}
       />
     </label>

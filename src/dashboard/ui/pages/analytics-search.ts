@@ -1,9 +1,9 @@
-/** What the analytics page is asked for, as its address says it. */
+/** The search parameters of the analytics page's address. */
 
-/** Everything is optional: the page then shows the last seven days in the browser's own zone. */
+/** Everything is optional: the default is the last seven days in the browser's own zone. */
 export type AnalyticsSearch = {
   readonly range?: PresetName;
-  /** Days of one's own choice, in place of a preset. */
+  /** Chosen days, instead of a preset. */
   readonly first?: string;
   readonly last?: string;
   readonly zone?: string;
@@ -12,7 +12,7 @@ export type AnalyticsSearch = {
   readonly currency?: string;
 };
 
-/** Ranges that end today, or yesterday, by how many days they have. */
+/** Ranges that end today or yesterday, by their number of days. */
 export const presets = {
   today: { name: "Today", days: 1 },
   yesterday: { name: "Yesterday", days: 1 },
@@ -28,7 +28,7 @@ export type PresetName = keyof typeof presets;
 /** Whole days, the last one included, as `2026-11-21`. */
 export type DayRange = { readonly first: string; readonly last: string };
 
-/** The day that it is in a zone. */
+/** Returns today's date in a zone. */
 export function todayIn(timeZone: string): string {
   const parts = new Intl.DateTimeFormat("en", {
     timeZone,
@@ -40,14 +40,14 @@ export function todayIn(timeZone: string): string {
   return `${part("year")}-${part("month")}-${part("day")}`;
 }
 
-/** The day so many days before another one. */
+/** Returns the day `days` before another one. */
 export function daysBefore(from: string, days: number): string {
   return new Date(Date.parse(from) - days * 86_400_000).toISOString().slice(0, 10);
 }
 
 const day = /^20\d\d-\d\d-\d\d$/;
 
-/** Whether the browser knows the zone, without which it could not tell what day it is there. */
+/** Reports whether the browser knows the zone, which it needs to tell the date there. */
 function isZone(timeZone: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
@@ -56,7 +56,7 @@ function isZone(timeZone: string): boolean {
   }
 }
 
-/** Takes from an address what is meant for the page, and nothing else. */
+/** Reads the page's parameters from an address and drops all others. */
 export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): AnalyticsSearch {
   const text = (name: string, pattern: RegExp) => {
     const value = search[name];

@@ -1,4 +1,4 @@
-/** What became of payments over time. */
+/** Outcomes of payments over time. */
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -35,7 +35,7 @@ export function AnalyticsPage() {
         <div>
           <h1>Analytics</h1>
           <p>
-            What became of payments in {environmentName}. Days begin and end in {zone}.
+            Payments in {environmentName} by outcome. Days begin and end in {zone}.
           </p>
         </div>
       </header>
@@ -69,7 +69,8 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
       <Figures total={total} />
       {gateway !== "" && (
         <p className="banner">
-          Attempts and declines are those at {gateway}. Payments stay whole: one may have asked several gateways.
+          Attempts and declines are those at {gateway}. Payments are not filtered, because a payment can have attempts
+          at several gateways.
         </p>
       )}
       <div className="charts">
@@ -87,8 +88,8 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
 function NothingYet() {
   return (
     <>
-      <Empty title="No payment ended in these days">
-        <p>A payment is counted as soon as its outcome is final. Choose other days, or take a first payment.</p>
+      <Empty title="No payments ended in this period">
+        <p>A payment is counted when its outcome is final. Choose another period, or make a first payment.</p>
         <p>
           In a demo, <code>npm start -- --demo-traffic</code> makes a week of payments.
         </p>

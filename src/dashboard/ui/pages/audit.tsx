@@ -1,4 +1,4 @@
-/** Who changed what of a merchant's: how it was before and is after. */
+/** The audit trail of a merchant: each change with its author and the values before and after. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { type AuditEntry, AuditService, type ListAuditEntriesResponse } from "../../../../gen/dashboard/v1/audit_pb.ts";
@@ -26,14 +26,14 @@ export function AuditPage() {
       <header className="page-head">
         <div>
           <h1>Audit trail</h1>
-          <p>The changes in {environmentName}, and of the team, which belongs to both environments, newest first.</p>
+          <p>Changes in {environmentName} and in the team, newest first. The team belongs to both environments.</p>
         </div>
       </header>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The audit trail" />}
       {data && entries.length === 0 && (
-        <Empty title="Nothing was changed yet">
-          <p>Every change to keys, gateways, routing, webhooks and the team will stand here, with who made it.</p>
+        <Empty title="No changes yet">
+          <p>Changes to keys, gateways, routing, webhooks and the team appear here, with their author.</p>
         </Empty>
       )}
       {entries.length > 0 && <Entries entries={entries} />}

@@ -1,4 +1,4 @@
-/** Connects an account: what its gateway asks for, then the live test call. */
+/** Connects an account: the gateway's credentials, then the call that verifies them. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -11,13 +11,14 @@ import { Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { fieldProblemsOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { ConnectedGateway } from "./connected-gateway.tsx";
-import { CredentialFields, type Entered, isWellFormed } from "./credential-fields.tsx";
+import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 
 type ConnectProps = { offered: ListGatewaysResponse; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and after it what is left to be done. */
+/** A form, and after it the remaining steps. */
 export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
@@ -25,10 +26,9 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const [chosen, setChosen] = useState(offered.gateways[0]?.gateway ?? "");
   const gateway = offered.gateways.find((each) => each.gateway === chosen);
   const add = useMutation({
-    mutationFn: (entered: { account: string; credentials: Entered }) => {
-      const { account, credentials } = entered;
-      const request = { merchantId, environment, gateway: chosen, account, credentials: { ...credentials } };
-      return run(() => client.addGatewayConnection(request));
+    mutationFn: (form: FormData) => {
+      const entered = { account: String(form.get("account")), credentials: credentialsOf(form) };
+      return run(() => client.addGatewayConnection({ merchantId, environment, gateway: chosen, ...entered }));
     },
     onSuccess: onChange,
   });
@@ -78,39 +78,39 @@ type FormProps = {
   gateway: Gateway;
   error: unknown;
   isPending: boolean;
-  onSubmit: (entered: { account: string; credentials: Entered }) => void;
+  onSubmit: (form: FormData) => void;
   onEnd: () => void;
 };
 
 function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) {
   const { environmentName } = useScope();
-  const [credentials, setCredentials] = useState<Entered>({});
-  const { credentialFields: fields, becauseUnusable } = gateway;
+  const { credentialFields, becauseUnusable } = gateway;
   return (
     <Form
       className="form"
       autoComplete="off"
+      validationErrors={fieldProblemsOf(error)}
       onSubmit={(event) => {
         event.preventDefault();
-        onSubmit({ account: String(new FormData(event.currentTarget).get("account")), credentials });
+        onSubmit(new FormData(event.currentTarget));
       }}
     >
       {becauseUnusable !== undefined && (
         <p className="banner" data-tone="bad">
-          Payments cannot be routed to it here: {becauseUnusable}
+          This installation cannot route payments to it: {becauseUnusable}
         </p>
       )}
       <Field
-        label="What you call the account"
+        label="Account name"
         name="account"
         isRequired
         maxLength={100}
-        hint={`Such as “main” or “${environmentName} EU”. It tells accounts at one gateway apart.`}
+        hint={`Such as “main” or “${environmentName} EU”. It distinguishes your accounts at one gateway.`}
       />
-      <CredentialFields fields={fields} entered={credentials} onEnter={setCredentials} />
+      <CredentialFields fields={credentialFields} />
       <Refusal error={error} />
       <div className="row">
-        <Button kind="main" type="submit" isPending={isPending} isDisabled={!isWellFormed(fields, credentials)}>
+        <Button kind="main" type="submit" isPending={isPending}>
           Connect
         </Button>
         <Button onPress={onEnd}>Cancel</Button>

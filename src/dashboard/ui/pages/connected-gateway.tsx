@@ -1,4 +1,4 @@
-/** An account that was just connected: what is left to be done at its gateway, and the live test call. */
+/** A newly connected account: the remaining steps at its gateway, and the call that verifies it. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -21,7 +21,7 @@ type ConnectedProps = {
   onEnd: () => void;
 };
 
-/** A card in the form's place. */
+/** A card that replaces the form. */
 export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
@@ -35,14 +35,19 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
   return (
     <section className="card" aria-labelledby="connected">
       <h2 id="connected">{name} is connected</h2>
-      {gateway.sendsNotices && (
+      {gateway.sendsNotifications && (
         <CopyLine
           label="Notification address"
           text={notificationUrl}
-          hint={`Enter it at ${name}, where its notices are set up, before you verify.`}
+          hint={`Enter it in the notification settings of ${name} before you verify.`}
         />
       )}
-      {!verify.data && <p>Nothing is routed to it before a live test call has shown that its credentials work.</p>}
+      {!verify.data && (
+        <p>
+          Payments can be routed to it once a real call to the gateway in this environment, which captures nothing, has
+          verified its credentials.
+        </p>
+      )}
       <Refusal error={verify.error} />
       {verify.data && <VerificationRows answer={verify.data} />}
       <div className="row">

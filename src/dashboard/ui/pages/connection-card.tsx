@@ -1,4 +1,4 @@
-/** One account at a gateway: its state, its last hour, and what can be done with it. */
+/** One account at a gateway: its state, its last hour and its actions. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -28,7 +28,7 @@ type CardProps = {
   onChange: () => unknown;
 };
 
-/** A card. */
+/** The account's card. */
 export function ConnectionCard({ connection, offered, health, isHealthKnown, onChange }: CardProps) {
   const { merchantId, environment, role } = useScope();
   const { connectionId, gateway: name, verified, paused } = connection;
@@ -82,11 +82,11 @@ export function ConnectionCard({ connection, offered, health, isHealthKnown, onC
         />
       )}
       {isHealthKnown && <ConnectionHealth health={health} />}
-      {gateway?.sendsNotices && (
+      {gateway?.sendsNotifications && (
         <CopyLine
           label="Notification address"
           text={offered.notificationUrlPrefix + connectionId}
-          hint={`Where ${nameOfGateway(name)} sends its notices; it is entered in the gateway's own settings.`}
+          hint={`${nameOfGateway(name)} sends its notifications to this address. Enter it in the gateway's own settings.`}
         />
       )}
       {dialog}
@@ -142,7 +142,7 @@ function PauseButton({ connection: { gateway, paused }, pause }: PauseProps) {
       isPending={pause.isPending}
       isDanger={false}
     >
-      Plans made from now on leave it out. What it holds is still captured or given back, and it stays verified.
+      New payments skip this account. Its holds are still captured or voided, and it stays verified.
     </Confirm>
   );
 }

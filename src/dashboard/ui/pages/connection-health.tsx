@@ -1,4 +1,4 @@
-/** How an account answered within the last hour. */
+/** An account's answers within the last hour. */
 import type { GatewayHealth } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { formatRate } from "../parts/numbers.ts";
 import { Moment } from "../parts/time.tsx";
@@ -9,16 +9,16 @@ function inWords(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${seconds.format(ms / 1_000)} s`;
 }
 
-/** Figures, or that there are none. */
+/** The figures, or a note that there are none. */
 export function ConnectionHealth({ health }: { health: GatewayHealth | undefined }) {
-  if (health === undefined) return <p className="small">It was asked for no payment of the last hour.</p>;
+  if (health === undefined) return <p className="small">No attempts in the last hour.</p>;
   const { attempts, approved, declined, timeouts, errors, latencyP50Ms, latencyP95Ms, lastAskedAt } = health;
   const failed = timeouts + errors;
   return (
     <div className="form">
       <dl className="figures">
         <div>
-          <dt>Asked in the last hour</dt>
+          <dt>Attempts in the last hour</dt>
           <dd>{attempts}</dd>
           <dd className="soft small">
             last <Moment at={lastAskedAt} />
@@ -44,9 +44,9 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
           </dd>
         </div>
         <div>
-          <dt>Answers within</dt>
+          <dt>Median response time</dt>
           <dd>{inWords(latencyP50Ms)}</dd>
-          <dd className="soft small">half of them; 95 in 100 within {inWords(latencyP95Ms)}</dd>
+          <dd className="soft small">95th percentile {inWords(latencyP95Ms)}</dd>
         </div>
       </dl>
     </div>

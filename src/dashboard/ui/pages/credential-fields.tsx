@@ -1,52 +1,28 @@
-/** What a gateway asks for to be connected: entered, never shown again. */
-import { useState } from "react";
+/** The credentials that a gateway requires: entered, never shown again. */
 import type { CredentialField } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Field } from "../parts/field.tsx";
 
-type FieldsProps = { fields: readonly CredentialField[]; entered: Entered; onEnter: (entered: Entered) => void };
+// The prefix of the field names in the service's errors.
+const prefix = "credentials.";
 
-/** What was entered, by the credentials' names. */
-export type Entered = Readonly<Record<string, string>>;
-
-/** A field for each credential. What is entered is hidden as a password is. */
-export function CredentialFields({ fields, entered, onEnter }: FieldsProps) {
-  const [left, setLeft] = useState<readonly string[]>([]);
-  return fields.map(({ name, label, hint, pattern }) => {
-    const text = entered[name] ?? "";
-    const isWrong = left.includes(name) && text !== "" && !matches(pattern, text);
-    return (
-      <Field
-        key={name}
-        label={label}
-        hint={hint}
-        type="password"
-        // Not the member's own password: browsers are to offer neither theirs nor to keep this one.
-        autoComplete="one-time-code"
-        isRequired
-        // The service judges by the same pattern; here it only says so early.
-        validationBehavior="aria"
-        value={text}
-        onChange={(value) => {
-          setLeft(left.filter((each) => each !== name));
-          onEnter({ ...entered, [name]: value.trim() });
-        }}
-        onBlur={() => setLeft([...left, name])}
-        problem={isWrong ? "This does not look like the gateway's own." : undefined}
-      />
-    );
-  });
+/** Form fields, one for each credential. The input is hidden like a password; the service validates it. */
+export function CredentialFields({ fields }: { fields: readonly CredentialField[] }) {
+  return fields.map(({ name, label, hint }) => (
+    <Field
+      key={name}
+      name={prefix + name}
+      label={label}
+      hint={hint}
+      type="password"
+      // Not the member's own password: browsers should neither fill in theirs nor store this one.
+      autoComplete="one-time-code"
+      isRequired
+    />
+  ));
 }
 
-/** Whether each has the form of the gateway's own. */
-export function isWellFormed(fields: readonly CredentialField[], entered: Entered): boolean {
-  return fields.every(({ name, pattern }) => matches(pattern, entered[name] ?? ""));
-}
-
-function matches(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(pattern).test(text);
-  } catch {
-    // A pattern that this browser cannot read: the service checks it anyway.
-    return true;
-  }
+/** Returns the credentials of such a form, by their names. */
+export function credentialsOf(form: FormData): Record<string, string> {
+  const entries = [...form].filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), String(value).trim()]));
 }

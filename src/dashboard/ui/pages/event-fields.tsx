@@ -1,18 +1,18 @@
-/** Which events an endpoint gets: all of them, also those that come with later versions, or the ones that are chosen. */
+/** The event types that an endpoint receives: all of them, including those of later versions, or a selection. */
 import { useState } from "react";
 
-/** Every type of event, and when it is sent. */
+/** Every type of event, with a description of when it is sent. */
 export const eventNames = [
   ["payment_session.succeeded", "The payment is captured."],
-  ["payment_session.declined", "The last gateway asked said no."],
-  ["payment_session.degraded", "No gateway could answer."],
-  ["payment_session.expired", "Nobody paid in time."],
-  ["payment_session.pending", "It takes longer than its budget."],
-  ["payment_attempt.voided", "A hold was given back after the end."],
-  ["payment_attempt.capture_failed", "An authorized payment was not captured."],
+  ["payment_session.declined", "The last gateway declined the payment."],
+  ["payment_session.degraded", "No gateway could process the payment."],
+  ["payment_session.expired", "The session expired without a payment."],
+  ["payment_session.pending", "The payment is taking longer than its time budget."],
+  ["payment_attempt.voided", "A hold was voided after the payment ended."],
+  ["payment_attempt.capture_failed", "A capture that the gateway had accepted failed later."],
 ] as const;
 
-/** Fields of a form. An empty list stands for every type. */
+/** Form fields. An empty list means every type. */
 export function EventTypeFields({ chosen }: { chosen: readonly string[] }) {
   const [isAll, setAll] = useState(chosen.length === 0);
   return (
@@ -20,7 +20,7 @@ export function EventTypeFields({ chosen }: { chosen: readonly string[] }) {
       <legend>Events</legend>
       <label className="tick">
         <input type="checkbox" checked={isAll} onChange={(event) => setAll(event.target.checked)} />
-        Every event, also those of later versions
+        Every event, including those of later versions
       </label>
       {!isAll &&
         eventNames.map(([type, when]) => (
@@ -35,7 +35,7 @@ export function EventTypeFields({ chosen }: { chosen: readonly string[] }) {
   );
 }
 
-/** The chosen types of such a form. */
+/** Returns the chosen types of such a form. */
 export function eventTypesOf(form: FormData): string[] {
   return form.getAll("eventType").map(String);
 }

@@ -1,4 +1,4 @@
-/** A merchant's accounts at gateways: how they are doing, and what is done with them. */
+/** A merchant's accounts at gateways, with their health and actions. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
@@ -11,7 +11,7 @@ import { ConnectGateway } from "./connect-gateway.tsx";
 import { ConnectionCard } from "./connection-card.tsx";
 import { UnclassifiedCodes } from "./unclassified-codes.tsx";
 
-// A look at the page now and then shows figures that are not old.
+// Often enough for current figures.
 const healthEveryMs = 30_000;
 
 /** The page. */
@@ -22,7 +22,7 @@ export function GatewaysPage() {
   const gateways = useQuery(GatewayService.method.listGateways, scope);
   const health = useQuery(GatewayService.method.listGatewayHealth, scope, { refetchInterval: healthEveryMs });
   const [isConnecting, setConnecting] = useState(false);
-  // What is being entered outlives a reading that fails later.
+  // Input survives a later failure to load.
   const isRead = connections.data !== undefined && gateways.data !== undefined;
   const error = isRead ? null : (connections.error ?? gateways.error);
   const retry = () => Promise.all([connections.refetch(), gateways.refetch()]);
@@ -33,8 +33,8 @@ export function GatewaysPage() {
         <div>
           <h1>Gateways</h1>
           <p>
-            Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and shown
-            to nobody again.
+            Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and never
+            shown again.
           </p>
         </div>
         {role >= Role.OWNER && offered && !isConnecting && (
@@ -57,7 +57,7 @@ export function GatewaysPage() {
         <Empty title="No gateway is connected yet">
           <p>
             {role >= Role.OWNER
-              ? "Connect an account that you have at a gateway, verify it by a live test call, then route payments to it."
+              ? "Connect an account that you have at a gateway, verify it by a real call in this environment, which captures nothing, then route payments to it."
               : "An owner connects the accounts that payments are routed to."}
           </p>
         </Empty>

@@ -1,12 +1,13 @@
-/** The first page of a merchant: what needs somebody now, and how the day goes. Nothing stands here that needs nobody. */
+/** The first page of a merchant: alerts and today's payments. It shows only alerts that need a person. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import {
-  type AttentionItem,
-  AttentionItem_Kind,
+  type AlertItem,
+  AlertItem_Kind,
   HomeService,
+  SetUpStep,
   type Today,
 } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
@@ -16,13 +17,13 @@ import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 
-// What needs somebody is seen by whoever leaves the page open.
+// Alerts appear while the page stays open.
 const everyMs = 30_000;
 
 /** The page. */
 export function HomePage() {
   const { merchantId, environment, merchantName, environmentName } = useScope();
-  // The same all day long, so that the question stays the same.
+  // Constant all day, so that the query stays the same.
   const dayStart = timestampFromDate(dayBegin(dayOf(new Date()))!);
   const { data, error, refetch } = useQuery(
     HomeService.method.getHome,
@@ -41,20 +42,21 @@ export function HomePage() {
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
-      {data && <Attention items={data.attention} isCut={data.attentionCut} />}
+      {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data?.today && data.today.created > 0 && <Day today={data.today} />}
-      {data && data.attention.length === 0 && data.today?.created === 0 && <Quiet />}
+      {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
+      {data && data.alerts.length === 0 && data.missing.length === 0 && data.today?.created === 0 && <Quiet />}
     </>
   );
 }
 
-function Attention({ items, isCut }: { items: readonly AttentionItem[]; isCut: boolean }) {
+function Alerts({ items, isCut }: { items: readonly AlertItem[]; isCut: boolean }) {
   if (items.length === 0) return null;
   return (
-    <section className="card attention" aria-labelledby="attention">
-      <h2 id="attention">
+    <section className="card alerts" aria-labelledby="alerts">
+      <h2 id="alerts">
         {isCut && "More than "}
-        {items.length === 1 ? "1 thing needs you" : `${items.length} things need you`}
+        {items.length === 1 ? "1 alert needs attention" : `${items.length} alerts need attention`}
       </h2>
       <ul>
         {items.map((item) => (
@@ -68,14 +70,15 @@ function Attention({ items, isCut }: { items: readonly AttentionItem[]; isCut: b
 }
 
 const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> = {
-  [AttentionItem_Kind.PAID_TWICE]: { title: "Paid more than once", tone: "bad" },
-  [AttentionItem_Kind.PAYMENT_ALARM]: { title: "Alarm about a payment", tone: "bad" },
-  [AttentionItem_Kind.ENDPOINT_DISABLED]: { title: "Webhook endpoint disabled", tone: "bad" },
-  [AttentionItem_Kind.GATEWAY_UNHEALTHY]: { title: "Gateway unhealthy", tone: "warn" },
-  [AttentionItem_Kind.PAYMENTS_DEGRADED]: { title: "Payments without an answer", tone: "warn" },
+  [AlertItem_Kind.PAID_TWICE]: { title: "Paid more than once", tone: "bad" },
+  [AlertItem_Kind.PAYMENT_ALARM]: { title: "Alarm about a payment", tone: "bad" },
+  [AlertItem_Kind.ENDPOINT_DISABLED]: { title: "Webhook endpoint disabled", tone: "bad" },
+  [AlertItem_Kind.ORDER_REF_LIKE_CARD]: { title: "An order reference looks like a card number", tone: "bad" },
+  [AlertItem_Kind.GATEWAY_UNHEALTHY]: { title: "Gateway unhealthy", tone: "warn" },
+  [AlertItem_Kind.PAYMENTS_DEGRADED]: { title: "Degraded payments", tone: "warn" },
 };
 
-function Item({ item }: { item: AttentionItem }) {
+function Item({ item }: { item: AlertItem }) {
   const { title, tone } = titles[item.kind] ?? { title: "Look at this", tone: "warn" };
   return (
     <>
@@ -105,33 +108,34 @@ function Item({ item }: { item: AttentionItem }) {
   );
 }
 
-/** To where something can be done about it. */
-function ItemLink({ item }: { item: AttentionItem }) {
+/** A link to the page where the alert can be handled. */
+function ItemLink({ item }: { item: AlertItem }) {
   const { environmentName: environment, merchantId } = useScope();
   const scope = { environment, merchantId };
   switch (item.kind) {
-    case AttentionItem_Kind.PAID_TWICE:
+    case AlertItem_Kind.PAID_TWICE:
       if (item.sessionId !== "") return <PaymentLink item={item} />;
       return (
         <Link to="/$environment/$merchantId/payments" params={scope} search={{ q: item.orderRef }}>
           See the payments
         </Link>
       );
-    case AttentionItem_Kind.PAYMENT_ALARM:
+    case AlertItem_Kind.PAYMENT_ALARM:
+    case AlertItem_Kind.ORDER_REF_LIKE_CARD:
       return <PaymentLink item={item} />;
-    case AttentionItem_Kind.PAYMENTS_DEGRADED:
+    case AlertItem_Kind.PAYMENTS_DEGRADED:
       return (
         <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "degraded" }}>
           See the payments
         </Link>
       );
-    case AttentionItem_Kind.GATEWAY_UNHEALTHY:
+    case AlertItem_Kind.GATEWAY_UNHEALTHY:
       return (
         <Link to="/$environment/$merchantId/gateways" params={scope}>
           See the gateway
         </Link>
       );
-    case AttentionItem_Kind.ENDPOINT_DISABLED:
+    case AlertItem_Kind.ENDPOINT_DISABLED:
       return (
         <Link to="/$environment/$merchantId/webhooks" params={scope}>
           See the endpoint
@@ -142,7 +146,7 @@ function ItemLink({ item }: { item: AttentionItem }) {
   }
 }
 
-function PaymentLink({ item: { sessionId } }: { item: AttentionItem }) {
+function PaymentLink({ item: { sessionId } }: { item: AlertItem }) {
   const { environmentName: environment, merchantId } = useScope();
   return (
     <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
@@ -161,7 +165,7 @@ function Day({ today }: { today: Today }) {
       <h2 id="today">Today</h2>
       <div className="day-figures">
         {today.volume.length > 0 && (
-          <Figure name="Taken" value={formatAmount(today.volume[0]!)}>
+          <Figure name="Captured" value={formatAmount(today.volume[0]!)}>
             {today.volume.slice(1).map((amount) => (
               <div key={amount.currency}>and {formatAmount(amount)}</div>
             ))}
@@ -169,16 +173,16 @@ function Day({ today }: { today: Today }) {
         )}
         <Figure name="Payments" value={number.format(today.created)}>
           {number.format(today.succeeded)} succeeded
-          {today.newestOnly && <div>The newest alone are counted.</div>}
+          {today.newestOnly && <div>Only the newest payments are counted.</div>}
         </Figure>
         {rate !== undefined && (
           <Figure name="Approval rate" value={percent.format(rate)}>
-            of {number.format(decided)} that were decided
+            of {number.format(decided)} that ended
           </Figure>
         )}
         {today.savedByFailover > 0 && (
           <Figure name="Saved by failover" value={number.format(today.savedByFailover)}>
-            taken by another gateway than the first
+            captured by another gateway than the first
           </Figure>
         )}
       </div>
@@ -199,8 +203,73 @@ function Figure({ name, value, children }: { name: string; value: string; childr
 function Quiet() {
   return (
     <div className="card empty">
-      <h2>Nothing needs you</h2>
-      <p>Payments of today, and whatever needs somebody, will stand here.</p>
+      <h2>Nothing needs attention</h2>
+      <p>Today's payments and alerts appear here.</p>
     </div>
   );
+}
+
+/** The steps that are left before the environment can accept payments and report them. */
+function SetUp({ missing }: { missing: readonly SetUpStep[] }) {
+  const { environmentName } = useScope();
+  return (
+    <section className="card alerts" aria-labelledby="set-up">
+      <h2 id="set-up">Set up {environmentName}</h2>
+      <ul>
+        {missing.map((step) => (
+          <li key={step}>
+            <span className="badge" data-tone="warn">
+              Missing
+            </span>
+            <Step step={step} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Step({ step }: { step: SetUpStep }) {
+  const { environmentName: environment, merchantId } = useScope();
+  const params = { environment, merchantId };
+  switch (step) {
+    case SetUpStep.GATEWAY:
+      return (
+        <>
+          <p>No gateway is connected and verified. Payments cannot be routed.</p>
+          <Link to="/$environment/$merchantId/gateways" params={params}>
+            Connect a gateway
+          </Link>
+        </>
+      );
+    case SetUpStep.ROUTING_RULE:
+      return (
+        <>
+          <p>The routing rule contains no verified gateway. Payments end as Degraded.</p>
+          <Link to="/$environment/$merchantId/routing" params={params}>
+            Set up routing
+          </Link>
+        </>
+      );
+    case SetUpStep.CHECKOUT_ORIGIN:
+      return (
+        <>
+          <p>No checkout origin is registered. In live, the card form loads on registered origins only.</p>
+          <Link to="/$environment/$merchantId/settings" params={params}>
+            Add an origin
+          </Link>
+        </>
+      );
+    case SetUpStep.WEBHOOK_ENDPOINT:
+      return (
+        <>
+          <p>No webhook endpoint is verified. Your backend receives no outcomes.</p>
+          <Link to="/$environment/$merchantId/webhooks" params={params}>
+            Register an endpoint
+          </Link>
+        </>
+      );
+    default:
+      return <p>This page does not know this step. Reload the page.</p>;
+  }
 }

@@ -1,4 +1,4 @@
-/** Accepting an invitation: the link's token stands behind the #, which no server sees. */
+/** Accepting an invitation: the link's token is in the fragment, which browsers do not send. */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -44,7 +44,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
     <div className="lone-box">
       <h1>Join {merchantName}</h1>
       <p>
-        You are invited as {nameOfRole(role).toLowerCase()}, by the address {email}.
+        You are invited as {nameOfRole(role).toLowerCase()}, with the address {email}.
       </p>
       <Form
         className="form"
@@ -56,8 +56,8 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
         <Refusal error={accept.error} />
         <Username email={email} />
         <label className="row">
-          <input type="checkbox" checked={hasAccount} onChange={(event) => setHasAccount(event.target.checked)} />I have
-          an account already
+          <input type="checkbox" checked={hasAccount} onChange={(event) => setHasAccount(event.target.checked)} />I
+          already have an account
         </label>
         {!hasAccount && <Field label="Your name" name="name" autoComplete="name" maxLength={100} isRequired />}
         {hasAccount ? (
@@ -72,7 +72,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
         ) : (
           <Field
             label="Choose a password"
-            hint="12 characters or more. A few words that belong to nothing else are good."
+            hint="12 characters or more. Use a few unrelated words."
             key="new"
             name="password"
             type="password"
@@ -83,7 +83,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
           />
         )}
         {needsCode && (
-          <Field label="Code of your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+          <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
         )}
         <Button kind="main" type="submit" isPending={accept.isPending}>
           Join

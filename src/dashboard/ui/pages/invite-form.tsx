@@ -1,4 +1,4 @@
-/** Inviting somebody to a merchant's team. */
+/** Invites a person to a merchant's team. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -6,12 +6,13 @@ import { Form } from "react-aria-components";
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { CopyLine } from "../parts/copy-line.tsx";
 import { Field } from "../parts/field.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 
-/** The form. The link goes to the address by mail. */
+/** The form. The link is mailed to the address, or shown if the installation sends no mail. */
 export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
@@ -27,12 +28,21 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
   };
   return (
     <section className="card" aria-labelledby="invite">
-      <h2 id="invite">Invite somebody</h2>
+      <h2 id="invite">Invite a person</h2>
       <Refusal error={invite.error} />
       {invite.data && (
         <p className="banner" data-tone="good" role="status">
-          A link is on its way to {invite.data.invitation?.email}. Nobody else sees it.
+          {invite.data.unmailedLink === ""
+            ? `The invitation was sent to ${invite.data.invitation?.email}.`
+            : "The invitation is ready. This installation sends no mail, so pass the link on yourself."}
         </p>
+      )}
+      {invite.data?.unmailedLink && (
+        <CopyLine
+          label={`Invitation link for ${invite.data.invitation?.email}`}
+          text={invite.data.unmailedLink}
+          hint="Shown once. Anyone with the link can join as this member. It works once, within seven days."
+        />
       )}
       <Form
         className="form"
@@ -54,7 +64,7 @@ export function InviteForm({ onInvited }: { onInvited: () => unknown }) {
         </div>
         <div>
           <Button kind="main" type="submit" isPending={invite.isPending}>
-            Send an invitation
+            Invite
           </Button>
         </div>
       </Form>

@@ -1,4 +1,4 @@
-/** A merchant's API keys in one environment: which are in use, and new ones in their place. */
+/** A merchant's API keys in one environment, and their rotation. */
 
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
@@ -13,12 +13,12 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** What a kind of key is called, and what it is for. */
+/** Returns the name and purpose of a kind of key. */
 function describe(kind: ApiKey_Kind): { name: string; use: string } {
   if (kind === ApiKey_Kind.SECRET) {
     return { name: "Secret key", use: "Calls the API from your backend. Never put it into a page or an app." };
   }
-  return { name: "Publishable key", use: "Names your account to the widget. Safe in a page." };
+  return { name: "Publishable key", use: "Identifies your account to the widget. It is safe in a page." };
 }
 
 /** The page. */
@@ -31,8 +31,8 @@ export function KeysPage() {
         <div>
           <h1>API keys</h1>
           <p>
-            The keys of the {environmentName} environment. They are kept as hashes: what you see here is how each begins
-            and ends.
+            The keys of the {environmentName} environment. Only their hashes are stored, so you see the first and last
+            characters.
           </p>
         </div>
       </header>
@@ -69,7 +69,7 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
             onConfirm={() => regenerate.mutate()}
             isPending={regenerate.isPending}
           >
-            The key in use is refused from the same moment on. Have the new one ready to be put in its place.
+            The current key stops working immediately. Be ready to replace it.
           </Confirm>
         )}
       </div>

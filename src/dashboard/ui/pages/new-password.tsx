@@ -1,4 +1,4 @@
-/** Choosing a new password by an operator's link: its token stands behind the #, which no server sees. */
+/** Sets a new password by an operator's link, whose token is in the fragment, which browsers do not send. */
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -11,7 +11,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
 
-/** The page. Afterwards one signs in with the new password. */
+/** The page. Afterwards the member signs in with the new password. */
 export function NewPasswordPage() {
   const [token] = useState(() => location.hash.slice(1));
   const { data, error, refetch } = useQuery(SignInService.method.getPasswordReset, { token }, { retry: false });
@@ -36,7 +36,7 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
   return (
     <div className="lone-box">
       <h1>Choose a new password</h1>
-      <p>It is for {email}. Wherever you are signed in now, you will be signed out.</p>
+      <p>This sets the password of {email}. You will be signed out everywhere.</p>
       <Form
         className="form"
         onSubmit={(event) => {
@@ -48,7 +48,7 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
         <Username email={email} />
         <Field
           label="New password"
-          hint="12 characters or more. A few words that belong to nothing else are good."
+          hint="12 characters or more. Use a few unrelated words."
           name="newPassword"
           type="password"
           autoComplete="new-password"
@@ -58,7 +58,7 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
           autoFocus
         />
         <Button kind="main" type="submit" isPending={reset.isPending}>
-          Set it
+          Set password
         </Button>
       </Form>
     </div>

@@ -36,7 +36,7 @@ export function PasskeysCard() {
       <div className="page-head">
         <div>
           <h2 id="passkeys">Passkeys</h2>
-          <p>A device with its PIN, finger or face signs you in by itself. No page of another site can ask for it.</p>
+          <p>Sign in with your device and its PIN, fingerprint or face. Other sites cannot request a passkey.</p>
         </div>
         <Button onPress={() => add.mutate()} isPending={add.isPending}>
           Add a passkey
@@ -89,7 +89,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
             onConfirm={() => remove.mutate()}
             isPending={remove.isPending}
           >
-            It signs nobody in from now on. Delete it on the device too.
+            You can no longer sign in with it. Delete it on the device too.
           </Confirm>
         </div>
       </div>

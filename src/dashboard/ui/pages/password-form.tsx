@@ -1,4 +1,4 @@
-/** A new password. */
+/** Changes the member's password. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -42,7 +42,7 @@ export function PasswordForm() {
         <Username email={member?.email} />
         <Field
           label="New password"
-          hint="12 characters or more. A few words that belong to nothing else are good."
+          hint="12 characters or more. Use a few unrelated words."
           name="newPassword"
           type="password"
           autoComplete="new-password"
@@ -52,7 +52,7 @@ export function PasswordForm() {
         />
         <div>
           <Button type="submit" isPending={change.isPending}>
-            Change it
+            Change password
           </Button>
         </div>
       </Form>

@@ -1,8 +1,9 @@
-/** The gateways that a payment was tried at: what each said, in its own code and in ours. */
+/** The attempts of a payment: each gateway's answer, in its own code and in ours. */
 import type { PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Attempt_FailureKind, Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
+import { AttemptDecisionPart } from "./attempt-decision.tsx";
 
 const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
   [Attempt_Status.AUTHORIZING]: { name: "Authorizing", tone: "warn" },
@@ -11,9 +12,12 @@ const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn
   [Attempt_Status.DECLINED]: { name: "Declined", tone: "bad" },
   [Attempt_Status.FAILED]: { name: "Failed", tone: "bad" },
   [Attempt_Status.UNKNOWN]: { name: "Unknown", tone: "warn" },
-  [Attempt_Status.VOIDING]: { name: "Being given back", tone: "warn" },
-  [Attempt_Status.VOIDED]: { name: "Given back" },
+  [Attempt_Status.VOIDING]: { name: "Voiding", tone: "warn" },
+  [Attempt_Status.VOIDED]: { name: "Voided" },
 };
+
+// Ended by a person's decision, where the gateway never confirmed the void.
+const givenUp = { name: "Given up", tone: undefined };
 
 const kindNames: Readonly<Record<number, string>> = {
   [Attempt_FailureKind.HARD_DECLINE]: "hard decline",
@@ -24,7 +28,12 @@ const kindNames: Readonly<Record<number, string>> = {
 };
 
 /** A card for each attempt, in their order. */
-export function PaymentAttempts({ attempts }: { attempts: readonly PaymentAttempt[] }) {
+export function PaymentAttempts(props: {
+  attempts: readonly PaymentAttempt[];
+  sessionId: string;
+  onChange: () => unknown;
+}) {
+  const { attempts, sessionId, onChange } = props;
   return (
     <section className="stack" aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
@@ -32,6 +41,7 @@ export function PaymentAttempts({ attempts }: { attempts: readonly PaymentAttemp
         {attempts.map((attempt) => (
           <li className="card" key={attempt.attemptId}>
             <AttemptCard attempt={attempt} />
+            <AttemptDecisionPart attempt={attempt} sessionId={sessionId} onChange={onChange} />
           </li>
         ))}
       </ol>
@@ -41,7 +51,7 @@ export function PaymentAttempts({ attempts }: { attempts: readonly PaymentAttemp
 
 function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
   const { sequence, gateway, status, failureKind, declineCode, gatewayCode, nextBecause } = attempt;
-  const { name, tone } = statusNames[status] ?? { name: "–" };
+  const { name, tone } = attempt.givenUp ? givenUp : (statusNames[status] ?? { name: "–" });
   return (
     <>
       <h3>
@@ -53,7 +63,7 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
       <dl className="facts">
         {kindNames[failureKind] && (
           <div>
-            <dt>What went wrong</dt>
+            <dt>Error</dt>
             <dd>
               {kindNames[failureKind]}
               {declineCode && `, ${declineCode.replaceAll("_", " ")}`}

@@ -1,4 +1,4 @@
-/** What happened to a payment, step by step: when, who, what and why. */
+/** A payment's timeline, step by step: time, actor, event and reason. */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Link } from "@tanstack/react-router";
 import { type TimelineStep, TimelineStep_Tone } from "../../../../gen/dashboard/v1/payments_pb.ts";
@@ -17,7 +17,7 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
   const { environmentName: environment, merchantId } = useScope();
   return (
     <section className="stack" aria-labelledby="timeline">
-      <h2 id="timeline">What happened</h2>
+      <h2 id="timeline">Timeline</h2>
       <ol className="timeline card">
         {steps.map((step, index) => {
           const isNewDay = index === 0 || dayAt(step.at) !== dayAt(steps[index - 1]?.at);
@@ -38,7 +38,7 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
                         to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
                         params={{ environment, merchantId, endpointId: step.endpointId, eventId: step.eventId }}
                       >
-                        See its tries
+                        See its delivery attempts
                       </Link>
                     </>
                   )}
@@ -65,7 +65,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
 });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
-/** To the millisecond, which is what steps are told apart by; in UTC for whoever points at it or comes to it by keyboard. */
+/** Milliseconds, which distinguish the steps; in UTC when hovered or focused. */
 function ExactTime({ at, withDay }: { at: Timestamp | undefined; withDay: boolean }) {
   if (at === undefined) return <span />;
   const date = timestampDate(at);

@@ -1,4 +1,4 @@
-/** One payment with everything that happened to it: what support staff need to answer for it. */
+/** One payment with its full history: everything that support staff need. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -15,8 +15,14 @@ import { useScope } from "../scope.ts";
 import { PaymentAttempts } from "./payment-attempts.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
 
-// A payment that is under way, or whose webhooks are, is looked at until it is over.
+// A processing payment, or one with pending webhooks, is polled until it has ended.
 const underWayEveryMs = 3_000;
+
+/** Reports whether the payment has not ended, or a worker has yet to apply a decision about an attempt. */
+function isUnderWay(payment: Payment | undefined): boolean {
+  const isDecided = payment?.attempts.some(({ decision, completedAt }) => decision?.confirmedAt && !completedAt);
+  return payment?.summary?.processing === true || isDecided === true;
+}
 
 /** The page. */
 export function PaymentPage() {
@@ -25,7 +31,7 @@ export function PaymentPage() {
   const { data, error, refetch } = useQuery(
     PaymentService.method.getPayment,
     { merchantId, environment, sessionId },
-    { refetchInterval: ({ state }) => (state.data?.payment?.summary?.processing ? underWayEveryMs : false) },
+    { refetchInterval: ({ state }) => (isUnderWay(state.data?.payment) ? underWayEveryMs : false) },
   );
   const payment = data?.payment;
   return (
@@ -38,19 +44,19 @@ export function PaymentPage() {
       {error && codeOf(error) === "not_found" && (
         <>
           <h1>Payment</h1>
-          <Empty title={`There is no such payment in ${environmentName}`}>
-            <p>It may be in the other environment, or be another merchant’s.</p>
+          <Empty title={`Payment not found in ${environmentName}`}>
+            <p>It may be in the other environment, or belong to another merchant.</p>
           </Empty>
         </>
       )}
       {error && codeOf(error) !== "not_found" && !data && <Failure error={error} onRetry={refetch} />}
       {!payment && !error && <Loading what="The payment" />}
-      {payment && <Details payment={payment} />}
+      {payment && <Details payment={payment} onChange={refetch} />}
     </>
   );
 }
 
-function Details({ payment }: { payment: Payment }) {
+function Details({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { summary, attempts, timeline } = payment;
   if (!summary) return null;
   return (
@@ -62,13 +68,13 @@ function Details({ payment }: { payment: Payment }) {
           </h1>
           <p>
             <bdi>{visible(summary.orderRef)}</bdi>
-            {summary.capturedVia && ` · taken by ${nameOfGateway(summary.capturedVia)}`}
+            {summary.capturedVia && ` · captured by ${nameOfGateway(summary.capturedVia)}`}
             {summary.declineCode && ` · ${summary.declineCode.replaceAll("_", " ")}`}
           </p>
         </div>
       </header>
       <Facts payment={payment} />
-      {attempts.length > 0 && <PaymentAttempts attempts={attempts} />}
+      {attempts.length > 0 && <PaymentAttempts attempts={attempts} sessionId={summary.sessionId} onChange={onChange} />}
       <PaymentTimeline steps={timeline} />
     </>
   );
@@ -112,7 +118,7 @@ function Facts({ payment }: { payment: Payment }) {
             <Moment at={summary.settledAt} />
           </Fact>
         )}
-        {captureConfirmed === false && <Fact name="Capture">taken on by the gateway, not confirmed yet</Fact>}
+        {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
         {ruleVersion !== undefined && <Fact name="Routing rule">version {ruleVersion}</Fact>}
         {payment.createRequestId && (
           <Fact name="Request that created it">

@@ -1,4 +1,4 @@
-/** Writes the payments of a list into a CSV file on the person's machine, however many there are. */
+/** Writes the payments of a list to a CSV file in the browser, however many there are. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -8,7 +8,7 @@ import { Button } from "../parts/button.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 
-/** A button that says how far it is, and stops on demand. */
+/** A button that shows its progress and can be stopped. */
 export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter, "$typeName" | "$unknown">> }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(PaymentService, useTransport());
@@ -48,7 +48,7 @@ export function PaymentsExport({ filter }: { filter: Partial<Omit<PaymentFilter,
   );
 }
 
-// A mark at the beginning, by which spreadsheets know UTF-8.
+// The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";
 
 function save(parts: readonly string[], name: string): void {

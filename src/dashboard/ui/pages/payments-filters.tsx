@@ -1,4 +1,4 @@
-/** What a list of payments is narrowed by. Everything chosen goes into the address. */
+/** The filters of the list of payments, all kept in the address. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useId } from "react";
@@ -6,10 +6,17 @@ import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_c
 import type { Currency } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { dayOf, type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
+import {
+  dayOf,
+  type Outcome,
+  type PaymentSearch,
+  paymentStates,
+  readPaymentSearch,
+  withOutcome,
+} from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 
-const presets: readonly [string, PaymentSearch][] = [
+const presets: readonly [string, Outcome][] = [
   ["All", {}],
   ["Succeeded", { status: "succeeded" }],
   ["Declined", { status: "declined" }],
@@ -19,17 +26,16 @@ const presets: readonly [string, PaymentSearch][] = [
 ];
 
 const dayMs = 86_400_000;
-// Beside any list; chosen once more, it is taken back.
+// Works with any filter; choosing it again clears it.
 const periods = [
   ["Today", 0],
   ["7 days", 6],
   ["30 days", 29],
 ] as const;
 
-/** The lists that people ask for every day. */
+/** The most frequently used lists. */
 export function Presets({ search }: { search: PaymentSearch }) {
   const scope = useParamsOfScope();
-  const chosen = JSON.stringify(search);
   return (
     <nav className="presets" aria-label="Lists">
       {presets.map(([name, wanted]) => (
@@ -37,10 +43,10 @@ export function Presets({ search }: { search: PaymentSearch }) {
           key={name}
           to="/$environment/$merchantId/payments"
           params={scope}
-          search={wanted}
+          search={withOutcome(search, wanted)}
           activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
           activeProps={{}}
-          aria-current={chosen === JSON.stringify(wanted) ? "page" : undefined}
+          aria-current={search.status === wanted.status && search.failover === wanted.failover ? "page" : undefined}
         >
           {name}
         </Link>
@@ -69,7 +75,7 @@ export function Presets({ search }: { search: PaymentSearch }) {
   );
 }
 
-/** One box for whatever somebody has in hand. */
+/** One search box for any id or reference. */
 export function SearchBox({ search }: { search: PaymentSearch }) {
   const scope = useParamsOfScope();
   const navigate = useNavigate();
@@ -114,7 +120,7 @@ export function SearchBox({ search }: { search: PaymentSearch }) {
   );
 }
 
-/** The rest, which opens on demand. */
+/** The other filters, collapsed by default. */
 export function Filters({ search, currencies }: { search: PaymentSearch; currencies: readonly Currency[] }) {
   const scope = useParamsOfScope();
   const navigate = useNavigate();
@@ -136,7 +142,7 @@ export function Filters({ search, currencies }: { search: PaymentSearch; currenc
         <Fields search={search} currencies={currencies} />
         <div className="row">
           <Button kind="main" type="submit">
-            Show
+            Apply
           </Button>
           <Button kind="plain" onPress={() => void go({})}>
             Clear all
@@ -192,7 +198,7 @@ function Fields({ search, currencies }: { search: PaymentSearch; currencies: rea
         <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
       </label>
       <p className="row soft small">
-        Amounts are in the chosen currency; without one, they are read with two decimals, as most currencies have.
+        Amounts are in the chosen currency. If no currency is chosen, they have two decimals.
       </p>
     </>
   );
@@ -206,7 +212,7 @@ function Choice(props: {
 }) {
   const id = useId();
   const { value: chosen, values } = props;
-  // What is chosen is there from the beginning, also before its name is known.
+  // The chosen value is listed at once, even before its name is loaded.
   const isKnown = chosen === undefined || values.some(([value]) => value === chosen);
   return (
     <div className="field">

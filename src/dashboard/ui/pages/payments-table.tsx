@@ -11,10 +11,10 @@ import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** A payment, and what is to be said about why it is here. */
+/** A payment, with a note about why it is listed. */
 export type PaymentRow = { readonly payment: PaymentSummary; readonly note?: ReactNode };
 
-// The roles are said again: a browser forgets those of a table whose rows are shown as cards.
+// The roles are explicit because browsers drop those of a table whose rows are displayed as cards.
 /** The table. */
 export function PaymentsTable({ label, rows }: { label: string; rows: readonly PaymentRow[] }) {
   return (
@@ -96,12 +96,12 @@ function Row({ payment, note }: PaymentRow) {
   );
 }
 
-/** The gateways that were asked, in their order. */
+/** The attempted gateways, in their order. */
 function Way({ gateways }: { gateways: readonly string[] }) {
   return (
-    <span className="asked">
+    <span className="gateways">
       {gateways.map((gateway, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a gateway may be asked twice, and the order is what it is
+        // biome-ignore lint/suspicious/noArrayIndexKey: a gateway may be tried twice, and the order never changes
         <span key={index}>
           {index > 0 && <span className="visually-hidden">, then </span>}
           {nameOfGateway(gateway)}

@@ -1,4 +1,4 @@
-/** A merchant's payments: filtered by the address, found by the box, a page more on demand, as CSV. */
+/** A merchant's payments: filters in the address, search, paging on demand and CSV export. */
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
@@ -23,7 +23,7 @@ import { PaymentsExport } from "./payments-export.tsx";
 import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
 
-// Soon enough to watch a payment come in, seldom enough to be nothing to the service.
+// Fast enough to see a payment arrive, slow enough to put no load on the service.
 const liveEveryMs = 5_000;
 const rowsAtOnce = 50;
 
@@ -79,7 +79,7 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   if (unread !== undefined)
     return (
       <Empty title={`${search.currency ?? "Money"} has fewer decimals than ${unread}`}>
-        <p>Write the amount as one that can be paid.</p>
+        <p>Enter an amount with fewer decimals.</p>
       </Empty>
     );
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
@@ -103,30 +103,30 @@ function List({ search, currencies }: { search: PaymentSearch; currencies: reado
   );
 }
 
-/** A page more; or, where a look came back with nothing, looks on until something is found or somebody stops it. */
+/** Loads another page; if a scan returned nothing, continues until it finds a payment or the person stops it. */
 function Further({ list }: { list: PaymentList }) {
   const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
-  // How many pages there were when somebody asked for more.
-  const [askedAt, setAskedAt] = useState<number>();
+  // The number of pages when more were requested.
+  const [pagesBefore, setPagesBefore] = useState<number>();
   const pages = data?.pages.length ?? 0;
   const { payments = [], searchedBackTo } = data?.pages.at(-1) ?? {};
   const isOver = !hasNextPage || payments.length > 0 || searchedBackTo === undefined;
   useEffect(() => {
-    if (askedAt === undefined || isFetchingNextPage) return;
-    if (error || (pages > askedAt && isOver)) setAskedAt(undefined);
+    if (pagesBefore === undefined || isFetchingNextPage) return;
+    if (error || (pages > pagesBefore && isOver)) setPagesBefore(undefined);
     else void fetchNextPage();
-  }, [askedAt, pages, error, isFetchingNextPage, isOver, fetchNextPage]);
-  const ask = () => {
-    setAskedAt(pages);
+  }, [pagesBefore, pages, error, isFetchingNextPage, isOver, fetchNextPage]);
+  const loadMore = () => {
+    setPagesBefore(pages);
     void fetchNextPage();
   };
-  const isLooking = askedAt !== undefined && searchedBackTo !== undefined;
+  const isLooking = pagesBefore !== undefined && searchedBackTo !== undefined;
   return (
     <div className="row">
       {isLooking ? (
-        <Button onPress={() => setAskedAt(undefined)}>Stop looking</Button>
+        <Button onPress={() => setPagesBefore(undefined)}>Stop looking</Button>
       ) : (
-        <Button onPress={ask} isPending={isFetchingNextPage}>
+        <Button onPress={loadMore} isPending={isFetchingNextPage}>
           {searchedBackTo ? "Look further back" : "Show more"}
         </Button>
       )}
@@ -144,11 +144,11 @@ function Further({ list }: { list: PaymentList }) {
 function NoPayments({ isFiltered, environmentName }: { isFiltered: boolean; environmentName: string }) {
   return isFiltered ? (
     <Empty title="No payment matches the filters">
-      <p>Take a filter away, or look in the other environment.</p>
+      <p>Remove a filter, or switch the environment.</p>
     </Empty>
   ) : (
     <Empty title={`No payments in ${environmentName} yet`}>
-      <p>A payment stands here as soon as your backend creates a session for it.</p>
+      <p>Payments appear here as soon as your backend creates a session.</p>
     </Empty>
   );
 }
@@ -160,11 +160,8 @@ function Found({ text }: { text: string }) {
   if (!data) return <Loading what="The search" />;
   if (data.matches.length === 0) {
     return (
-      <Empty title="Nothing is called that">
-        <p>
-          No order reference in {environmentName} begins so, and no payment, attempt, event, request or gateway’s
-          reference is this one.
-        </p>
+      <Empty title="No results">
+        <p>No match in {environmentName}. Check the reference, or switch the environment.</p>
       </Empty>
     );
   }
@@ -172,16 +169,16 @@ function Found({ text }: { text: string }) {
     payment ? [{ payment, note: foundBy[by] && <div className="soft small">{foundBy[by]}</div> }] : [],
   );
   return (
-    <section className="stack" aria-label="What was found">
+    <section className="stack" aria-label="Search results">
       <p className="soft" role="status">
         {rows.length === 1 ? "1 payment" : `${rows.length} payments`} found
       </p>
-      <PaymentsTable label="What was found" rows={rows} />
+      <PaymentsTable label="Search results" rows={rows} />
     </section>
   );
 }
 
-// Where the order reference is what was typed, the row says so itself.
+// Omits the order reference, which the row itself shows.
 const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.SESSION_ID]: "by its session id",
   [PaymentMatch_By.ATTEMPT_ID]: "by an attempt’s id",
@@ -202,7 +199,7 @@ function exponentOf({ currency }: PaymentSearch, currencies: readonly Currency[]
   return currencies.find(({ code }) => code === currency)?.exponent ?? 2;
 }
 
-/** The filter of an address. Amounts are read with two decimals until a currency is chosen, as most have them. */
+/** Returns the filter of an address. Amounts have two decimals until a currency is chosen, as most currencies do. */
 function filterOf(search: PaymentSearch, currencies: readonly Currency[]) {
   const { status, gateway, order, currency, from, to, after, before, failover } = search;
   const exponent = exponentOf(search, currencies);

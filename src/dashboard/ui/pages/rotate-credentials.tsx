@@ -1,8 +1,7 @@
-/** New credentials of an account: tried first, and put in the place of the old ones only when they work. */
+/** New credentials of an account: verified first, and activated only if they work. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { Form } from "react-aria-components";
 import {
   type GatewayConnection,
@@ -13,22 +12,22 @@ import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { fieldProblemsOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
-import { CredentialFields, type Entered, isWellFormed } from "./credential-fields.tsx";
+import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 import { testCall, VerificationRows } from "./verification-rows.tsx";
 
 type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and what the gateway said of what was entered. */
+/** A form, and the gateway's answer to the new credentials. */
 export function RotateCredentials({ connection, gateway, onChange, onEnd }: RotateProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
   const { run, dialog } = useProof();
   const { connectionId } = connection;
-  const [credentials, setCredentials] = useState<Entered>({});
   const rotate = useMutation({
-    mutationFn: () => {
-      const request = { merchantId, environment, connectionId, credentials: { ...credentials } };
+    mutationFn: (form: FormData) => {
+      const request = { merchantId, environment, connectionId, credentials: credentialsOf(form) };
       return run(() => client.rotateGatewayCredentials(request, testCall));
     },
     onSuccess: onChange,
@@ -47,28 +46,25 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
     <Form
       className="form"
       autoComplete="off"
+      validationErrors={fieldProblemsOf(rotate.error)}
       aria-label={`New credentials of ${nameOfGateway(gateway.gateway)}, ${connection.account}`}
       onSubmit={(event) => {
         event.preventDefault();
-        rotate.mutate();
+        rotate.mutate(new FormData(event.currentTarget));
       }}
     >
       <h3>New credentials</h3>
       <p className="soft">
-        Of the same account. They are tried by a live test call first; if they do not work, the ones in use stay.
-        Payments under way end with what they began with.
+        Enter new credentials of the same account. A real call to the gateway in this environment, which captures
+        nothing, checks them first. If a required check fails, the current credentials stay in use. Running payments end
+        with the old credentials.
       </p>
-      <CredentialFields fields={gateway.credentialFields} entered={credentials} onEnter={setCredentials} />
+      <CredentialFields fields={gateway.credentialFields} />
       <Refusal error={rotate.error} />
       {rotate.data && <VerificationRows answer={rotate.data} />}
       <div className="row">
-        <Button
-          kind="main"
-          type="submit"
-          isPending={rotate.isPending}
-          isDisabled={!isWellFormed(gateway.credentialFields, credentials)}
-        >
-          Try and replace
+        <Button kind="main" type="submit" isPending={rotate.isPending}>
+          Verify and replace
         </Button>
         <Button onPress={onEnd}>Cancel</Button>
       </div>

@@ -1,4 +1,4 @@
-/** A routing rule while somebody changes it: what is different from the one in use, and which version that began at. */
+/** An edited routing rule: its differences from the rule in use, and its base version. */
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,24 +9,24 @@ import {
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { useScope } from "../scope.ts";
 
-/** What a rule says. */
+/** The content of a rule. */
 export type RuleContent = {
   readonly connectionIds: readonly string[];
   readonly failoverOn: readonly RoutingRule_FailoverSwitch[];
 };
 
-/** What is on the page, and how it came there. */
+/** The edited rule with its origin. */
 export type RuleDraft = RuleContent & {
-  /** The version that the change began at; 0 for none. */
+  /** The version that the edit began with; 0 for none. */
   readonly base: number;
   readonly isChanged: boolean;
   change(content: Partial<RuleContent>): void;
   discard(): void;
-  /** Goes on from a newer version, with the change as it is. */
+  /** Rebases the edit on a newer version, unchanged. */
   rebase(version: number): void;
 };
 
-/** The rule in use until something is changed. */
+/** Returns the rule in use until something is changed. */
 export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
   const [changed, setChanged] = useState<RuleContent & { base: number }>();
   const saved = {
@@ -49,20 +49,20 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   return one.connectionIds.join() === other.connectionIds.join() && switches(one) === switches(other);
 }
 
-// Of whoever set it, the audit trail's name has the id too.
+// The audit trail's name of an author includes their id.
 const actorId = / \(\w+\)$/;
 
-/** Who set a version, as the page names them. */
+/** Returns the author of a version as the page names them. */
 export function whoSet({ setBy }: RoutingRule): string {
   return setBy?.replace(actorId, "") ?? "set-up of the installation";
 }
 
-/** One payment to try a rule on. */
+/** A payment to test a rule on. */
 export type Trial = { readonly amountMinor: bigint; readonly currency: string };
 
 /**
- * What a rule would do to a payment, and what it changes; without a rule the one in use. Nothing is asked about a rule
- * without gateways.
+ * Simulates a rule on a payment and reports its changes; without a rule the one in use. A rule without gateways is not
+ * sent.
  */
 export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency }: Trial) {
   const { merchantId, environment } = useScope();

@@ -1,4 +1,4 @@
-/** The versions of the rule: who set each, when, what it changed; and the way back to one. */
+/** The versions of the rule: author, time and changes of each, and how to restore one. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData, useMutation, useQueryClient } from "@tanstack/react-query";
@@ -17,10 +17,10 @@ import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { useRouteTest, whoSet } from "./routing-draft.ts";
 
-// A page's first look, and as many as one call gives.
-const [firstCount, mostCount] = [5, 100];
+// The first page's size, and the maximum of one call.
+const [firstCount, maxCount] = [5, 100];
 
-/** Nothing before there is a rule. */
+/** The history; empty until there is a rule. */
 export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | undefined; mayChange: boolean }) {
   const { merchantId, environment } = useScope();
   const [pageSize, setPageSize] = useState(firstCount);
@@ -40,9 +40,9 @@ export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | unde
           <Version key={version.routingRule?.version} version={version} inUse={inUse} mayChange={mayChange} />
         ))}
       </ol>
-      {data && data.nextPageToken !== "" && pageSize < mostCount && (
+      {data && data.nextPageToken !== "" && pageSize < maxCount && (
         <div>
-          <Button onPress={() => setPageSize(mostCount)}>Show more</Button>
+          <Button onPress={() => setPageSize(maxCount)}>Show more</Button>
         </div>
       )}
     </section>
@@ -67,7 +67,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
           )}
           <div className="soft small">
             <Moment at={createdAt} /> · <bdi title={setBy}>{whoSet(routingRule)}</bdi>
-            {restoredFrom !== undefined && ` · says again what version ${restoredFrom} said`}
+            {restoredFrom !== undefined && ` · restores version ${restoredFrom}`}
           </div>
         </div>
         {mayChange && !isInUse && <Restore rule={routingRule} inUse={inUse} />}
@@ -76,7 +76,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
         {changes.map((change) => (
           <li key={change}>{change}</li>
         ))}
-        {changes.length === 0 && <li>Nothing is different from the version before.</li>}
+        {changes.length === 0 && <li>No difference from the previous version.</li>}
       </ul>
     </li>
   );
@@ -111,11 +111,11 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
   );
 }
 
-/** What is different in it from the version in use. */
+/** The differences of a version from the one in use. */
 function RestoredChanges({ rule }: { rule: RoutingRule }) {
-  // Any payment will do: what a version changes does not depend on it.
+  // Any payment will do: a version's changes do not depend on it.
   const { data, error } = useRouteTest(rule, { amountMinor: 100n, currency: "EUR" });
   if (error) return null;
-  if (!data) return <>What it changes is being looked up.</>;
-  return <>{data.changes.length === 0 ? "It says the same as the version in use." : data.changes.join(" ")}</>;
+  if (!data) return <>Loading the changes.</>;
+  return <>{data.changes.length === 0 ? "No difference from the version in use." : data.changes.join(" ")}</>;
 }

@@ -1,4 +1,4 @@
-/** The order in which gateways are asked: by drag, by keyboard, and by buttons that say what they do. */
+/** The order in which gateways are tried, changed by drag, keyboard or labelled buttons. */
 import {
   Button as AriaButton,
   type DroppableCollectionReorderEvent,
@@ -20,7 +20,7 @@ type OrderProps = { draft: RuleDraft; connections: Connections; mayChange: boole
 /** Gateways by priority, and those that are left out. */
 export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
   const { connectionIds, change } = draft;
-  const asked = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
+  const used = connectionIds.flatMap((id) => connections.find((each) => each.connectionId === id) ?? []);
   const others = connections.filter(({ connectionId }) => !connectionIds.includes(connectionId));
   const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {
     const place = target.dropPosition === "before" ? "before" : "after";
@@ -36,16 +36,16 @@ export function RoutingOrder({ draft, connections, mayChange }: OrderProps) {
     <section className="card" aria-labelledby="order">
       <h2 id="order">Order</h2>
       <p>
-        The first gateway gets every payment it can take; each next one is asked where the one before failed and the
-        rule says so. At most five are asked.
+        The first gateway gets every payment that it supports; the next one is tried if the previous one failed and the
+        rule allows it. At most five are tried.
       </p>
       <GridList
         className="order"
         aria-labelledby="order"
-        items={asked.map((connection) => ({ id: connection.connectionId, connection }))}
+        items={used.map((connection) => ({ id: connection.connectionId, connection }))}
         dragAndDropHooks={dragAndDropHooks}
         keyboardNavigationBehavior="tab"
-        renderEmptyState={() => "No gateway is asked. Add one below."}
+        renderEmptyState={() => "No gateway is used. Add one below."}
         dependencies={[connectionIds, mayChange]}
       >
         {({ id, connection }) => (
@@ -136,7 +136,7 @@ function AccountName({ connection: { gateway, account, paused, verified } }: { c
 function LeftOut({ others, draft, mayChange }: { others: Connections; draft: RuleDraft; mayChange: boolean }) {
   return (
     <div className="form">
-      <h3>Not asked</h3>
+      <h3>Not used</h3>
       <ul className="order">
         {others.map((connection) => (
           <li className="order-row" key={connection.connectionId}>

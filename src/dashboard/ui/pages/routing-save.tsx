@@ -1,4 +1,4 @@
-/** What is changed and not saved: said at the foot of the page, saved from there, and asked about before one leaves. */
+/** Unsaved changes: shown and saved at the foot of the page, with a question before the page is left. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -13,7 +13,7 @@ import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { type RuleDraft, type Trial, useRouteTest, whoSet } from "./routing-draft.ts";
 
-/** Nothing while nothing is changed. */
+/** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }) {
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
@@ -41,7 +41,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
           <div role="status">
             <strong>Not saved yet</strong>
             <ul className="small">
-              {draft.connectionIds.length === 0 && <li>At least one gateway has to be asked.</li>}
+              {draft.connectionIds.length === 0 && <li>Add at least one gateway.</li>}
               {draft.connectionIds.length > 0 && data?.changes.map((change) => <li key={change}>{change}</li>)}
             </ul>
           </div>
@@ -71,7 +71,7 @@ export function RoutingSave({ draft, trial }: { draft: RuleDraft; trial: Trial }
   );
 }
 
-/** Somebody else was first: who and when, and the two ways on. */
+/** Another person saved first: their name and the time, and the two ways to continue. */
 function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; onEnd: () => void }) {
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
@@ -79,7 +79,7 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
   const { data } = useQuery(
     RoutingRuleService.method.listRoutingRuleVersions,
     { merchantId, environment, pageSize: 5 },
-    // What the history shows is from before they saved.
+    // The history is from before they saved.
     { staleTime: 0 },
   );
   const newer = data?.versions.filter(({ routingRule }) => (routingRule?.version ?? 0) > draft.base);
@@ -104,12 +104,12 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
     <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onEnd()} isDismissable>
       <Modal className="dialog">
         <Dialog role="alertdialog">
-          <Heading slot="title">Somebody else changed the rule</Heading>
+          <Heading slot="title">The rule has changed</Heading>
           <p className="soft">
             {newest ? (
               <>
-                Version {newest.version} was set by <bdi>{whoSet(newest)}</bdi>, <Moment at={newest.createdAt} />. Yours
-                was made from version {draft.base}.
+                Version {newest.version} was set by <bdi>{whoSet(newest)}</bdi>, <Moment at={newest.createdAt} />. Your
+                changes are based on version {draft.base}.
               </>
             ) : (
               messageOf(error)
@@ -120,16 +120,14 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
               <li key={change}>{change}</li>
             ))}
           </ul>
-          <p className="soft">
-            Nothing of yours was saved. Keep your changes to see what they would change in the newest version.
-          </p>
+          <p className="soft">Your changes were not saved. Keep them to see their effect on the newest version.</p>
           <Refusal error={keepMine.error} />
           <div className="row">
             <Button kind="main" onPress={() => keepMine.mutate()} isPending={keepMine.isPending} autoFocus>
               Keep my changes
             </Button>
             <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
-              Take theirs
+              Discard mine
             </Button>
           </div>
         </Dialog>

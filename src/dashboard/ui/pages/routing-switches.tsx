@@ -1,25 +1,33 @@
-/** After which failures the next gateway is asked. */
+/** The failures after which the next gateway is tried. */
 import { RoutingRule_FailoverSwitch as Switch } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import type { RuleDraft } from "./routing-draft.ts";
 
 const switches = [
-  [Switch.HARD_DECLINE, "Declines", "The bank says no, such as for insufficient funds. Another gateway may hear yes."],
+  [
+    Switch.HARD_DECLINE,
+    "Declines, hard or soft",
+    "The bank declines, such as for insufficient funds. Another gateway may approve.",
+  ],
   [
     Switch.TIMEOUT,
     "Timeouts",
-    "No whole answer within the time of an attempt. A hold that turns up later is given back.",
+    "No complete answer within the time limit of an attempt. A hold that appears later is voided.",
   ],
-  [Switch.GATEWAY_ERROR, "Gateway errors", "A broken connection, 5xx, or an answer that is neither yes nor no."],
+  [
+    Switch.GATEWAY_ERROR,
+    "Gateway errors",
+    "A broken connection, 5xx, or an answer that is neither an approval nor a decline.",
+  ],
 ] as const;
 
-/** A switch for each kind, and the ones that nobody can switch. */
+/** A switch for each kind of failure, and the kinds that are fixed. */
 export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
   const { failoverOn, change } = draft;
   const set = (kind: Switch, isOn: boolean) =>
     change({ failoverOn: isOn ? [...failoverOn, kind] : failoverOn.filter((each) => each !== kind) });
   return (
     <section className="card" aria-labelledby="failover">
-      <h2 id="failover">Ask the next gateway after</h2>
+      <h2 id="failover">Try the next gateway after</h2>
       <ul className="form">
         {switches.map(([kind, name, detail]) => (
           <li key={kind}>
@@ -41,8 +49,9 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
         ))}
       </ul>
       <p className="small">
-        Never after fraud, nor where the card scheme forbids another try, the same card fails everywhere, the customer
-        has to authenticate, or nobody has classified the code: whatever the switches say.
+        Whatever the switches, the next gateway is never tried after suspected fraud, if the card scheme forbids a
+        retry, if the card would fail at every gateway, if the customer has to authenticate, or if the decline code is
+        unclassified.
       </p>
     </section>
   );

@@ -1,4 +1,4 @@
-/** What would happen to a payment by the rule as it stands on the page. */
+/** Simulates one payment with the rule as it is on the page. */
 import { useId, useState } from "react";
 import { RouteCase_Answer as Answer, type TestRouteResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
@@ -13,19 +13,19 @@ const answers: readonly (readonly [Answer, string])[] = [
   [Answer.HARD_DECLINE, "decline"],
   [Answer.SOFT_DECLINE, "decline for now"],
   [Answer.FRAUD, "suspect fraud"],
-  [Answer.SCHEME_RULE, "decline, and the scheme forbids another try"],
+  [Answer.SCHEME_RULE, "decline, and the scheme forbids a retry"],
   [Answer.SAME_CARD_FAILS, "decline, as every gateway would"],
   [Answer.AUTHENTICATION_REQUIRED, "ask for authentication"],
-  [Answer.UNCLASSIFIED, "decline by a code nobody has classified"],
+  [Answer.UNCLASSIFIED, "decline by an unclassified code"],
   [Answer.TIMEOUT, "do not answer in time"],
   [Answer.GATEWAY_ERROR, "answer with an error"],
   [Answer.CAPTURE_REFUSED, "hold, and refuse the capture"],
-  [Answer.VAULT_UNAVAILABLE, "get no card, for the vault is down"],
+  [Answer.VAULT_UNAVAILABLE, "receive no card, because the vault is down"],
 ];
 
 const endTones: Readonly<Record<string, string>> = { SUCCEEDED: "good", DECLINED: "warn", DEGRADED: "bad" };
 
-/** Asks for a payment and a way of answering; shows the way that it goes. */
+/** A form for a payment and the gateways' answers, and the resulting route. */
 export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: (trial: Trial) => void }) {
   const { draft, trial, onTrial } = props;
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
@@ -37,10 +37,10 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   };
   return (
     <section className="card" aria-labelledby="tester">
-      <h2 id="tester">What would happen</h2>
+      <h2 id="tester">Test a payment</h2>
       <p>
-        {data?.amount ? `A payment of ${formatAmount(data.amount)}` : "A payment"} as{" "}
-        {draft.isChanged ? "your unsaved changes" : "the rule in use"} would route it. No gateway is asked.
+        Routes {data?.amount ? `a payment of ${formatAmount(data.amount)}` : "a payment"} by{" "}
+        {draft.isChanged ? "your unsaved changes" : "the rule in use"}. No gateway is called.
       </p>
       <div className="fields">
         <Field
@@ -76,11 +76,11 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
 }
 
 function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
-  const taken = test.cases.find((each) => each.answer === answer);
+  const outcome = test.cases.find((each) => each.answer === answer);
   return (
     <div className="way" aria-live="polite">
       <ol>
-        {taken?.steps.map(({ connectionId, gateway, action, because }) => (
+        {outcome?.steps.map(({ connectionId, gateway, action, because }) => (
           <li key={connectionId} data-action={action}>
             <strong>{nameOfGateway(gateway)}</strong>
             <span className="small">{because}</span>
@@ -89,12 +89,12 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       </ol>
       <p>
         Ends{" "}
-        <span className="badge" data-tone={endTones[taken?.status ?? ""]}>
-          {taken?.status}
+        <span className="badge" data-tone={endTones[outcome?.status ?? ""]}>
+          {outcome?.status}
         </span>
-        {taken?.steps.length === 0 && " without an attempt: no gateway can be asked."}
-        {taken && taken.status !== "SUCCEEDED" && taken.steps.length > 1 && (
-          <span className="soft small"> unless one of them approves on the way.</span>
+        {outcome?.steps.length === 0 && " without an attempt: no gateway can be used."}
+        {outcome && outcome.status !== "SUCCEEDED" && outcome.steps.length > 1 && (
+          <span className="soft small"> unless a gateway approves.</span>
         )}
       </p>
       {test.skipped.length > 0 && (

@@ -1,4 +1,4 @@
-/** What the rule on the page would have done to payments of the past, as far as anybody can know. */
+/** Simulates the rule on the page on past payments, as far as outcomes can be known. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -18,7 +18,7 @@ import { useScope } from "../scope.ts";
 import type { RuleDraft } from "./routing-draft.ts";
 import { addSlice, emptyTotals, progressOf, type Totals, whatIfRows } from "./what-if-totals.ts";
 
-/** Asks slice by slice, and shows the sum as it grows. */
+/** Loads slice by slice and shows the running total. */
 export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
@@ -43,25 +43,25 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const isCurrent = totals?.rule === rule;
   return (
     <section className="card" aria-labelledby="what-if">
-      <h2 id="what-if">What if it had been so before</h2>
+      <h2 id="what-if">Simulate on past payments</h2>
       <p>
-        Follows {draft.isChanged ? "your unsaved changes" : "the rule in use"} through your own payments, by what each
-        gateway said then. A gateway that was not asked may have said anything: those payments are counted as not
-        knowable, and never guessed.
+        Applies {draft.isChanged ? "your unsaved changes" : "the rule in use"} to your past payments, with the answers
+        that the gateways gave. If a gateway was not called for a payment, its answer is not guessed: the payment counts
+        as unknown.
       </p>
       <div className="row">
         <label className="row">
-          Look back over
+          Simulate the last
           <select className="select" value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {[1, 7, 14, 31].map((each) => (
               <option key={each} value={each}>
-                {each === 1 ? "a day" : `${each} days`}
+                {each === 1 ? "day" : `${each} days`}
               </option>
             ))}
           </select>
         </label>
         <Button isPending={look.isPending} isDisabled={draft.connectionIds.length === 0} onPress={() => look.mutate()}>
-          Try it on past payments
+          Simulate
         </Button>
       </div>
       {look.isPending && (
@@ -71,7 +71,7 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
         </label>
       )}
       <Refusal error={look.error} />
-      {totals && !isCurrent && !look.isPending && <p className="small">The rule was changed since: try it again.</p>}
+      {totals && !isCurrent && !look.isPending && <p className="small">The rule has changed since: simulate again.</p>}
       {totals && isCurrent && <Result totals={totals} isWhole={!look.isPending} />}
     </section>
   );
@@ -79,7 +79,7 @@ export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
 
 function Result({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
   if (totals.counts.payments === 0) {
-    return isWhole ? <p role="status">No payment was submitted and has ended in this time.</p> : null;
+    return isWhole ? <p role="status">No submitted payment ended in this period.</p> : null;
   }
   return (
     <div className="form" role="status">
@@ -94,8 +94,8 @@ function Result({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
       </dl>
       {isWhole && totals.examples.length > 0 && <Examples examples={totals.examples} />}
       <p className="small soft">
-        A gateway that was asked is taken to answer as it did. Connections are taken as they are now; circuit breakers
-        and the time for a payment are left out.
+        The simulation assumes that each gateway answers as it did then, and that connections are as they are now. It
+        ignores circuit breakers and the time budget of a payment.
       </p>
     </div>
   );
@@ -104,20 +104,20 @@ function Result({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
 const endNames: Readonly<Record<number, readonly [string, string]>> = {
   [End.SUCCEEDS]: ["Succeeds", "good"],
   [End.FAILS]: ["Fails", "bad"],
-  [End.CANNOT_KNOW]: ["Cannot know", "warn"],
+  [End.CANNOT_KNOW]: ["Unknown", "warn"],
 };
 
 function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
   const { environmentName, merchantId } = useScope();
-  const path = (gateways: readonly string[]) => gateways.map(nameOfGateway).join(" → ") || "nobody";
+  const path = (gateways: readonly string[]) => gateways.map(nameOfGateway).join(" → ") || "no gateway";
   return (
-    <TableScroll label="Payments that would have gone otherwise">
+    <TableScroll label="Payments with another outcome">
       <table>
         <thead>
           <tr>
             <th scope="col">Payment</th>
-            <th scope="col">Then</th>
-            <th scope="col">Instead</th>
+            <th scope="col">Actual</th>
+            <th scope="col">Simulated</th>
           </tr>
         </thead>
         <tbody>

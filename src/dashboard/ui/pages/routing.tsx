@@ -1,4 +1,4 @@
-/** In which order a merchant's gateways are asked, and when the next one is: changed, tried, and set back. */
+/** The order of a merchant's gateways and the failures after which the next one is tried: edit, test, restore. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -21,7 +21,7 @@ export function RoutingPage() {
   const { merchantId, environment, environmentName } = useScope();
   const rule = useQuery(RoutingRuleService.method.getRoutingRule, { merchantId, environment });
   const connections = useQuery(GatewayConnectionService.method.listGatewayConnections, { merchantId, environment });
-  // What is being changed outlives a reading that fails later.
+  // Edits survive a later failure to load.
   const isRead = rule.data !== undefined && connections.data !== undefined;
   const error = isRead ? null : (rule.error ?? connections.error);
   const retry = () => Promise.all([rule.refetch(), connections.refetch()]);
@@ -31,8 +31,8 @@ export function RoutingPage() {
         <div>
           <h1>Routing</h1>
           <p>
-            In which order your gateways are asked in {environmentName}, and after which failures the next one is. A
-            payment follows the version it was planned by to its end.
+            The order in which your gateways are tried in {environmentName}, and the failures after which the next one
+            is. A payment keeps the version that it started with.
           </p>
         </div>
         {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
@@ -78,7 +78,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   }
   return (
     <>
-      {!mayChange && <p className="banner">You may look at the rule and try it. Developers and owners change it.</p>}
+      {!mayChange && <p className="banner">You can view and test the rule. Developers and owners can change it.</p>}
       <RoutingOrder draft={draft} connections={connections} mayChange={mayChange} />
       <RoutingSwitches draft={draft} mayChange={mayChange} />
       <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />

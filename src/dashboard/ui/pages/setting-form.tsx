@@ -1,4 +1,4 @@
-/** One setting: as it is, as it is being changed, and what is wrong with it. */
+/** One setting: its value, its edit, and its validation error. */
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { FieldError, Form, Input, Label, Text, TextArea, TextField } from "react-aria-components";
@@ -7,25 +7,28 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { codeOf } from "../rpc.ts";
 
-/** What a setting is called, how it is checked, and who writes it. */
+/** A setting's name, its validation and how it is saved. */
 export type SettingProps = {
   title: string;
   explanation: string;
   label: string;
   hint: string;
-  /** As the service has it. */
+  /** The value that the service has. */
   kept: string;
-  /** A line for each value. */
+  /** True if each line is a value. */
   isList?: boolean;
   mayChange: boolean;
-  /** What is wrong with a text, if anything is. */
+  /** Returns the validation error of a text, if any. */
   findProblem: (text: string) => string | undefined;
   save: (text: string, revision: string) => Promise<unknown>;
-  /** Of what is kept. A change is made from the one that it began with, whatever is read meanwhile. */
+  /**
+   * The revision of the saved value. A change is sent with the revision that it began with, whatever is loaded
+   * meanwhile.
+   */
   revision: string;
-  /** Reads what the service has. */
+  /** Reloads the service's value. */
   onChange: () => Promise<unknown>;
-  /** Is told when something is unsaved, and when nothing is any more. */
+  /** Called when something becomes unsaved, and when nothing is any more. */
   onUnsaved: (title: string, isUnsaved: boolean) => void;
 };
 
@@ -33,7 +36,7 @@ export type SettingProps = {
 export function SettingForm(props: SettingProps) {
   const { title, explanation, kept, revision, mayChange, findProblem, save, onChange, onUnsaved } = props;
   const [draft, setDraft] = useState<{ text: string; revision: string }>();
-  const [isTried, setTried] = useState(false);
+  const [wasSubmitted, setSubmitted] = useState(false);
   const { run, dialog } = useProof();
   const text = draft?.text ?? kept;
   const isUnsaved = draft !== undefined && draft.text !== kept;
@@ -42,13 +45,14 @@ export function SettingForm(props: SettingProps) {
   const takeKept = async () => {
     await onChange();
     setDraft(undefined);
-    setTried(false);
+    setSubmitted(false);
     saving.reset();
   };
-  // Said when somebody saves, and gone as soon as it is right: on leaving the field it would move the button under the press.
-  const problem = isTried && isUnsaved ? findProblem(text) : undefined;
+  // Shown when the person saves, and removed as soon as it is right: shown on blur it would move the button under the
+  // press.
+  const problem = wasSubmitted && isUnsaved ? findProblem(text) : undefined;
   const submit = async () => {
-    setTried(true);
+    setSubmitted(true);
     if (findProblem(text) !== undefined) return;
     await saving.mutateAsync();
     await onChange();
@@ -96,7 +100,7 @@ export function SettingForm(props: SettingProps) {
 }
 
 function discardText(error: unknown): string {
-  return error && codeOf(error) === "state_conflict" ? "Show what is set now" : "Discard";
+  return error && codeOf(error) === "state_conflict" ? "Show the current value" : "Discard";
 }
 
 type LineProps = SettingProps & { text: string; problem: string | undefined; onText: (text: string) => void };

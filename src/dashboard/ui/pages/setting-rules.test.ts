@@ -3,7 +3,7 @@ import { findAddressProblem, findLifetimeProblem, findOriginProblem, linesOf } f
 
 describe("findOriginProblem()", () => {
   it.each(["", "https://shop.example.com", " https://shop.example.com\n\nhttp://localhost:3000 "])(
-    "takes %j",
+    "accepts %j",
     (text) => {
       expect(findOriginProblem(text)).toBeUndefined();
     },
@@ -20,24 +20,24 @@ describe("findOriginProblem()", () => {
     expect(findOriginProblem(`https://good.example.com\n${line}`)).toMatch(new RegExp(`^${line.slice(0, 10)}`));
   });
 
-  it("refuses one that stands there twice", () => {
+  it("refuses a duplicate", () => {
     expect(findOriginProblem("https://a.example\nhttps://a.example")).toContain("twice");
   });
 });
 
 describe("findLifetimeProblem()", () => {
-  it.each(["5", "30", "1440", " 30 "])("takes %j", (text) => expect(findLifetimeProblem(text)).toBeUndefined());
+  it.each(["5", "30", "1440", " 30 "])("accepts %j", (text) => expect(findLifetimeProblem(text)).toBeUndefined());
   it.each(["", "4", "1441", "30.5", "-30", "1e3", "half an hour"])("refuses %j", (text) =>
     expect(findLifetimeProblem(text)).toContain("from 5 to 1440"),
   );
 });
 
 describe("findAddressProblem()", () => {
-  it("takes ten addresses, one a line, and no more", () => {
+  it("accepts ten addresses, one a line, and no more", () => {
     const lines = Array.from({ length: 10 }, (_, index) => `ops${index}@example.com`);
     expect(findAddressProblem(lines.join("\n"))).toBeUndefined();
-    expect(findAddressProblem([...lines, "ada@example.com"].join("\n"))).toContain("At most 10");
-    expect(findAddressProblem("ops")).toContain("no address");
+    expect(findAddressProblem([...lines, "ada@example.com"].join("\n"))).toContain("at most 10");
+    expect(findAddressProblem("ops")).toContain("not an e-mail address");
     expect(linesOf(" a@example.com\n\n b@example.com ")).toEqual(["a@example.com", "b@example.com"]);
   });
 });

@@ -1,6 +1,6 @@
-/** How settings are written in a field, and what is wrong with one. PURE. */
+/** The text form of settings and its validation. PURE. */
 
-/** The values of a list, one a line. */
+/** Returns the values of a list, one a line. */
 export function linesOf(text: string): string[] {
   return text
     .split(/\s+/)
@@ -8,12 +8,12 @@ export function linesOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** What is wrong with a list of origins, by the first line that is none. */
+/** Returns the error of a list of origins, naming the first invalid line. */
 export function findOriginProblem(text: string): string | undefined {
   const lines = linesOf(text);
   const wrong = lines.find((line) => !isOrigin(line));
   if (wrong !== undefined) {
-    return `${wrong} is no origin: write scheme, host and, where it is not the usual one, port, such as https://shop.example.com.`;
+    return `${wrong} is not an origin: enter a scheme, host and, unless it is the default, port, such as https://shop.example.com.`;
   }
   return repeatedIn(lines);
 }
@@ -22,26 +22,26 @@ function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-const minutes = { least: 5, most: 1_440 };
+const minutes = { min: 5, max: 1_440 };
 
-/** What is wrong with a session's lifetime in minutes. */
+/** Returns the error of a session lifetime in minutes. */
 export function findLifetimeProblem(text: string): string | undefined {
   const number = Number(text);
-  const isRight = /^\d+$/.test(text.trim()) && number >= minutes.least && number <= minutes.most;
-  return isRight ? undefined : `Write whole minutes, from ${minutes.least} to ${minutes.most}.`;
+  const isRight = /^\d+$/.test(text.trim()) && number >= minutes.min && number <= minutes.max;
+  return isRight ? undefined : `Enter a whole number of minutes from ${minutes.min} to ${minutes.max}.`;
 }
 
 const addressesMax = 10;
 
-/** What is wrong with a list of mail addresses, by the first line that is none. */
+/** Returns the error of a list of mail addresses, naming the first invalid line. */
 export function findAddressProblem(text: string): string | undefined {
   const lines = linesOf(text);
   const wrong = lines.find((line) => !/^[^\s@]+@[^\s@]+$/.test(line));
-  if (wrong !== undefined) return `${wrong} is no address.`;
-  return lines.length > addressesMax ? `At most ${addressesMax} addresses.` : repeatedIn(lines);
+  if (wrong !== undefined) return `${wrong} is not an e-mail address.`;
+  return lines.length > addressesMax ? `Enter at most ${addressesMax} addresses.` : repeatedIn(lines);
 }
 
 function repeatedIn(lines: readonly string[]): string | undefined {
   const repeated = lines.find((line, index) => lines.indexOf(line) < index);
-  return repeated === undefined ? undefined : `${repeated} stands there twice.`;
+  return repeated === undefined ? undefined : `${repeated} is listed twice.`;
 }

@@ -1,10 +1,10 @@
-/** What a merchant sets in one environment: where its checkout may stand, for how long, and whom trouble is told. */
+/** A merchant's settings in one environment: its checkout's origins, the session lifetime, and the alert addresses. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useCallback, useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { WebhookNoticeService } from "../../../../gen/dashboard/v1/webhook_notices_pb.ts";
+import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
@@ -15,26 +15,26 @@ import { findAddressProblem, findLifetimeProblem, findOriginProblem, linesOf } f
 export function SettingsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const settings = useQuery(SettingsService.method.getSettings, { merchantId, environment });
-  const notices = useQuery(WebhookNoticeService.method.getNoticeAddresses, { merchantId, environment });
-  // What is being changed outlives a reading that fails later.
-  const isRead = settings.data !== undefined && notices.data !== undefined;
-  const error = isRead ? null : (settings.error ?? notices.error);
-  const refetch = () => Promise.all([settings.refetch(), notices.refetch()]);
+  const alerts = useQuery(WebhookAlertService.method.getAlertAddresses, { merchantId, environment });
+  // Edits survive a later failure to load.
+  const isRead = settings.data !== undefined && alerts.data !== undefined;
+  const error = isRead ? null : (settings.error ?? alerts.error);
+  const refetch = () => Promise.all([settings.refetch(), alerts.refetch()]);
   return (
     <>
       <header className="page-head">
         <div>
           <h1>Settings</h1>
-          <p>They hold in {environmentName} alone. The other environment has its own.</p>
+          <p>These settings apply to {environmentName} only.</p>
         </div>
       </header>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
-      {settings.data?.settings && notices.data && (
+      {settings.data?.settings && alerts.data && (
         <Forms
           key={`${merchantId} ${environmentName}`}
           settings={settings.data.settings}
-          addresses={notices.data.addresses}
+          addresses={alerts.data.addresses}
           onChange={refetch}
         />
       )}
@@ -59,12 +59,12 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
       <SettingForm
         {...shared}
         title="Checkout origins"
-        explanation="The pages that may show your checkout and call it. Everywhere else the card form stays away."
+        explanation="The card form loads only on these origins."
         label="Origins"
         hint={
           environmentName === "live"
-            ? "One a line. None: no page may show the checkout in live."
-            : "One a line. None: any page may show the checkout in test."
+            ? "One per line. Without origins, no page can show the checkout in live."
+            : "One per line. Without origins, any page can show the checkout in test."
         }
         kept={settings.checkoutOrigins.join("\n")}
         isList
@@ -74,9 +74,9 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
       <SettingForm
         {...shared}
         title="Session lifetime"
-        explanation="How long a customer has to pay after your backend has made the session. Open sessions keep their time."
+        explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
         label="Minutes"
-        hint="From 5 to 1440, a day."
+        hint="From 5 to 1440 (one day)."
         kept={String(settings.sessionLifetimeSeconds / 60)}
         findProblem={findLifetimeProblem}
         save={(text, from) =>
@@ -86,19 +86,19 @@ function Forms({ settings, addresses, onChange }: FormsProps) {
       <SettingForm
         {...shared}
         mayChange={role >= Role.OWNER}
-        title="Notices by mail"
-        explanation="Who is told when a webhook endpoint of yours fails for a day, and when it is disabled. Owners change it."
+        title="Alerts by mail"
+        explanation="If the operator has set up a mail server, these addresses get a mail when a webhook endpoint has failed for a day, for three days, and when it is disabled. Owners can change them."
         label="Addresses"
-        hint="One a line, at most ten. None: they are told of on the webhooks page alone."
+        hint="One per line, at most ten. Without addresses, alerts appear on the webhooks page only."
         kept={addresses.join("\n")}
         isList
         findProblem={findAddressProblem}
         save={(text) =>
-          createClient(WebhookNoticeService, transport).setNoticeAddresses({ ...scope, addresses: linesOf(text) })
+          createClient(WebhookAlertService, transport).setAlertAddresses({ ...scope, addresses: linesOf(text) })
         }
       />
       <Budgets settings={settings} />
-      <LeaveQuestion isChanged={unsaved.length > 0} lost={`What you changed is lost: ${unsaved.join(", ")}.`} />
+      <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${unsaved.join(", ")}.`} />
     </>
   );
 }
@@ -110,7 +110,7 @@ function Budgets({ settings }: { settings: Settings }) {
     <section className="card" aria-labelledby="budgets">
       <div>
         <h2 id="budgets">Time budgets</h2>
-        <p className="soft">How long gateways are waited for. Your operator sets them for the whole installation.</p>
+        <p className="soft">Time limits for gateways. Your operator sets them for the whole installation.</p>
       </div>
       <dl className="form">
         <div className="page-head">

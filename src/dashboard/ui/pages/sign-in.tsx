@@ -1,4 +1,4 @@
-/** Signing in: by a passkey, or by address and password, then the app's code where the member has one. */
+/** Sign-in by a passkey, or by address and password, then by the app's code if the member has one. */
 import { createClient } from "@connectrpc/connect";
 import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -13,7 +13,7 @@ import { Field } from "../parts/field.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 
-/** The form, and after it the page that was asked for. */
+/** The form, and after it the requested page. */
 export function SignInPage() {
   const { next } = useSearch({ from: "/sign-in" });
   const navigate = useNavigate();
@@ -29,7 +29,7 @@ export function SignInPage() {
     else await goOn();
   };
   const goOn = async () => {
-    // Nothing of whoever was signed in before is shown to this one.
+    // Clears the data of the previously signed-in member.
     queries.clear();
     if (next === undefined) await navigate({ to: "/" });
     else router.history.push(next);

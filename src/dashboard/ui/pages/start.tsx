@@ -1,9 +1,9 @@
-/** The first page: to the merchant, where there is one; a choice, where there are several. */
+/** The first page: redirects to the merchant if there is one, offers a choice if there are several. */
 import { Link, Navigate } from "@tanstack/react-router";
 import { nameOfRole } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 
-/** Leads on. */
+/** The page. */
 export function StartPage() {
   const { member } = useSignIn();
   const memberships = member?.memberships ?? [];

@@ -1,4 +1,4 @@
-/** A merchant's team: who is in it with which role, and who is invited. */
+/** A merchant's team: its members, their roles, and open invitations. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -25,8 +25,8 @@ export function TeamPage() {
         <div>
           <h1>Team</h1>
           <p>
-            Everybody here works on {merchantName} in test and live alike. Viewers read, developers change routing and
-            webhooks, owners hold keys, gateways and the team.
+            Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
+            owners manage keys, gateways and the team.
           </p>
         </div>
       </header>
@@ -123,7 +123,7 @@ function MemberRow({ member, onChange }: { member: Member; onChange: () => unkno
             onConfirm={() => remove.mutate()}
             isPending={remove.isPending}
           >
-            From now on {member.email} can neither see nor change anything of {merchantName}.
+            {member.email} immediately loses access to {merchantName}.
           </Confirm>
         )}
       </td>
@@ -140,7 +140,7 @@ function Invitations({ invitations, onChange }: { invitations: readonly Invitati
   });
   return (
     <section className="card" aria-labelledby="invitations">
-      <h2 id="invitations">Invited, not here yet</h2>
+      <h2 id="invitations">Invited</h2>
       <Refusal error={revoke.error} />
       <ul className="form">
         {invitations.map(({ invitationId, email, role: invitedTo, expiresAt }) => (
@@ -152,8 +152,8 @@ function Invitations({ invitations, onChange }: { invitations: readonly Invitati
               </div>
             </div>
             {role >= Role.OWNER && (
-              <Button onPress={() => revoke.mutate(invitationId)} aria-label={`Take back the invitation of ${email}`}>
-                Take back
+              <Button onPress={() => revoke.mutate(invitationId)} aria-label={`Revoke the invitation of ${email}`}>
+                Revoke
               </Button>
             )}
           </li>

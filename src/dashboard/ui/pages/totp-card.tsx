@@ -30,8 +30,8 @@ export function TotpCard() {
           <h2 id="totp">Authenticator app</h2>
           <p>
             {member?.hasTotp
-              ? "A code of your app is asked for at every sign-in."
-              : "A code beside the password keeps others out who learned it."}
+              ? "Every sign-in requires a code from your app."
+              : "A code keeps your account safe if your password leaks."}
           </p>
         </div>
         {member?.hasTotp && (
@@ -41,7 +41,7 @@ export function TotpCard() {
             onConfirm={() => remove.mutate()}
             isPending={remove.isPending}
           >
-            The password alone will let you in.
+            The password alone will sign you in.
           </Confirm>
         )}
         {!member?.hasTotp && !offer.data && (
@@ -80,7 +80,7 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
       <Field label="Code that the app shows" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
       <div>
         <Button kind="main" type="submit" isPending={confirm.isPending}>
-          Ask for codes from now on
+          Require codes
         </Button>
       </div>
       {dialog}

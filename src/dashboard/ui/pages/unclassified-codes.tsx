@@ -1,4 +1,4 @@
-/** Decline codes that nobody has judged: each stops its payment until somebody does. */
+/** Decline codes without a classification: each stops its payment until a person classifies it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
@@ -7,7 +7,7 @@ import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** Nothing while there are none. */
+/** The codes; empty if there are none. */
 export function UnclassifiedCodes() {
   const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
@@ -16,10 +16,10 @@ export function UnclassifiedCodes() {
   if (!data || data.codes.length === 0) return null;
   return (
     <section className="card" aria-labelledby="unclassified">
-      <h2 id="unclassified">Decline codes that nobody has classified</h2>
+      <h2 id="unclassified">Unclassified decline codes</h2>
       <p>
-        A payment that gets one ends there, as nobody has judged whether another gateway may be asked. Tell us of those
-        that come often.
+        A payment ends when its gateway answers with such a code, because it is unknown whether another gateway may be
+        tried. Report frequent codes to us.
       </p>
       <TableScroll label="Unclassified decline codes">
         <table className="codes">

@@ -1,10 +1,10 @@
-/** What a live test call at a gateway showed, check by check, as the service says it. */
+/** The result of a call that verifies credentials at a gateway, check by check, in the service's words. */
 import type { VerificationCheck } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 
-/** A test call waits for the gateway, and some seconds more for its test notice: longer than other calls. */
+/** A test call waits for the gateway, and some seconds more for its test notification: longer than other calls. */
 export const testCall = { timeoutMs: 40_000 };
 
-/** `raw_cards` as `Raw cards`. */
+/** Returns `Raw cards` for `raw_cards`. */
 function inWords(check: string): string {
   const words = check.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -13,21 +13,21 @@ function inWords(check: string): string {
 type Answer = {
   readonly verified: boolean;
   readonly checks: readonly VerificationCheck[];
-  /** Told of credentials that were there before; new ones that did not pass are never in use. */
+  /** Set for existing credentials only; new ones that did not pass are never in use. */
   readonly inUse?: boolean;
 };
 
 function verdictOf({ verified, checks, inUse }: Answer): string {
   if (verified) return "Verified: payments can be routed to it.";
   if (inUse)
-    return "A check that is required did not pass. The credentials stay in use; pause the account to leave it out.";
+    return "A required check failed. The credentials stay in use. To stop routing payments to the account, pause it.";
   if (checks.every(({ passed, required }) => passed || !required)) {
-    return "These credentials are not in use: newer credentials are in use already.";
+    return "These credentials are not in use, because newer ones are.";
   }
-  return "Not verified: a check that is required did not pass, and these credentials are not in use.";
+  return "Not verified: a required check failed. These credentials are not in use.";
 }
 
-/** Each check with its result; said to a screen reader when it comes. */
+/** Each check with its result; announced to a screen reader when it arrives. */
 export function VerificationRows({ answer }: { answer: Answer }) {
   return (
     <div className="form" role="status">

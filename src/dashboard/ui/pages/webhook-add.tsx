@@ -1,4 +1,4 @@
-/** Registers an endpoint: its URL and events, then its signing secret, shown this once. */
+/** Registers an endpoint: its URL and events, then its signing secret, shown once. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -29,12 +29,12 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
       <section className="card" aria-labelledby="added">
         <h2 id="added">The endpoint is registered</h2>
         <p>
-          Give your server its signing secret, then send the test event: once your server answers it with a 2xx status,
-          events are posted, also those that have happened since now.
+          Add the signing secret to your server, then send the test event. When your server answers it with a 2xx
+          status, events are posted, including those since the registration.
         </p>
         <ShownSecret label="Signing secret" secret={add.data.signingSecret} />
         <div>
-          <Button onPress={onEnd}>I have kept it</Button>
+          <Button onPress={onEnd}>I have stored it</Button>
         </div>
       </section>
     );

@@ -1,4 +1,4 @@
-/** What is changed of an endpoint now and then: its URL and events, its secret, what it missed, and its end. */
+/** The less frequent actions on an endpoint: changing its URL and events, rotating its secret, recovery and removal. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -20,7 +20,7 @@ import { Recover } from "./webhook-recover.tsx";
 
 type ChangeProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
 
-/** Closed until it is wanted. */
+/** The actions, collapsed by default. */
 export function EndpointChanges({ endpoint, onChange }: ChangeProps) {
   return (
     <details className="changes-of">
@@ -49,7 +49,7 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
       const url = String(form.get("url"));
       const wanted = {
         ...of,
-        // The same URL written again would have to be verified anew.
+        // The same URL written again would have to be verified again.
         ...(url !== endpoint.url && { url }),
         eventTypes: { types: eventTypesOf(form) },
       };
@@ -74,7 +74,7 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
           isRequired
           maxLength={2048}
           defaultValue={endpoint.url}
-          hint="Another URL has to be verified before anything is posted to it."
+          hint="A new URL must be verified before events are posted to it."
         />
         <EventTypeFields chosen={endpoint.eventTypes} />
         <Refusal error={update.error} />
@@ -124,13 +124,13 @@ function NewSecret({ endpoint, onChange }: ChangeProps) {
               </option>
             ))}
           </select>
-          <span className="hint">Until then webhooks carry the signatures of both.</span>
+          <span className="hint">Until then, webhooks are signed with both secrets.</span>
         </div>
         <Refusal error={rotate.error} />
         {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
         <div>
           <Button type="submit" kind="danger" isPending={rotate.isPending}>
-            Make a new secret
+            Create a new secret
           </Button>
         </div>
       </Form>
@@ -150,20 +150,21 @@ function End({ endpoint, onChange }: ChangeProps) {
         {endpoint.status !== Status.DISABLED && (
           <Confirm
             action="Disable"
-            title="Post nothing more to this endpoint?"
+            title="Disable this endpoint?"
             onConfirm={() => disable.mutate()}
             isPending={disable.isPending}
           >
-            What happens until you enable it again is sent only if you ask for it then. To have events wait, pause it.
+            Events that occur while it is disabled are sent only if you request it after you enable it. To queue events
+            instead, pause the endpoint.
           </Confirm>
         )}
         <Confirm
           action="Remove"
-          title="Take this endpoint away for good?"
+          title="Remove this endpoint permanently?"
           onConfirm={() => remove.mutate()}
           isPending={remove.isPending}
         >
-          Nothing is posted to it from now on, and its signing secret is gone. The log of its deliveries is kept.
+          No more events are posted to it, and its signing secret is deleted. Its delivery log is kept.
         </Confirm>
       </div>
     </div>

@@ -1,4 +1,4 @@
-/** What became of a merchant's events: a list that its address narrows, up to date while somebody looks at it. */
+/** Deliveries of a merchant's events: a list filtered by its address and refreshed while it is open. */
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
@@ -46,7 +46,7 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
     {
       pageParamKey: "pageToken",
       getNextPageParam: ({ nextPageToken }: ListWebhookDeliveriesResponse) => nextPageToken || undefined,
-      // Whoever looks far back is not pushed about by what comes in.
+      // New rows do not move the list of a person who reads older pages.
       refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : liveEveryMs),
       placeholderData: keepPreviousData,
     },
@@ -69,11 +69,11 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
       )}
       {deliveries.length > 0 && <DeliveryTable deliveries={deliveries} urls={urls} />}
       {deliveries.length === 0 && (
-        <Empty title={isFiltered ? "No delivery is like that" : "Nothing was delivered yet"}>
+        <Empty title={isFiltered ? "No results" : "No deliveries yet"}>
           <p>
             {isFiltered
-              ? "Take a filter away, or look in the other environment."
-              : `An event of ${environmentName} stands here as soon as it is on its way to an endpoint.`}
+              ? "Remove a filter, or switch the environment."
+              : `Events of ${environmentName} appear here when they are due at an endpoint.`}
           </p>
         </Empty>
       )}
@@ -99,9 +99,9 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
           <tr>
             <th scope="col">Event</th>
             <th scope="col">State</th>
-            <th scope="col">Tries</th>
+            <th scope="col">Attempts</th>
             <th scope="col">Endpoint</th>
-            <th scope="col">Happened</th>
+            <th scope="col">Occurred</th>
           </tr>
         </thead>
         <tbody>
@@ -121,7 +121,7 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
                 </td>
                 <td>{tries}</td>
                 <td className="url">
-                  <bdi>{visible(urls.get(endpointId) ?? "A removed endpoint")}</bdi>
+                  <bdi>{visible(urls.get(endpointId) ?? "Removed endpoint")}</bdi>
                 </td>
                 <td>
                   <Moment at={createdAt} />

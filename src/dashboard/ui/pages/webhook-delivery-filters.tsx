@@ -1,4 +1,4 @@
-/** What the list of deliveries is narrowed by. Everything chosen goes into the address. */
+/** The filters of the list of deliveries, all kept in the address. */
 import { useNavigate } from "@tanstack/react-router";
 import { useId } from "react";
 import { Button } from "../parts/button.tsx";
@@ -7,11 +7,11 @@ import { type DeliverySearch, type DeliveryState, deliveryStates, readDeliverySe
 
 const names: Readonly<Record<DeliveryState, string>> = {
   pending: "Waiting",
-  succeeded: "Taken",
+  succeeded: "Succeeded",
   exhausted: "Given up",
 };
 
-/** Two lists to choose from, and an id to look for. */
+/** Two selects, and a field for an id. */
 export function DeliveryFilters({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<string, string> }) {
   const { environmentName: environment, merchantId } = useScope();
   const navigate = useNavigate();

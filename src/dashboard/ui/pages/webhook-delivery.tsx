@@ -1,4 +1,4 @@
-/** One event at one endpoint: how it stands, every try with what was answered, the bytes, and once more by hand. */
+/** One event at one endpoint: its state, every delivery attempt with its request and response, and a manual replay. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -7,9 +7,9 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   type ReplayWebhookDeliveryResponse,
   WebhookDelivery_Status as Status,
+  type WebhookAttempt,
   type WebhookDelivery,
   WebhookDeliveryService,
-  type WebhookTry,
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
@@ -47,7 +47,7 @@ export function WebhookDeliveryPage() {
               </h2>
               {role >= Role.DEVELOPER && (
                 <Button isPending={replay.isPending} onPress={() => replay.mutate()}>
-                  Send once more
+                  Resend
                 </Button>
               )}
             </div>
@@ -55,9 +55,9 @@ export function WebhookDeliveryPage() {
             {replay.data && <Replayed answer={replay.data} />}
             <Facts delivery={data.delivery} />
           </section>
-          <Tries log={data.log} />
+          <Attempts log={data.log} />
           <details className="card">
-            <summary>The bytes of every try</summary>
+            <summary>Raw requests</summary>
             <pre className="excerpt">{visibleLines(data.body)}</pre>
           </details>
         </>
@@ -104,7 +104,7 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
         </dd>
       </div>
       <div>
-        <dt>Happened</dt>
+        <dt>Occurred</dt>
         <dd>
           <Moment at={createdAt} />
         </dd>
@@ -118,62 +118,62 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
         </div>
       )}
       <div>
-        <dt>Tries of the schedule</dt>
+        <dt>Scheduled attempts</dt>
         <dd>{tries}</dd>
       </div>
     </dl>
   );
 }
 
-function Replayed({ answer: { taken, tried } }: { answer: ReplayWebhookDeliveryResponse }) {
+function Replayed({ answer: { taken: isAccepted, tried: attempt } }: { answer: ReplayWebhookDeliveryResponse }) {
   return (
-    <p className="banner" role="status" data-tone={taken ? "good" : "bad"}>
-      {taken ? "Your server took it: " : "Your server did not take it: "}
-      {tried && `${answerOf(tried)} after ${tried.durationMs} ms.`}
+    <p className="banner" role="status" data-tone={isAccepted ? "good" : "bad"}>
+      {isAccepted ? "Your server accepted it: " : "Your server did not accept it: "}
+      {attempt && `${answerOf(attempt)} after ${attempt.durationMs} ms.`}
     </p>
   );
 }
 
-function Tries({ log }: { log: readonly WebhookTry[] }) {
+function Attempts({ log }: { log: readonly WebhookAttempt[] }) {
   if (log.length === 0) {
     return (
-      <section className="card" aria-labelledby="tries">
-        <h2 id="tries">Tries</h2>
-        <p>It was not tried yet.</p>
+      <section className="card" aria-labelledby="attempts">
+        <h2 id="attempts">Delivery attempts</h2>
+        <p>No delivery attempts yet.</p>
       </section>
     );
   }
   return (
-    <section className="stack" aria-labelledby="tries">
-      <h2 id="tries">Tries</h2>
-      <TableScroll label="Tries">
+    <section className="stack" aria-labelledby="attempts">
+      <h2 id="attempts">Delivery attempts</h2>
+      <TableScroll label="Delivery attempts">
         <table>
           <thead>
             <tr>
               <th scope="col">When</th>
-              <th scope="col">Answer</th>
-              <th scope="col">Took</th>
-              <th scope="col">How the answer began</th>
+              <th scope="col">Response</th>
+              <th scope="col">Duration</th>
+              <th scope="col">Response body</th>
             </tr>
           </thead>
           <tbody>
-            {log.toReversed().map((tried, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two tries may say the same
+            {log.toReversed().map((attempt, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: two delivery attempts may look the same
               <tr key={log.length - index}>
                 <td>
-                  <Moment at={tried.startedAt} />
+                  <Moment at={attempt.startedAt} />
                 </td>
                 <td>
-                  <span className="badge" data-tone={isGood(tried) ? "good" : "bad"}>
-                    {answerOf(tried)}
+                  <span className="badge" data-tone={isGood(attempt) ? "good" : "bad"}>
+                    {answerOf(attempt)}
                   </span>
                 </td>
-                <td>{tried.durationMs} ms</td>
+                <td>{attempt.durationMs} ms</td>
                 <td>
-                  {tried.answerExcerpt === "" ? (
-                    <span className="soft">Nothing</span>
+                  {attempt.answerExcerpt === "" ? (
+                    <span className="soft">Empty</span>
                   ) : (
-                    <pre className="excerpt">{visibleLines(tried.answerExcerpt)}</pre>
+                    <pre className="excerpt">{visibleLines(attempt.answerExcerpt)}</pre>
                   )}
                 </td>
               </tr>
@@ -185,16 +185,16 @@ function Tries({ log }: { log: readonly WebhookTry[] }) {
   );
 }
 
-/** Lines stay lines; all else that is no letter on the screen is shown as its code. */
+/** Keeps line breaks and shows every other invisible character as its code. */
 function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
 
-function isGood({ answer }: WebhookTry): boolean {
+function isGood({ answer }: WebhookAttempt): boolean {
   return answer.case === "statusCode" && answer.value >= 200 && answer.value < 300;
 }
 
-function answerOf({ answer }: WebhookTry): string {
+function answerOf({ answer }: WebhookAttempt): string {
   if (answer.case === "statusCode") return String(answer.value);
   return `No answer: ${(answer.value ?? "unknown").replaceAll("_", " ")}`;
 }

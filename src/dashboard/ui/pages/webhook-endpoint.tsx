@@ -1,4 +1,4 @@
-/** One endpoint: how it is doing, and what is done with it every day. */
+/** One endpoint: its health and its everyday actions. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
@@ -6,7 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
-  WebhookEndpoint_DisabledBecause as Because,
+  WebhookEndpoint_DisabledReason as DisabledReason,
   WebhookEndpoint_Status as Status,
   type VerifyWebhookEndpointResponse,
   type WebhookEndpoint,
@@ -22,7 +22,7 @@ import { Recover } from "./webhook-recover.tsx";
 
 type CardProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
 
-/** A card. */
+/** The endpoint's card. */
 export function EndpointCard({ endpoint, onChange }: CardProps) {
   const { role } = useScope();
   const { endpointId, url, status, eventTypes } = endpoint;
@@ -50,7 +50,7 @@ export function EndpointCard({ endpoint, onChange }: CardProps) {
         <Recover endpointId={endpointId} since={timestampDate(missedSince)} expected={missedEvents} />
       )}
       <p className="small">
-        {eventTypes.length === 0 ? "Gets every event." : "Gets "}
+        {eventTypes.length === 0 ? "Receives every event." : "Receives "}
         {eventTypes.map((type) => (
           <code className="tag" key={type}>
             {type}
@@ -62,7 +62,7 @@ export function EndpointCard({ endpoint, onChange }: CardProps) {
   );
 }
 
-/** What is done with an endpoint by one press. */
+/** Returns the endpoint's one-press actions. */
 function useActions({ endpoint: { endpointId, version, status }, onChange: onSuccess }: CardProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(WebhookEndpointService, useTransport());
@@ -136,40 +136,41 @@ function EndpointBadge({ status }: { status: Status }) {
 }
 
 const reasons: Readonly<Record<number, string>> = {
-  [Because.GONE]: "it answered 410, which says that it is gone",
-  [Because.FAILING]: "no try has succeeded for five days",
-  [Because.OWNER]: "somebody of your team disabled it",
+  [DisabledReason.GONE]: "it answered 410 (Gone)",
+  [DisabledReason.FAILING]: "no delivery has succeeded for five days",
+  [DisabledReason.OWNER]: "a member of your team disabled it",
 };
 
 function Health({ endpoint }: { endpoint: WebhookEndpoint }) {
-  const { status, verifiedAt, failingSince, disabledAt, disabledBecause = 0, overlapUntil } = endpoint;
+  const { status, verifiedAt, failingSince, disabledAt, disabledReason = 0, overlapUntil } = endpoint;
   return (
     <>
       {status === Status.PENDING && (
-        <p className="banner">
-          Nothing is posted yet. Send the test event: an answer with a 2xx status verifies this endpoint.
-        </p>
+        <p className="banner">No events are posted yet. Send a test event: a 2xx response verifies this endpoint.</p>
       )}
       {status === Status.DISABLED && (
         <p className="banner" data-tone="bad">
-          Disabled since <Moment at={disabledAt} />: {reasons[disabledBecause] ?? "its URL was changed"}. What happens
-          meanwhile can be sent when it is enabled again.
+          Disabled since <Moment at={disabledAt} />: {reasons[disabledReason] ?? "its URL was changed"}. Events that
+          occur meanwhile can be sent after you enable it.
         </p>
       )}
-      {status === Status.PAUSED && <p className="banner">Events wait, and all go out in order when it is resumed.</p>}
+      {status === Status.PAUSED && (
+        <p className="banner">Events are queued, and sent in order when you resume the endpoint.</p>
+      )}
       {status !== Status.DISABLED && failingSince && (
         <p className="banner" data-tone="bad">
-          No try has succeeded since <Moment at={failingSince} />. After five days it is disabled.
+          No delivery has succeeded since <Moment at={failingSince} />. After five days and at least ten delivery
+          attempts without success, the endpoint is disabled.
         </p>
       )}
       {status === Status.ENABLED && !failingSince && (
         <p className="small">
-          It takes what is posted. Verified <Moment at={verifiedAt} />.
+          Receiving events. Verified <Moment at={verifiedAt} />.
         </p>
       )}
       {overlapUntil && (
         <p className="small">
-          The secret before the last one signs, too, until <Moment at={overlapUntil} />.
+          Webhooks are also signed with the previous secret until <Moment at={overlapUntil} />.
         </p>
       )}
     </>
@@ -180,11 +181,11 @@ function TestAnswer({ answer }: { answer: VerifyWebhookEndpointResponse }) {
   const said =
     answer.answer.case === "statusCode"
       ? `Your server answered ${answer.answer.value}`
-      : `There was no answer (${String(answer.answer.value ?? "unknown").replaceAll("_", " ")})`;
+      : `No answer (${String(answer.answer.value ?? "unknown").replaceAll("_", " ")})`;
   return (
     <p className="banner" role="status" data-tone={answer.verified ? "good" : "bad"}>
       {said} after {answer.durationMs} ms.{" "}
-      {answer.verified ? "The endpoint is verified." : "It takes a 2xx status to be verified."}
+      {answer.verified ? "The endpoint is verified." : "Verification requires a 2xx status."}
     </p>
   );
 }

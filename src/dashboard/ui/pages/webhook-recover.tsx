@@ -1,4 +1,6 @@
-/** Sends again what an endpoint has not taken since a time: a call for each two thousand events, with what is done so far. */
+/**
+ * Resends the events that an endpoint has not received since a time: a call for each two thousand, with its progress.
+ */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
@@ -12,7 +14,7 @@ import { useScope } from "../scope.ts";
 
 type RecoverProps = { endpointId: string; since?: Date; expected?: number };
 
-/** `since` and `expected` are known after an endpoint was enabled; otherwise the person says since when. */
+/** The form. `since` and `expected` are known after an endpoint was enabled; otherwise the person enters the time. */
 export function Recover({ endpointId, since, expected }: RecoverProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(WebhookDeliveryService, useTransport());
@@ -41,24 +43,24 @@ export function Recover({ endpointId, since, expected }: RecoverProps) {
         recover.mutate(since ?? new Date(typed));
       }}
     >
-      <h3>Send again what was not taken</h3>
+      <h3>Resend missed events</h3>
       {since ? (
         <p className="soft small">
-          {expected} {expected === 1 ? "event was" : "events were"} not taken while it was disabled.
+          {expected} {expected === 1 ? "event was" : "events were"} not delivered while it was disabled.
         </p>
       ) : (
         <div className="field">
           <label htmlFor={id}>Events since</label>
           <input id={id} name="since" type="datetime-local" required />
-          <span className="hint">Only what has not had a 2xx answer is posted again, under the same ids.</span>
+          <span className="hint">Only events without a 2xx response are sent again, with the same ids.</span>
         </div>
       )}
       <Refusal error={recover.error} />
       {recover.isPending && (
-        <progress aria-label="Sending again" max={expected} value={expected && Math.min(done, expected)} />
+        <progress aria-label="Resending" max={expected} value={expected && Math.min(done, expected)} />
       )}
       <p className="small" role="status">
-        {(recover.isPending || recover.isSuccess) && `${done} made due${recover.isPending ? " so far" : ""}.`}
+        {(recover.isPending || recover.isSuccess) && `${done} queued${recover.isPending ? " so far" : ""}.`}
       </p>
       <div className="row">
         <Button type="submit" isPending={recover.isPending}>

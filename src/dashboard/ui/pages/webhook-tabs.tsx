@@ -1,4 +1,4 @@
-/** What the pages about webhooks have in common: their heading, and the way from one to the other. */
+/** The common parts of the webhook pages: their heading and tabs. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useScope } from "../scope.ts";
@@ -6,13 +6,13 @@ import { useScope } from "../scope.ts";
 const tabs = [
   ["/$environment/$merchantId/webhooks", "Endpoints"],
   ["/$environment/$merchantId/webhooks/deliveries", "Deliveries"],
-  ["/$environment/$merchantId/webhooks/notices", "Notices"],
+  ["/$environment/$merchantId/webhooks/alerts", "Alerts"],
 ] as const;
 
-/** Seldom enough to be nothing to the service; a page that nobody sees asks for nothing. */
+/** Slow enough to put no load on the service; a hidden page does not poll. */
 export const liveEveryMs = 5_000;
 
-/** `children` stand beside the heading. */
+/** The heading and tabs; `children` appear beside the heading. */
 export function WebhookTabs({ children }: { children?: ReactNode }) {
   const { environmentName: environment, merchantId } = useScope();
   return (
@@ -20,7 +20,7 @@ export function WebhookTabs({ children }: { children?: ReactNode }) {
       <header className="page-head">
         <div>
           <h1>Webhooks</h1>
-          <p>Where your {environment} events go, and what became of each.</p>
+          <p>Your {environment} endpoints, and the delivery of each event.</p>
         </div>
         {children}
       </header>

@@ -36,7 +36,7 @@ export function WebhooksPage() {
         <Empty title={`No endpoint in ${environmentName} yet`}>
           <p>
             {role >= Role.DEVELOPER
-              ? "Register the URL of your server: it is told how every payment ended."
+              ? "Register the URL of your server to receive the outcome of every payment."
               : "A developer of your team registers the URL that events are posted to."}
           </p>
         </Empty>

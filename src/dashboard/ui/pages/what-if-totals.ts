@@ -1,17 +1,17 @@
-/** The sum of a what-if's slices, and what it says in figures. */
+/** The sum of a what-if's slices, and its figures. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ReplayedPayment, WhatIfCounts, WhatIfResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 
-/** The counts without what makes them a message. */
+/** The counts without their message type. */
 export type Counts = Omit<WhatIfCounts, "$typeName" | "$unknown">;
 
-/** What the slices so far say together. */
+/** The sum of the slices so far. */
 export type Totals = {
   readonly counts: Counts;
   readonly examples: readonly ReplayedPayment[];
   readonly sessions: number;
   readonly nextPageToken: string;
-  /** When the oldest session so far was created. */
+  /** The creation time of the oldest session so far. */
   readonly reached: Date | undefined;
 };
 
@@ -28,13 +28,13 @@ const zero: Counts = {
   notRoutable: 0,
 };
 
-/** Before the first slice. */
+/** The totals before the first slice. */
 export const emptyTotals: Totals = { counts: zero, examples: [], sessions: 0, nextPageToken: "", reached: undefined };
 
-// As many as are read, of all slices together.
+// Bounds the examples of all slices together.
 const examplesShown = 10;
 
-/** With one slice more. */
+/** Returns the totals with one more slice. */
 export function addSlice({ counts, examples }: Totals, slice: WhatIfResponse): Totals {
   const names = Object.keys(zero) as (keyof Counts)[];
   const sum = names.map((name) => [name, counts[name] + (slice.counts?.[name] ?? 0)]);
@@ -47,32 +47,32 @@ export function addSlice({ counts, examples }: Totals, slice: WhatIfResponse): T
   };
 }
 
-// What the service looks at at most.
+// The service's limit of sessions.
 const sessionsMax = 10_000;
 const dayMs = 24 * 60 * 60_000;
 
-/** How much is done, 0 to 1: it is over where the days end, or at the most sessions. */
+/** Returns the progress from 0 to 1: it ends with the range of days, or at the limit of sessions. */
 export function progressOf({ sessions, reached }: Totals, days: number): number {
   const byTime = reached === undefined ? 0 : (Date.now() - reached.getTime()) / (days * dayMs);
   return Math.min(1, Math.max(sessions / sessionsMax, byTime));
 }
 
-/** One figure, and what it means. */
+/** One figure and its meaning. */
 export type Figure = { readonly name: string; readonly value: string; readonly detail: string };
 
-/** The figures in their order. A share that cannot be known makes a range, not a guess. */
+/** Returns the figures in their order. An unknown share makes a range, not a guess. */
 export function whatIfRows(counts: Counts): Figure[] {
   const { payments, same, succeededThen, succeeds, cannotKnow, lost } = counts;
   const share = (count: number) => `${((100 * count) / payments).toFixed(1)} %`;
   const atMost = succeeds + cannotKnow;
   const range = succeeds === atMost ? share(succeeds) : `${share(succeeds).replace(" %", "")} – ${share(atMost)}`;
   return [
-    { name: "Approval rate", value: range, detail: `${share(succeededThen)} in truth, of ${payments} payments` },
-    { name: "The same", value: String(same), detail: "same gateways, same order, same end" },
-    { name: "Another gateway first", value: String(counts.otherFirst), detail: "asked before all others" },
+    { name: "Approval rate", value: range, detail: `${share(succeededThen)} actual, of ${payments} payments` },
+    { name: "Unchanged", value: String(same), detail: "same gateways, same order, same outcome" },
+    { name: "Another gateway first", value: String(counts.otherFirst), detail: "tried before all others" },
     { name: "Fewer attempts", value: String(counts.fewerAttempts), detail: "known to end earlier" },
-    { name: "More attempts", value: String(counts.moreAttempts), detail: "at least one gateway more" },
-    { name: "Would be lost", value: String(lost), detail: "succeeded then, and would not have" },
-    { name: "Cannot know", value: String(cannotKnow), detail: "a gateway that was not asked then" },
+    { name: "More attempts", value: String(counts.moreAttempts), detail: "at least one more gateway" },
+    { name: "Would fail", value: String(lost), detail: "but actually succeeded" },
+    { name: "Unknown", value: String(cannotKnow), detail: "a gateway that was not called" },
   ];
 }

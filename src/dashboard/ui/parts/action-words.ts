@@ -1,6 +1,6 @@
-/** What an entry of the audit trail says that was done. */
+/** The action of an audit trail entry, in words. */
 
-/** `RegenerateApiKey` as `Regenerate api key`. */
+/** Returns `Regenerate api key` for `RegenerateApiKey`. */
 export function inWords(action: string): string {
   return action.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -1,7 +1,7 @@
-/** Money as people read it, with the currency's decimals by ISO 4217: browsers know other ones for some currencies. */
+/** Money for people, with the currency's decimals by ISO 4217: browsers differ for some currencies. */
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payments_pb.ts";
 
-/** 4900 EUR as €49.00, in the manner of the person's language; exact, whatever its size. */
+/** Formats 4900 EUR as €49.00 in the person's locale; exact, whatever its size. */
 export function formatAmount({ amountMinor, currency, exponent }: PaymentAmount): string {
   const digits = amountMinor.toString().padStart(exponent + 1, "0");
   const cut = digits.length - exponent;
@@ -14,7 +14,7 @@ export function formatAmount({ amountMinor, currency, exponent }: PaymentAmount)
   }).format(decimal as `${number}`);
 }
 
-/** An amount; nothing where there is none. */
+/** An amount, or nothing if there is none. */
 export function Amount({ amount }: { amount: PaymentAmount | undefined }) {
   return amount === undefined ? null : <span className="amount">{formatAmount(amount)}</span>;
 }

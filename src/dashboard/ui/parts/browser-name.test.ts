@@ -21,8 +21,8 @@ describe("browserName()", () => {
       "Chrome on Android",
     ],
     ["curl/8.5.0", "curl/8.5.0"],
-    ["", "A browser that does not say which"],
-  ])("reads %s", (userAgent, name) => {
+    ["", "Unknown browser"],
+  ])("returns %s", (userAgent, name) => {
     expect(browserName(userAgent)).toBe(name);
   });
 });

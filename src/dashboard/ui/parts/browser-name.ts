@@ -1,6 +1,6 @@
-/** What a browser calls itself, as a person would say it. */
+/** The common name of a browser. */
 
-// The first that fits: most browsers name others as well, for pages that know only those.
+// The first match wins: most browsers name others as well, for pages that know only those.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -16,11 +16,11 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** `Firefox on Windows`; what it says of itself where that names nothing we know. */
+/** Returns a name as `Firefox on Windows`, or the whole user agent if nothing in it is known. */
 export function browserName(userAgent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const [browser, system] = [find(browsers), find(systems)];
-  if (browser === undefined) return userAgent || "A browser that does not say which";
+  if (browser === undefined) return userAgent || "Unknown browser";
   return system === undefined ? browser : `${browser} on ${system}`;
 }

@@ -1,7 +1,7 @@
-/** Buttons. One that works on something says so and takes no second press. */
+/** Buttons. A busy button says so and ignores further presses. */
 import { Button as AriaButton, type ButtonProps as AriaProps } from "react-aria-components";
 
-/** `main` is the one thing that a page is for; `danger` cannot be undone. */
+/** `main` marks the main action of a page; `danger` marks an action that cannot be undone. */
 export type ButtonProps = AriaProps & { kind?: "main" | "danger" | "plain" };
 
 /** A button. */

@@ -1,4 +1,4 @@
-/** What people call a card's brand, short enough for a column. */
+/** The display names of card brands, short enough for a column. */
 
 const names: Readonly<Record<string, string>> = {
   visa: "Visa",
@@ -11,7 +11,7 @@ const names: Readonly<Record<string, string>> = {
   maestro: "Maestro",
 };
 
-/** Its own name, or the identifier where this page does not know it yet. */
+/** Returns the brand's name, or its identifier if this page does not know it yet. */
 export function nameOfBrand(brand: string): string {
   return names[brand] ?? brand;
 }

@@ -8,25 +8,25 @@ import { TableScroll } from "./table-scroll.tsx";
 
 const LineChart = lazy(() => import("./line-chart.tsx"));
 
-/** What the card shows. */
+/** The content of the card. */
 export type ChartCardProps = {
   readonly id: string;
   readonly title: string;
   readonly caption: string;
   readonly names: readonly string[];
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
-  /** The names of points as an axis has room for them. */
+  /** The names of points, short enough for an axis. */
   readonly shortNames: readonly string[];
   readonly format: (value: number | undefined) => string;
   readonly formatAxis: (value: number) => string;
   readonly isWhole?: boolean | undefined;
-  readonly most?: number | undefined;
+  readonly max?: number | undefined;
 };
 
 /** The card. */
 export function ChartCard(props: ChartCardProps) {
   const { id, title, caption, names, lines, format } = props;
-  const { shortNames, formatAxis, isWhole, most } = props;
+  const { shortNames, formatAxis, isWhole, max } = props;
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
   const save = () => {
@@ -61,7 +61,7 @@ export function ChartCard(props: ChartCardProps) {
           <Legend {...{ names, lines, format, point }} />
           <Suspense fallback={<div className="plot" />}>
             <LineChart
-              {...{ names: shortNames, lines, formatAxis, isWhole, most }}
+              {...{ names: shortNames, lines, formatAxis, isWhole, max }}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />
@@ -91,7 +91,7 @@ function Legend({ names, lines, format, point }: Values & { point: number | unde
   );
 }
 
-/** A piece of a line as the chart draws it. */
+/** A sample of a line as the chart draws it. */
 function Sample({ index }: { index: number }) {
   const { color, dash, mark } = lookOf(index);
   return (

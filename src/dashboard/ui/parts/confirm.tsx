@@ -1,9 +1,12 @@
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation before an action that cannot be undone. */
 import type { ReactNode } from "react";
 import { Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { Button } from "./button.tsx";
 
-/** A button that asks first; `action` is what both buttons say. What can be taken back is no danger. */
+/**
+ * A button that asks for confirmation; `action` labels both buttons. An action that can be undone is not marked as
+ * danger.
+ */
 export function Confirm(props: {
   action: string;
   title: string;

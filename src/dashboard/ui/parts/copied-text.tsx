@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Button } from "react-aria-components";
 
-/** `label` says what it is. Others' text is shown apart from the text around it, whichever way it runs. */
+/** The text with its button; `label` names it. Foreign text is isolated, whichever direction it runs. */
 export function CopiedText({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -24,7 +24,7 @@ export function CopiedText({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** Others' text with what is no letter on the screen shown as its code, so that two that look alike are told apart. */
+/** Replaces invisible characters by their codes, to distinguish texts that look alike. */
 export function visible(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

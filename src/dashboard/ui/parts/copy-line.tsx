@@ -1,8 +1,8 @@
-/** A line of text that is to be entered elsewhere, with a button that copies it. */
+/** A line of text to be entered elsewhere, with a button that copies it. */
 import { useState } from "react";
 import { Button } from "./button.tsx";
 
-/** Its label, the text, and what it is for. */
+/** Its label, the text and its purpose. */
 export function CopyLine({ label, text, hint }: { label: string; text: string; hint?: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { csvOf } from "./csv.ts";
 
 describe("csvOf()", () => {
-  it("keeps a spreadsheet from taking a cell for a formula, and leaves numbers as they are", () => {
+  it("prevents formulas in cells, and leaves numbers unchanged", () => {
     expect(
       csvOf([
         ["=1+1", "+1", "-1", "@a", "\tb"],
@@ -11,7 +11,7 @@ describe("csvOf()", () => {
     ).toBe(`"'=1+1","'+1","'-1","'@a","'\tb"\r\n-1,0.5\r\n`);
   });
 
-  it("quotes what would end a cell or a line", () => {
+  it("quotes characters that end a cell or a line", () => {
     expect(csvOf([['a "b"', "c,d", "e\nf", "plain"]])).toBe('"a ""b""","c,d","e\nf",plain\r\n');
   });
 });

@@ -2,10 +2,10 @@
 
 // A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026).
 const formulaStart = /^[=+\-@\t\r]/;
-// A mark at the beginning, by which spreadsheets know UTF-8.
+// The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";
 
-/** The file's text. Numbers are left as they are. */
+/** Returns the file's text. Numbers are unchanged. */
 export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }
@@ -16,7 +16,7 @@ function cellOf(cell: string | number): string {
   return /[",'\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** Has the browser save a text as a file. */
+/** Saves a text as a file in the browser. */
 export function saveFile(text: string, name: string): void {
   const href = URL.createObjectURL(new Blob([byteOrderMark, text], { type: "text/csv;charset=utf-8" }));
   Object.assign(document.createElement("a"), { href, download: name }).click();

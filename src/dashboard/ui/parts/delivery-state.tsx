@@ -1,4 +1,4 @@
-/** How a delivery stands, in a word that says it without its colour, and what it waits for in a sentence. */
+/** The state of a delivery, in a word that does not depend on its colour, and its next step in a sentence. */
 import {
   WebhookDelivery_Status as Status,
   WebhookDelivery_WaitingFor as WaitingFor,
@@ -8,21 +8,21 @@ import { Moment } from "./time.tsx";
 
 const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
   [Status.PENDING]: { name: "Waiting", tone: "warn" },
-  [Status.SUCCEEDED]: { name: "Taken", tone: "good" },
+  [Status.SUCCEEDED]: { name: "Succeeded", tone: "good" },
   [Status.EXHAUSTED]: { name: "Given up", tone: "bad" },
 };
 
 const reasons: Readonly<Record<number, string>> = {
-  [WaitingFor.ANSWER]: "It is being posted.",
-  [WaitingFor.VERIFICATION]: "Its endpoint is not verified.",
-  [WaitingFor.ENDPOINT]: "Its endpoint is paused or disabled.",
-  [WaitingFor.PROBE]: "Its endpoint takes nothing; one delivery at a time is tried.",
-  [WaitingFor.EARLIER_EVENT]: "An earlier event of the payment goes first.",
-  [WaitingFor.TURN]: "It is due.",
+  [WaitingFor.ANSWER]: "Being sent.",
+  [WaitingFor.VERIFICATION]: "The endpoint is not verified.",
+  [WaitingFor.ENDPOINT]: "The endpoint is paused or disabled.",
+  [WaitingFor.PROBE]: "The endpoint is failing. Deliveries are attempted one at a time.",
+  [WaitingFor.EARLIER_EVENT]: "An earlier event of the payment is sent first.",
+  [WaitingFor.TURN]: "Queued.",
 };
 
 /** A badge. */
-export function DeliveryBadge({ status }: { status: Status }) {
+function DeliveryBadge({ status }: { status: Status }) {
   const { name, tone } = faces[status] ?? { name: "–" };
   return (
     <span className="badge" data-tone={tone}>
@@ -31,9 +31,9 @@ export function DeliveryBadge({ status }: { status: Status }) {
   );
 }
 
-/** The badge, and below it what is waited for. */
+/** The badge, and below it the next step. */
 export function DeliveryState({ delivery }: { delivery: WebhookDelivery }) {
-  const { status, waitingFor, nextTryAt } = delivery;
+  const { status, waitingFor, nextAttemptAt } = delivery;
   return (
     <>
       <DeliveryBadge status={status} />
@@ -41,7 +41,7 @@ export function DeliveryState({ delivery }: { delivery: WebhookDelivery }) {
         <div className="soft small">
           {waitingFor === WaitingFor.SCHEDULE ? (
             <>
-              Next try: <Moment at={nextTryAt} />
+              Next attempt: <Moment at={nextAttemptAt} />
             </>
           ) : (
             reasons[waitingFor]

@@ -1,11 +1,11 @@
-/** A labelled line of text, with its rule and what is wrong with it. */
+/** A labelled text field, with its hint and its validation error. */
 import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components";
 
-/** What a field says beside its value. */
+/** The texts of a field beside its value. */
 export type FieldProps = TextFieldProps & {
   label: string;
   hint?: string;
-  /** What is wrong with it, where the page finds that out itself: then it goes as soon as it is no more. */
+  /** The validation error, where the page itself finds it: it disappears as soon as it no longer applies. */
   problem?: string | undefined;
 };
 
@@ -14,7 +14,7 @@ export function Field({ label, hint, problem, ...props }: FieldProps) {
   return (
     <TextField {...props} {...(problem && { isInvalid: true })} className="field">
       <Label>{label}</Label>
-      <Input />
+      <Input onInput={reviseProblem} />
       {hint && (
         <Text slot="description" className="hint">
           {hint}
@@ -23,4 +23,12 @@ export function Field({ label, hint, problem, ...props }: FieldProps) {
       <FieldError className="problem">{problem}</FieldError>
     </TextField>
   );
+}
+
+/**
+ * Validates a field with a problem again at each letter. By default it would be validated on blur: the problem would
+ * disappear under a press of the form's button, which then moves away, and the press would miss.
+ */
+function reviseProblem({ currentTarget }: React.InputEvent<HTMLInputElement>): void {
+  if (currentTarget.matches("[data-invalid]")) currentTarget.dispatchEvent(new Event("change", { bubbles: true }));
 }

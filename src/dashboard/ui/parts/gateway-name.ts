@@ -1,4 +1,4 @@
-/** What people call a gateway. */
+/** The display names of gateways. */
 
 const names: Readonly<Record<string, string>> = {
   STRIPE: "Stripe",
@@ -8,7 +8,7 @@ const names: Readonly<Record<string, string>> = {
   SANDBOX_B: "Sandbox B",
 };
 
-/** Its own name, or the identifier where this page does not know it yet. */
+/** Returns the gateway's name, or its identifier if this page does not know it yet. */
 export function nameOfGateway(gateway: string): string {
   return names[gateway] ?? gateway;
 }

@@ -3,7 +3,7 @@ import { useBlocker } from "@tanstack/react-router";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { Button } from "./button.tsx";
 
-/** Nothing while nothing is unsaved; `lost` says what would be lost. */
+/** The question, shown only with unsaved changes; `lost` names what would be lost. */
 export function LeaveQuestion({ isChanged, lost }: { isChanged: boolean; lost: string }) {
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: () => isChanged,

@@ -1,41 +1,41 @@
-/** Lines over points, drawn on a canvas. Whoever cannot see them has the table beside it. */
+/** Lines over points, drawn on a canvas. The table beside it has the same data for people who cannot see it. */
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { type LineLook, lookOf } from "./line-look.ts";
 
-/** What is drawn. */
+/** The content of the chart. */
 export type LineChartProps = {
   readonly label: string;
   readonly names: readonly string[];
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
   readonly formatAxis: (value: number) => string;
   readonly isWhole?: boolean | undefined;
-  readonly most?: number | undefined;
+  readonly max?: number | undefined;
   /** The point under the pointer, or none. */
   readonly onPoint: (point: number | undefined) => void;
 };
 
 const heightPx = 220;
-// Marks are shown while there is room between them.
+// Marks are shown up to this number of points.
 const markedPointsMax = 45;
 
-// Between the lines of an axis that counts things.
+// Steps between the lines of an axis of counts.
 const wholeSteps = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
-// The same for parts of a whole, in hundredths.
+// Steps between the lines of an axis of rates, in hundredths.
 const rateSteps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
-/** The chart. It follows its place's width, and the page's colours when they change. */
+/** The chart. It follows its container's width, and the page's colours when they change. */
 export default function LineChart(props: LineChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const { names, lines, most, onPoint, formatAxis, isWhole, label } = props;
+  const container = useRef<HTMLDivElement>(null);
+  const { names, lines, max, onPoint, formatAxis, isWhole, label } = props;
   useEffect(() => {
-    const element = place.current!;
+    const element = container.current!;
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
       plot = new uPlot(
-        optionsOf(element, { names, lines, most, onPoint, formatAxis, isWhole }),
+        optionsOf(element, { names, lines, max, onPoint, formatAxis, isWhole }),
         dataOf(names, lines),
         element,
       );
@@ -50,8 +50,8 @@ export default function LineChart(props: LineChartProps) {
       observer.disconnect();
       plot?.destroy();
     };
-  }, [names, lines, most, onPoint, formatAxis, isWhole]);
-  return <div className="plot" role="img" aria-label={label} ref={place} />;
+  }, [names, lines, max, onPoint, formatAxis, isWhole]);
+  return <div className="plot" role="img" aria-label={label} ref={container} />;
 }
 
 type Drawn = Omit<LineChartProps, "label">;
@@ -60,7 +60,7 @@ function dataOf(names: Drawn["names"], lines: Drawn["lines"]): uPlot.AlignedData
   return [names.map((_, index) => index), ...lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
-function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAxis, isWhole }: Drawn): uPlot.Options {
+function optionsOf(element: HTMLElement, { names, lines, max, onPoint, formatAxis, isWhole }: Drawn): uPlot.Options {
   const [ink, edge] = [colorOf(element, "--ink-soft"), colorOf(element, "--edge")];
   const font = "12px system-ui, sans-serif";
   const axis = { stroke: ink, font, ticks: { stroke: edge, size: 4 }, grid: { stroke: edge, width: 1 } };
@@ -69,7 +69,7 @@ function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAx
     height: heightPx,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 8 } },
-    scales: { x: { time: false }, y: { range: (_, __, highest) => [0, rangeEnd(highest, most)] } },
+    scales: { x: { time: false }, y: { range: (_, __, highest) => [0, rangeEnd(highest, max)] } },
     axes: [
       {
         ...axis,
@@ -82,7 +82,7 @@ function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAx
       {
         ...{ ...axis, size: 62, values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)) },
         ...(isWhole && { incrs: wholeSteps }),
-        ...(most === 1 && { incrs: rateSteps }),
+        ...(max === 1 && { incrs: rateSteps }),
       },
     ],
     series: [{}, ...lines.map(({ name }, index) => seriesOf(element, name, lookOf(index), names.length))],
@@ -90,9 +90,9 @@ function optionsOf(element: HTMLElement, { names, lines, most, onPoint, formatAx
   };
 }
 
-function rangeEnd(highest: number | null, most: number | undefined): number {
+function rangeEnd(highest: number | null, max: number | undefined): number {
   const end = (highest ?? 0) * 1.08 || 1;
-  return most === undefined ? end : Math.min(most, Math.max(end, most / 20));
+  return max === undefined ? end : Math.min(max, Math.max(end, max / 20));
 }
 
 function seriesOf(element: HTMLElement, label: string, look: LineLook, points: number): uPlot.Series {
@@ -109,7 +109,7 @@ function seriesOf(element: HTMLElement, label: string, look: LineLook, points: n
   } as uPlot.Series;
 }
 
-/** A token as the canvas takes colours: worked out by the page, for the scheme that is on. */
+/** Returns a token's computed colour for the canvas, in the current colour scheme. */
 function colorOf(element: HTMLElement, token: string): string {
   const probe = element.ownerDocument.createElement("span");
   probe.style.color = `var(${token})`;

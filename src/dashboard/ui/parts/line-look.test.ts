@@ -5,13 +5,13 @@ import { lineColors, lookOf } from "./line-look.ts";
 const styleOf = (name: string) => readFileSync(new URL(`../style/${name}.css`, import.meta.url), "utf8");
 const schemes = ["light", "dark"] as const;
 
-/** A token's colour in each scheme. */
+/** Returns a token's colour in each scheme. */
 function colorsOf(token: string, name: string): { light: string; dark: string } {
   const [, light, dark] = new RegExp(`${token}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(styleOf(name)) ?? [];
   return { light: light!, dark: dark! };
 }
 
-/** As WCAG 2 works it out. */
+/** Returns the relative luminance of WCAG 2. */
 function luminanceOf(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
     const part = Number.parseInt(color.slice(start, start + 2), 16) / 255;
@@ -28,14 +28,14 @@ function contrastOf(left: string, right: string): number {
 describe("the lines of a chart", () => {
   const looks = Array.from({ length: lineColors ** 2 }, (_, index) => lookOf(index));
 
-  it("differ by colour and by dashes among the first eight, and by one of them as long as there is another", () => {
+  it("differ by colour and dashes among the first eight, and by one of them for as long as possible", () => {
     const first = looks.slice(0, 8);
     expect(new Set(first.map(({ color }) => color)).size).toBe(8);
     expect(new Set(first.map(({ dash }) => dash.join())).size).toBe(8);
     expect(new Set(looks.map(({ color, dash }) => `${color} ${dash}`)).size).toBe(looks.length);
   });
 
-  it.each(schemes)("are seen on a card, and have colours of their own, in the %s scheme", (scheme) => {
+  it.each(schemes)("contrast with a card, and have colours of their own, in the %s scheme", (scheme) => {
     const surface = colorsOf("--surface", "tokens")[scheme];
     const colors = looks.slice(0, 8).map(({ color }) => colorsOf(color, "analytics")[scheme]);
     expect(new Set(colors).size).toBe(8);

@@ -1,4 +1,4 @@
-/** How the lines of a chart look: told apart by colour, and without any colour by their dashes. */
+/** The look of a chart's lines: distinguished by colour, and without colour by their dashes. */
 
 /** A line's look; `color` is a token of the page. A ring is hollow where a dot is filled. */
 export type LineLook = {
@@ -7,10 +7,10 @@ export type LineLook = {
   readonly mark: "dot" | "ring";
 };
 
-/** How many colours there are, and as many kinds of dashes: `--line-1` to `--line-8` in the page's style. */
+/** The number of colours, and of kinds of dashes: `--line-1` to `--line-8` in the page's style. */
 export const lineColors = 8;
 
-// Each is whole within the 30 pixels of a legend's sample, or nearly so.
+// Each fits the 30 pixels of a legend's sample, or nearly so.
 const dashes: readonly (readonly number[])[] = [
   [],
   [7, 4],
@@ -22,7 +22,10 @@ const dashes: readonly (readonly number[])[] = [
   [2, 7],
 ];
 
-/** The look of a chart's nth line. From the ninth on a colour comes again with other dashes, so that 64 lines differ. */
+/**
+ * Returns the look of a chart's nth line. From the ninth on a colour is reused with other dashes, so that 64 lines
+ * differ.
+ */
 export function lookOf(index: number): LineLook {
   const round = Math.floor(index / lineColors);
   return {

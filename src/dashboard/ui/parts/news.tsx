@@ -1,7 +1,10 @@
-/** Says to a screen reader, and to nobody else, what came into a list that keeps itself up to date. */
+/** Announces new rows of a live list to screen readers only. */
 import { useEffect, useRef, useState } from "react";
 
-/** `rows` are the names of what the list holds now; `list` changes with its filters, whose first rows are no news. */
+/**
+ * The announcement. `rows` are the names of the list's current rows; `list` changes with its filters, whose first rows
+ * are not announced.
+ */
 export function News({ list, rows, what }: { list: string; rows: readonly string[]; what: [string, string] }) {
   const known = useRef<{ list: string; rows: Set<string> }>(undefined);
   const [news, setNews] = useState("");

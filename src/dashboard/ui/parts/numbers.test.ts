@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decimalOf, formatMinor, formatMs, formatRate } from "./numbers.ts";
 
 describe("decimalOf()", () => {
-  it("moves the point by the currency's decimals, exactly and however much it is", () => {
+  it("moves the decimal point by the currency's decimals, exactly for any amount", () => {
     expect(decimalOf(4900n, 2)).toBe("49.00");
     expect(decimalOf(5n, 2)).toBe("0.05");
     expect(decimalOf(4900n, 0)).toBe("4900");
@@ -12,7 +12,7 @@ describe("decimalOf()", () => {
 });
 
 describe("formatMinor()", () => {
-  it("writes the decimals of ISO 4217, not the browser's", () => {
+  it("uses the decimals of ISO 4217, not the browser's", () => {
     expect(formatMinor(123_456n, { currency: "ISK", decimals: 0 })).toContain("123,456");
     // Browsers write Afghanis without decimals.
     expect(formatMinor(4_900n, { currency: "AFN", decimals: 2 })).toContain("49.00");
@@ -21,7 +21,7 @@ describe("formatMinor()", () => {
 });
 
 describe("formatMs() and formatRate()", () => {
-  it("are dashes where there is nothing", () => {
+  it("return dashes for missing values", () => {
     expect([formatMs(undefined), formatRate(undefined)]).toEqual(["–", "–"]);
     expect([formatMs(0), formatMs(3.3), formatMs(421.6), formatMs(1_234), formatMs(12_345)]).toEqual([
       "0 ms",

@@ -1,4 +1,4 @@
-/** Counts, parts, durations and money as people read them in their own language. */
+/** Formats counts, rates, durations and money in the person's locale. */
 
 const count = new Intl.NumberFormat();
 const percent = new Intl.NumberFormat(undefined, {
@@ -7,17 +7,17 @@ const percent = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 });
 
-/** A number of things. */
+/** Formats a count. */
 export function formatCount(value: number | bigint): string {
   return count.format(value);
 }
 
-/** A part of a whole; a dash where there is no whole. */
+/** Formats a rate; a dash if there is none. */
 export function formatRate(rate: number | undefined): string {
   return rate === undefined ? "–" : percent.format(rate);
 }
 
-/** A duration: milliseconds below a second, seconds above; a dash where there is none. */
+/** Formats a duration: milliseconds below a second, seconds above; a dash if there is none. */
 export function formatMs(ms: number | undefined): string {
   if (ms === undefined) return "–";
   return ms < 1_000
@@ -25,13 +25,13 @@ export function formatMs(ms: number | undefined): string {
     : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
-/** Minor units as a decimal number, exactly: 4900 with two decimals is 49.00. */
+/** Returns minor units as a decimal number, exactly: 4900 with two decimals is 49.00. */
 export function decimalOf(minor: bigint, decimals: number): string {
   const digits = minor.toString().padStart(decimals + 1, "0");
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** Money with the decimals that its currency has by ISO 4217, whatever the browser believes. */
+/** Formats money with the decimals that its currency has by ISO 4217, whatever the browser's own data. */
 export function formatMinor(minor: bigint, { currency, decimals }: { currency: string; decimals: number }): string {
   const format = new Intl.NumberFormat(undefined, {
     ...{ style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: decimals },

@@ -1,4 +1,4 @@
-/** Asks again who somebody is, where the service wants to know: then does what was to be done. */
+/** Asks the member to prove their identity again where the service requires it, then runs the action. */
 import { createClient } from "@connectrpc/connect";
 import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -14,7 +14,7 @@ import { Field } from "./field.tsx";
 import { ProofDeclined, Refusal } from "./refusal.tsx";
 import { Username } from "./username.tsx";
 
-/** `run` does it, asking first where it must; `dialog` belongs into the page. */
+/** Returns `run`, which runs an action and asks first if required, and `dialog`, which belongs in the page. */
 export function useProof() {
   const [isAsking, setAsking] = useState(false);
   const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }>(undefined);
@@ -61,9 +61,7 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
       <Modal className="dialog">
         <Dialog>
           <Heading slot="title">Confirm that it is you</Heading>
-          <p className="soft">
-            Keys, gateways, webhooks, settings and roles ask who you are when your last proof is older than 15 minutes.
-          </p>
+          <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
           <Form
             className="form"
             onSubmit={(event) => {
@@ -82,7 +80,13 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
               autoFocus
             />
             {needsCode && (
-              <Field label="Code of your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+              <Field
+                label="Code from your app"
+                name="code"
+                inputMode="numeric"
+                autoComplete="one-time-code"
+                isRequired
+              />
             )}
             <div className="row">
               <Button kind="main" type="submit" isPending={prove.isPending}>

@@ -1,13 +1,13 @@
-/** What went wrong with an action, beside the action. */
+/** The error of an action, beside the action. */
 import { messageOf } from "../rpc.ts";
 import { PasskeyFailure } from "./ask-passkey.ts";
 
-/** The person closed the question who they are: nothing was done, and nothing needs to be said. */
+/** The person closed the identity prompt: nothing was done, and there is nothing to report. */
 export class ProofDeclined extends Error {
   override readonly name = "ProofDeclined";
 }
 
-/** Nothing while nothing is wrong. */
+/** The error; empty while there is none. */
 export function Refusal({ error }: { error: unknown }) {
   if (!error || error instanceof ProofDeclined) return null;
   return (

@@ -1,6 +1,6 @@
-/** Moves things in a list to another place. */
+/** Moves items in a list. */
 
-/** The list with `moved`, in the order that they have, before or after `target`; unchanged where target is one of them. */
+/** Returns the list with `moved`, in their own order, before or after `target`; unchanged if target is one of them. */
 export function reordered(
   list: readonly string[],
   moved: ReadonlySet<string>,

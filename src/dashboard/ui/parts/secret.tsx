@@ -1,4 +1,4 @@
-/** A secret that is shown this once, to be copied. */
+/** A secret that is shown once, to be copied. */
 import { useState } from "react";
 import { Button } from "./button.tsx";
 
@@ -16,7 +16,7 @@ export function ShownSecret({ label, secret }: { label: string; secret: string }
         <code>{secret}</code>
         <Button onPress={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
       </div>
-      <span className="hint">It is shown this once. Keep it where your other secrets are.</span>
+      <span className="hint">Shown only once. Store it with your other secrets.</span>
     </div>
   );
 }

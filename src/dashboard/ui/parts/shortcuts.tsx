@@ -1,4 +1,6 @@
-/** Keys that lead on: two in a row to a page, / to the search, ? to their list. A person can turn them off. */
+/**
+ * Keyboard shortcuts: two keys in a row to a page, / to the search, ? to the list of shortcuts. They can be turned off.
+ */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Dialog, Heading, Modal, ModalOverlay, Switch } from "react-aria-components";
@@ -16,13 +18,13 @@ const pages = {
   s: ["Settings", "settings"],
 } as const;
 
-// Of two keys in a row, the second comes within this time.
+// The longest time between two keys in a row.
 const pairMs = 1_500;
 
-// The only thing that the page keeps in the browser, and only once somebody turned them off.
+// The only value that the page stores in the browser, and only once shortcuts are turned off.
 const storedName = "shortcuts";
 
-/** Listens while it is in the page, and shows the list on demand. */
+/** Listens while it is mounted, and shows the list on demand. */
 export function Shortcuts({ environment, merchantId }: { environment: string; merchantId: string }) {
   const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);
@@ -70,7 +72,7 @@ export function Shortcuts({ environment, merchantId }: { environment: string; me
                 </div>
               ))}
               <div className="shortcut">
-                <dt>Search, where there is one</dt>
+                <dt>Search</dt>
                 <dd>
                   <kbd>/</kbd>
                 </dd>

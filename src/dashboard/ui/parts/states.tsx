@@ -1,10 +1,10 @@
-/** What stands in a page's place while there is nothing to show: loading, nothing there, broken, not allowed. */
+/** The placeholders of a page: loading, empty, failed, missing. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { messageOf } from "../rpc.ts";
 import { Button } from "./button.tsx";
 
-/** While data is on its way. Said once to a screen reader. */
+/** Shown while data loads. Announced once to a screen reader. */
 export function Loading({ what }: { what: string }) {
   return (
     <div className="card" role="status" aria-live="polite">
@@ -16,7 +16,7 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-/** When a call failed: what happened, and a way on. */
+/** Shown when a call failed, with a way to continue. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => unknown) | undefined }) {
   return (
     <div className="card" role="alert">
@@ -31,7 +31,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => u
   );
 }
 
-/** Where a list has no rows: what would be there, and how it comes there. */
+/** Shown where a list has no rows: explains what appears there and how. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="card empty">
@@ -41,14 +41,14 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** For an address that leads nowhere. */
+/** Shown for an unknown address. */
 export function Missing() {
   return (
     <main className="lone">
       <div className="lone-box">
-        <h1>There is nothing here</h1>
-        <p>The address may be from an older version, or be mistyped.</p>
-        <Link to="/">To the start</Link>
+        <h1>Page not found</h1>
+        <p>The address may be mistyped or from an older version.</p>
+        <Link to="/">Go to the start page</Link>
       </div>
     </main>
   );

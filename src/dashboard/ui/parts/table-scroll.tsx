@@ -1,4 +1,4 @@
-/** A table that is wider than a phone scrolls by itself, by keyboard too. */
+/** A table that scrolls by itself if it is wider than the screen, by keyboard too. */
 import type { ReactNode } from "react";
 
 /** A named region, so that a screen reader says what scrolls. */

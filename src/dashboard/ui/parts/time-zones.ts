@@ -1,6 +1,6 @@
-/** The time zones that one can choose, by the names that their people know. */
+/** The time zones to choose from, by their current names. */
 
-// Browsers go on listing the names that places had when zones were first written down; the database knows both.
+// Browsers still list the original names of some zones; the database knows both.
 const renamed: Readonly<Record<string, string>> = {
   "Africa/Asmera": "Africa/Asmara",
   "America/Godthab": "America/Nuuk",
@@ -15,10 +15,10 @@ const renamed: Readonly<Record<string, string>> = {
 
 const nameOf = (zone: string) => renamed[zone] ?? zone;
 
-/** The zone of the person at the page. */
+/** The time zone of the browser. */
 export const ownZone: string = nameOf(Intl.DateTimeFormat().resolvedOptions().timeZone);
 
-/** All of them: one's own first, then UTC, then by name. */
+/** All zones: the browser's own first, then UTC, then by name. */
 export const timeZones: readonly string[] = [
   ...new Set([ownZone, "UTC", ...Intl.supportedValuesOf("timeZone").map(nameOf).toSorted()]),
 ];

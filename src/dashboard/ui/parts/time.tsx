@@ -1,10 +1,10 @@
-/** Moments as people read them, in their own time zone, with the exact one for machines, and by UTC too in the tooltip. */
+/** Times in the person's own time zone, with the exact one for machines, and by UTC too in the tooltip. */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** A moment; a dash where there is none. */
+/** A time, or a dash if there is none. */
 export function Moment({ at }: { at: Timestamp | undefined }) {
   if (at === undefined) return <span className="soft">–</span>;
   const date = timestampDate(at);

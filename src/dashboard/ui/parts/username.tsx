@@ -1,6 +1,6 @@
-/** Whose password a form asks for, for password managers; a person sees it elsewhere on the page. */
+/** The account of a password form, for password managers; the page shows it elsewhere to people. */
 
-/** Take care that it stands inside the form. */
+/** The hidden field, which must be inside the form. */
 export function Username({ email }: { email: string | undefined }) {
   return <input type="text" name="username" autoComplete="username" value={email ?? ""} readOnly hidden />;
 }

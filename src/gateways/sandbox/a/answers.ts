@@ -1,4 +1,6 @@
-/** What SANDBOX_A's answers mean. An answer counts only when it is documented and about this very payment. */
+/** Interprets SANDBOX_A's answers. An answer counts only when it is documented and about this exact payment. */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,
@@ -11,7 +13,6 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../../gateway-http.ts";
 import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
@@ -28,10 +29,10 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
   "429 rate_limit_error": "rate_limited",
 };
 
-/** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
+/** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
 const definitive = new Set(["not_found", "already_voided", "already_declined", "capture_not_allowed"]);
 
-/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
+/** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
@@ -47,7 +48,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
 }
 
-/** What a capture came to; unknown unless the answer is about this attempt. */
+/** Returns the result of a capture; unknown unless the answer is about this attempt. */
 export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -58,7 +59,7 @@ export function readCapture(reply: GatewayReply, attempt: AttemptAtGateway): Cap
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
-/** What a void came to; unknown unless the answer is about this attempt. */
+/** Returns the result of a void; unknown unless the answer is about this attempt. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -73,20 +74,23 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return refusedOrUnknown(reply.status, json, attempt);
 }
 
-/** The record under our reference: a kept capture before a hold, a hold before anything that ended. */
+/** Reads the record under our reference: a captured payment before a hold, a hold before anything that ended. */
 export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
-  if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
+  if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
   const json = readJsonObject(reply);
   const records = json?.data;
   if (reply.status !== 200 || json?.reference !== attempt.attemptReference || !Array.isArray(records)) {
-    return { type: "cannotTell", reason: untrusted(reply.status).reason };
+    return { type: "inconclusive", reason: untrusted(reply.status).reason };
   }
   if (records.length === 0) return { type: "absent" };
-  const other = records.find((record) => !isAbout(record, attempt));
+  // Whatever its amount was, nothing is left of a voided authorization.
+  const isOurs = (record: unknown, status: string) =>
+    isObject(record) && record.reference === attempt.attemptReference && record.status === status;
+  const other = records.find((record) => !isAbout(record, attempt) && !isOurs(record, "voided"));
   if (other !== undefined) {
-    const isHold = isObject(other) && other.reference === attempt.attemptReference && other.status === "held";
+    const isHold = isOurs(other, "held");
     if (isHold && typeof other.id === "string") return { type: "heldOther", gatewayReference: other.id };
-    return { type: "cannotTell", reason: "the gateway has another amount, currency or reference on record" };
+    return { type: "inconclusive", reason: "the gateway has another amount, currency or reference on record" };
   }
   const inState = (status: string) => records.find((record) => record.status === status);
   const captured = inState("captured");
@@ -96,16 +100,16 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   if (inState("voided") !== undefined) return { type: "voided" };
   const declined = inState("declined");
   if (typeof declined?.decline_code === "string") return classifyDecline(declines, declined.decline_code);
-  return { type: "cannotTell", reason: "the gateway's record is in no state that is documented" };
+  return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };
 }
 
-/** Which account the credentials open and what it may do, or why that cannot be told. */
+/** Returns the account that the credentials open and its rights, or why it could not be read. */
 export function readAccount(reply: GatewayReply): AccountReading {
-  if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
+  if (reply.type !== "answer") return { type: "unreadable", reason: `The gateway did not answer: ${reply.reason}.` };
   const json = readJsonObject(reply);
-  if (reply.status === 401) return { type: "unreadable", because: "The gateway does not know this key." };
+  if (reply.status === 401) return { type: "unreadable", reason: "The gateway does not know this key." };
   if (reply.status !== 200 || json?.object !== "account") {
-    return { type: "unreadable", because: `The gateway gave no account (HTTP ${reply.status}).` };
+    return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
   const { environment, raw_cards: rawCards, manual_capture: manualCapture, currencies: taken } = json;
   return { type: "account", environment, rawCards, manualCapture, currencies: taken };
@@ -119,7 +123,7 @@ function refusedOrUnknown(status: number, json: Json | undefined, attempt: Attem
   return { type: "refused", definitive: definitive.has(error.code), gatewayCode: error.code };
 }
 
-/** Whether this is an authorization of exactly our attempt: its reference, its amount, its currency. */
+/** Reports whether this is an authorization of exactly our attempt: its reference, its amount, its currency. */
 function isAbout(record: unknown, attempt: AttemptAtGateway): record is Json & { readonly id: string } {
   return (
     isObject(record) &&

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  approvedCard,
+  type GatewayHarness,
+  holdPayment,
+  startGatewayHarness,
+} from "../../../dev/testing/gateway-harness.ts";
+import { describeConformance } from "../../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../../platform/secrets.ts";
-import { approvedCard, type GatewayBench, holdPayment, startGatewayBench } from "../../../testing/gateway-bench.ts";
-import { describeConformance } from "../../connector.conformance.ts";
 import { SandboxAConnector } from "./connector.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
@@ -35,28 +40,28 @@ describeConformance({
 });
 
 describe("SandboxAConnector", () => {
-  let bench: GatewayBench;
+  let harness: GatewayHarness;
   beforeAll(async () => {
-    bench = await startGatewayBench(subject);
+    harness = await startGatewayHarness(subject);
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
-  const authorize = async (number: string, payment = bench.newPayment(), signal?: AbortSignal) => {
-    bench.forwarder.useCard(number);
-    const call = { ...bench.call(payment.attemptReference), signal };
-    const answer = bench.connector.authorize(call, payment);
-    bench.forwarder.useCard(approvedCard);
+  const authorize = async (number: string, payment = harness.newPayment(), signal?: AbortSignal) => {
+    harness.forwarder.useCard(number);
+    const call = { ...harness.call(payment.attemptReference), signal };
+    const answer = harness.connector.authorize(call, payment);
+    harness.forwarder.useCard(approvedCard);
     return (await answer).outcome;
   };
 
-  /** Asks, and stops waiting once the acquirer has the request. */
+  /** Sends a request and stops waiting once the acquirer has it. */
   const giveUpWaiting = async <Answer>(
     paused: { operation: string; reference: string },
     ask: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer> => {
     const stop = new AbortController();
     const answer = ask(stop.signal);
-    await bench.sandbox.paused(paused);
+    await harness.sandbox.paused(paused);
     stop.abort();
     return answer;
   };
@@ -72,101 +77,103 @@ describe("SandboxAConnector", () => {
     ["4000000000005035", { type: "unknown", kind: "GATEWAY_ERROR" }],
     ["4000000000004160", { type: "unknown", kind: "GATEWAY_ERROR" }],
     ["4000000000001026", { type: "held" }],
-  ])("authorizes card %s as the table says", async (number, expected) => {
+  ])("authorizes card %s as documented in the table", async (number, expected) => {
     expect(await authorize(number)).toMatchObject(expected);
   });
 
-  it("finds a hold over another amount, and does not call it held", async () => {
-    const payment = bench.newPayment();
+  it("finds a hold of another amount, and does not report it as held", async () => {
+    const payment = harness.newPayment();
     await authorize("4000000000004160", payment);
-    const answer = await bench.connector.lookUp(bench.call(""), payment);
+    const answer = await harness.connector.lookUp(harness.call(""), payment);
     expect(answer).toEqual({ type: "heldOther", gatewayReference: expect.stringMatching(/^auth_/) });
+    expect(await harness.connector.void(harness.call("other_void"), payment)).toEqual({ type: "done" });
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toEqual({ type: "voided" });
   });
 
   it("looks up a decline as the same decline", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     const outcome = await authorize("4000000000000002", payment);
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toEqual(outcome);
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toEqual(outcome);
   });
 
   it("finds the hold whose answer was lost, and voids it by our reference", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     const paused = { operation: "a.silence", reference: payment.attemptReference };
     const outcome = await giveUpWaiting(paused, (signal) => authorize("4000000000002040", payment, signal));
     expect(outcome).toMatchObject({ type: "unknown" });
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toMatchObject({ type: "held" });
-    expect(await bench.connector.void(bench.call("lost_void"), payment)).toEqual({ type: "done" });
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toEqual({ type: "voided" });
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toMatchObject({ type: "held" });
+    expect(await harness.connector.void(harness.call("lost_void"), payment)).toEqual({ type: "done" });
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toEqual({ type: "voided" });
   });
 
-  it("leaves no hold when a late authorize comes after its void", async () => {
-    const payment = bench.newPayment();
+  it("leaves no hold when a late authorize arrives after its void", async () => {
+    const payment = harness.newPayment();
     const paused = { operation: "a.silence", reference: payment.attemptReference };
     const outcome = await giveUpWaiting(paused, (signal) => authorize("4000000000002024", payment, signal));
     expect(outcome).toMatchObject({ type: "unknown" });
-    expect(await bench.connector.void(bench.call("late_void"), payment)).toEqual({ type: "done" });
-    await bench.sandbox.release(paused);
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toEqual({ type: "absent" });
+    expect(await harness.connector.void(harness.call("late_void"), payment)).toEqual({ type: "done" });
+    await harness.sandbox.release(paused);
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toEqual({ type: "absent" });
   });
 
-  it("finds a late hold that nobody voided", async () => {
-    const payment = bench.newPayment();
+  it("finds a late hold that was not voided", async () => {
+    const payment = harness.newPayment();
     const outcome = authorize("4000000000002024", payment);
-    await bench.sandbox.paused({ operation: "a.silence", reference: payment.attemptReference });
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toEqual({ type: "absent" });
-    await bench.sandbox.release({ operation: "a.silence", reference: payment.attemptReference });
+    await harness.sandbox.paused({ operation: "a.silence", reference: payment.attemptReference });
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toEqual({ type: "absent" });
+    await harness.sandbox.release({ operation: "a.silence", reference: payment.attemptReference });
     expect(await outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
-    expect(await bench.connector.lookUp(bench.call(""), payment)).toMatchObject({ type: "held" });
+    expect(await harness.connector.lookUp(harness.call(""), payment)).toMatchObject({ type: "held" });
   });
 
-  it("captures a slow capture once, however often it is asked for", async () => {
-    bench.forwarder.useCard("4000000000001026");
-    const hold = await holdPayment(bench, bench.newPayment());
-    bench.forwarder.useCard(approvedCard);
-    const capture = (signal?: AbortSignal) => bench.connector.capture({ ...bench.call("slow_cap"), signal }, hold);
+  it("captures a slow capture once, however often it is requested", async () => {
+    harness.forwarder.useCard("4000000000001026");
+    const hold = await holdPayment(harness, harness.newPayment());
+    harness.forwarder.useCard(approvedCard);
+    const capture = (signal?: AbortSignal) => harness.connector.capture({ ...harness.call("slow_cap"), signal }, hold);
     const paused = { operation: "a.slow-capture", reference: hold.attemptReference };
     expect(await giveUpWaiting(paused, capture)).toMatchObject({ type: "unknown" });
     const repeated = capture();
-    await bench.sandbox.release(paused);
+    await harness.sandbox.release(paused);
     expect(await repeated).toEqual({ type: "done" });
-    expect(await bench.connector.lookUp(bench.call(""), hold)).toMatchObject({ type: "captured" });
+    expect(await harness.connector.lookUp(harness.call(""), hold)).toMatchObject({ type: "captured" });
   });
 
-  it("takes a capture that had been made under another key as done", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    await bench.connector.capture(bench.call("first_cap"), hold);
-    expect(await bench.connector.capture(bench.call("second_cap"), hold)).toEqual({ type: "done" });
+  it("treats a capture made under another key as done", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call("first_cap"), hold);
+    expect(await harness.connector.capture(harness.call("second_cap"), hold)).toEqual({ type: "done" });
   });
 
-  it("refuses for good to capture what was voided", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    await bench.connector.void(bench.call("v1"), hold);
-    const answer = await bench.connector.capture(bench.call("c1"), hold);
+  it("definitively refuses to capture a voided payment", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.void(harness.call("v1"), hold);
+    const answer = await harness.connector.capture(harness.call("c1"), hold);
     expect(answer).toEqual({ type: "refused", definitive: true, gatewayCode: "already_voided" });
   });
 
-  it("says that a captured payment is captured, by either reference", async () => {
-    const hold = await holdPayment(bench, bench.newPayment());
-    await bench.connector.capture(bench.call("c2"), hold);
+  it("reports a captured payment as captured, by either reference", async () => {
+    const hold = await holdPayment(harness, harness.newPayment());
+    await harness.connector.capture(harness.call("c2"), hold);
     const { gatewayReference: _, ...unanswered } = hold;
-    expect(await bench.connector.void(bench.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
-    expect(await bench.connector.void(bench.call("v3"), unanswered)).toEqual({ type: "alreadyCaptured" });
+    expect(await harness.connector.void(harness.call("v2"), hold)).toEqual({ type: "alreadyCaptured" });
+    expect(await harness.connector.void(harness.call("v3"), unanswered)).toEqual({ type: "alreadyCaptured" });
   });
 
   it("finds nothing to void in a decline", async () => {
-    const payment = bench.newPayment();
+    const payment = harness.newPayment();
     await authorize("4000000000000002", payment);
-    const [declined] = await bench.sandbox.authorizations(payment.attemptReference);
+    const [declined] = await harness.sandbox.authorizations(payment.attemptReference);
     const attempt = { ...payment, gatewayReference: declined!.id };
-    expect(await bench.connector.void(bench.call("v4"), attempt)).toEqual({ type: "absent" });
+    expect(await harness.connector.void(harness.call("v4"), attempt)).toEqual({ type: "absent" });
   });
 
-  it("takes an acquirer that hangs up as unknown", async () => {
-    await bench.sandbox.setDown("A", true);
-    const payment = bench.newPayment();
-    const connector = bench.connectTo(bench.sandboxOrigin);
-    const { outcome } = await connector.authorize(bench.call(payment.attemptReference), payment);
-    await bench.sandbox.setDown("A", false);
+  it("treats an acquirer that hangs up as unknown", async () => {
+    await harness.sandbox.setDown("A", true);
+    const payment = harness.newPayment();
+    const connector = harness.connectTo(harness.sandboxOrigin);
+    const { outcome } = await connector.authorize(harness.call(payment.attemptReference), payment);
+    await harness.sandbox.setDown("A", false);
     expect(outcome).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
   });
 });

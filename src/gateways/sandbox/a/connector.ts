@@ -1,6 +1,8 @@
-/** SANDBOX_A: requests to the readable, synchronous pretend acquirer. What its answers mean is in answers.ts. */
+/** SANDBOX_A: requests to the readable, synchronous sandbox acquirer. answers.ts interprets its answers. */
+
+import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
+import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, toGatewayAmount } from "../../amounts.ts";
-import { type CardForwarder, withoutPlaceholders } from "../../card-forwarder.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -15,7 +17,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import { readAccount, readAuthorize, readCapture, readLookUp, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
@@ -51,13 +52,13 @@ export class SandboxAConnector implements Connector {
 
   whyNotPayable(amount: Amount): string | undefined {
     const exact = toGatewayAmount(currencies, amount);
-    return exact.type === "exact" ? undefined : exact.because;
+    return exact.type === "exact" ? undefined : exact.reason;
   }
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const amount = toGatewayAmount(currencies, request);
     if (amount.type === "impossible") {
-      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.because } };
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,

@@ -2,7 +2,10 @@
 import { isoCurrencies, isoExponent } from "../../../platform/money.ts";
 import type { CurrencyTable } from "../../amounts.ts";
 
-/** ISO 4217 but for ISK and UGX, which it counts with two decimals, as Stripe does (https://docs.stripe.com/currencies#special-cases, 2026). */
+/**
+ * ISO 4217 except for ISK and UGX, which it counts with two decimals, as Stripe does
+ * (https://docs.stripe.com/currencies#special-cases, 2026).
+ */
 export const currencies: CurrencyTable = {
   ...Object.fromEntries(isoCurrencies.map((code) => [code, isoExponent(code)])),
   ISK: 2,

@@ -3,7 +3,7 @@ import type { DeclineTable } from "../../declines.ts";
 
 const source = "https://docs.stripe.com/declines/codes (2026), whose names the sandbox borrows";
 
-/** What each of SANDBOX_A's decline codes means to us. */
+/** The meaning of each of SANDBOX_A's decline codes. */
 export const declines: DeclineTable = {
   generic_decline: { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
   insufficient_funds: { kind: "SOFT_DECLINE", stop: "none", declineCode: "insufficient_funds", source },

@@ -1,4 +1,6 @@
-/** What SANDBOX_B's answers mean. An answer counts only when it is documented and about this very payment. */
+/** Interprets SANDBOX_B's answers. An answer counts only when it is documented and about this exact payment. */
+
+import { type GatewayReply, isObject, readJsonObject } from "../../../platform/outbound-http.ts";
 import { isSameAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,
@@ -13,7 +15,6 @@ import type {
   VoidAnswer,
 } from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { type GatewayReply, isObject, readJsonObject } from "../../gateway-http.ts";
 import { unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
@@ -30,10 +31,10 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
   429: "rate_limited",
 };
 
-/** Refusals after which repeating a capture or void is pointless; of the others the cause may go away. */
+/** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
 const definitive = new Set(["payment_not_found", "amount", "capture_not_allowed"]);
 
-/** What an authorize came to; whatever is not documented or not about this attempt is unknown. */
+/** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
 export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): GatewayOutcome {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
@@ -51,7 +52,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   return { type: "notProcessed", cause, reason: `the gateway refused the request (HTTP ${reply.status})` };
 }
 
-/** Whether a capture was taken on; what came of it is told by a notice. */
+/** Reports whether a capture was accepted; a notification reports its result. */
 export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -59,7 +60,7 @@ export function readCapture(reply: GatewayReply, hold: Hold): CaptureAnswer {
   return refusedOrUnknown(reply.status, json);
 }
 
-/** Whether a void was taken on; what came of it is told by a notice. */
+/** Reports whether a void was accepted; a notification reports its result. */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
@@ -68,20 +69,23 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   return refusedOrUnknown(reply.status, json);
 }
 
-/** Which account the credentials open and what it may do, or why that cannot be told. */
+/** Returns the account that the credentials open and its rights, or why it could not be read. */
 export function readAccount(reply: GatewayReply): AccountReading {
-  if (reply.type !== "answer") return { type: "unreadable", because: `The gateway gave no answer: ${reply.reason}.` };
+  if (reply.type !== "answer") return { type: "unreadable", reason: `The gateway did not answer: ${reply.reason}.` };
   const json = readJsonObject(reply);
-  if (reply.status === 401) return { type: "unreadable", because: "The gateway does not know this key." };
-  if (reply.status === 403) return { type: "unreadable", because: "The key does not open this merchant account." };
+  if (reply.status === 401) return { type: "unreadable", reason: "The gateway does not know this key." };
+  if (reply.status === 403) return { type: "unreadable", reason: "The key does not open this merchant account." };
   if (reply.status !== 200 || typeof json?.merchantAccount !== "string") {
-    return { type: "unreadable", because: `The gateway gave no account (HTTP ${reply.status}).` };
+    return { type: "unreadable", reason: `The gateway returned no account (HTTP ${reply.status}).` };
   }
   const { environment, rawCards, manualCapture, currencies: taken } = json;
   return { type: "account", environment, rawCards, manualCapture, currencies: taken };
 }
 
-/** Without a working way for notices nothing would ever be known of a capture, so both are required. */
+/**
+ * Returns the notification checks. Without working notifications the result of a capture would never be known, so both
+ * are required.
+ */
 export function notificationChecks(credentials: Credentials, reply: GatewayReply): VerifyRow[] {
   const hasKey = credentials.notificationHmacKey !== undefined;
   const asked = reply.type === "answer" && reply.status === 201;
@@ -93,12 +97,12 @@ export function notificationChecks(credentials: Credentials, reply: GatewayReply
       detail: hasKey ? "The notification HMAC key is set." : "Enter the notification HMAC key.",
     },
     {
-      check: "test_notice",
+      check: "test_notification",
       state: asked ? "pending" : "failed",
       required: true,
       detail: asked
-        ? "A test notice was asked for; it has not arrived yet."
-        : "No test notice could be asked for: give the gateway this connection's notification address first.",
+        ? "A test notification was requested and has not arrived yet."
+        : "No test notification could be requested. Enter this connection's notification address at the gateway first.",
     },
   ];
 }
@@ -109,13 +113,16 @@ function refusedOrUnknown(status: number, json: Json | undefined): Refused | Unk
   return { type: "refused", definitive: definitive.has(gatewayCode), gatewayCode };
 }
 
-/** The code of SANDBOX_B's own error body, which repeats the HTTP status; undefined for anything else and for 5xx. */
+/**
+ * Returns the code of SANDBOX_B's own error body, which repeats the HTTP status; undefined for anything else and for
+ * 5xx.
+ */
 function errorCodeOf(status: number, json: Json | undefined): string | undefined {
   const isOwn = status >= 400 && status < 500 && json?.status === status;
   return isOwn && typeof json.errorCode === "string" ? json.errorCode : undefined;
 }
 
-/** Whether this says that a capture or cancel of exactly our attempt was taken on. */
+/** Reports whether a capture or cancellation of exactly our attempt was accepted. */
 function isReceived(json: Json | undefined, attempt: AttemptAtGateway): json is Json {
   if (json?.status !== "received") return false;
   return attempt.gatewayReference === undefined

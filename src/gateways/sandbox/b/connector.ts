@@ -1,6 +1,11 @@
-/** SANDBOX_B: requests to the pretend acquirer that only reports by notices. What its answers mean is in answers.ts and read-notification.ts. */
+/**
+ * SANDBOX_B: requests to the sandbox acquirer that reports only by notifications. answers.ts and read-notification.ts
+ * interpret its answers.
+ */
+
+import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
+import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, toGatewayAmount } from "../../amounts.ts";
-import { type CardForwarder, withoutPlaceholders } from "../../card-forwarder.ts";
 import type {
   AttemptAtGateway,
   AuthorizeAnswer,
@@ -18,13 +23,12 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import type { GatewayHttp, GatewayReply } from "../../gateway-http.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import { notificationChecks, readAccount, readAuthorize, readCapture, readVoid } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 
-/** The connector for a gateway that cannot be read and reports by notices, as Adyen does. */
+/** The connector for a gateway that cannot be read and reports by notifications, as Adyen does. */
 export class SandboxBConnector implements Connector {
   readonly gateway = "SANDBOX_B";
   readonly canRead = false;
@@ -50,7 +54,7 @@ export class SandboxBConnector implements Connector {
       name: "notificationHmacKey",
       label: "Notification HMAC key",
       shape: /^[0-9A-Fa-f]{64}$/,
-      hint: "The 64 hexadecimal digits the sandbox signs this account's notices with.",
+      hint: "The 64 hexadecimal digits the sandbox signs this account's notifications with.",
     },
   ];
   readonly #http: GatewayHttp;
@@ -67,13 +71,13 @@ export class SandboxBConnector implements Connector {
 
   whyNotPayable(amount: Amount): string | undefined {
     const exact = toGatewayAmount(currencies, amount);
-    return exact.type === "exact" ? undefined : exact.because;
+    return exact.type === "exact" ? undefined : exact.reason;
   }
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const amount = toGatewayAmount(currencies, request);
     if (amount.type === "impossible") {
-      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.because } };
+      return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
@@ -110,12 +114,12 @@ export class SandboxBConnector implements Connector {
   }
 
   async lookUp(): Promise<LookUpAnswer> {
-    return { type: "cannotTell", reason: "SANDBOX_B cannot be read; its notices tell" };
+    return { type: "inconclusive", reason: "SANDBOX_B cannot be read; its notifications report the result" };
   }
 
   async verify(call: GatewayCall): Promise<readonly VerifyRow[]> {
     const account = readAccount(await this.#post(call, "/b/account", {}));
-    const test = await this.#post(call, "/b/test-notice", {});
+    const test = await this.#post(call, "/b/test-notification", {});
     return [...accountChecks(account, this.#environment), ...notificationChecks(call.credentials, test)];
   }
 

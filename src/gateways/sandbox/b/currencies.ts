@@ -2,7 +2,9 @@
 import { isoCurrencies, isoExponent } from "../../../platform/money.ts";
 import type { CurrencyTable } from "../../amounts.ts";
 
-/** ISO 4217 but for four, as at Adyen (https://docs.adyen.com/development-resources/currency-codes, 2026). */
+/**
+ * ISO 4217 except for four currencies, as at Adyen (https://docs.adyen.com/development-resources/currency-codes, 2026).
+ */
 export const currencies: CurrencyTable = {
   ...Object.fromEntries(isoCurrencies.map((code) => [code, isoExponent(code)])),
   CLP: 2,

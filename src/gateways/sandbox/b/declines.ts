@@ -3,7 +3,7 @@ import type { DeclineTable } from "../../declines.ts";
 
 const source = "https://docs.adyen.com/development-resources/refusal-reasons (2026), whose numbers the sandbox borrows";
 
-/** What each of SANDBOX_B's refusal reasons means to us. */
+/** The meaning of each of SANDBOX_B's refusal reasons. */
 export const declines: DeclineTable = {
   "2": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
   "5": { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "lost_or_stolen", source },

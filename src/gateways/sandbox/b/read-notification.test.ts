@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../platform/secrets.ts";
-import { type SignedFields, signNotice } from "../../adyen/notice-signature.ts";
+import { type SignedFields, signNotification } from "../../adyen/notification-signature.ts";
 import { readNotification } from "./read-notification.ts";
 
 // The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
@@ -18,9 +18,9 @@ const sample: SignedFields = {
 
 const credentials = { merchantAccount: new Secret("TestMerchant"), notificationHmacKey: new Secret(hmacKey) };
 
-describe("signNotice()", () => {
+describe("signNotification()", () => {
   it("signs Adyen's published sample as Adyen does", () => {
-    expect(signNotice(hmacKey, sample)).toBe("coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=");
+    expect(signNotification(hmacKey, sample)).toBe("coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=");
   });
 });
 
@@ -28,10 +28,12 @@ describe("readNotification()", () => {
   const read = (body: string, environment: "test" | "live" = "test", asked: typeof credentials = credentials) =>
     readNotification(asked, { headers: {}, body: Buffer.from(body) }, environment);
 
-  it("believes an item that is signed", () => {
+  it("accepts an item that is signed", () => {
     expect(read(bodyOf(sample))).toMatchObject({
       type: "authentic",
-      notices: [{ kind: "held", gatewayReference: "7914073381342284", amount: { amountMinor: 1130, currency: "EUR" } }],
+      notifications: [
+        { kind: "held", gatewayReference: "7914073381342284", amount: { amountMinor: 1130, currency: "EUR" } },
+      ],
     });
   });
 
@@ -45,7 +47,7 @@ describe("readNotification()", () => {
     ["success", "false"],
   ])("refuses an item whose %s was changed", (field, value) => {
     const changed = { ...sample, [field]: value };
-    expect(read(bodyOf(changed, signNotice(hmacKey, sample)))).toMatchObject({ type: "refused" });
+    expect(read(bodyOf(changed, signNotification(hmacKey, sample)))).toMatchObject({ type: "refused" });
   });
 
   it("refuses all items when one of them is not signed", () => {
@@ -65,7 +67,7 @@ describe("readNotification()", () => {
 
   it("refuses everything while the connection has no key", () => {
     const notificationHmacKey = new Secret("");
-    const body = bodyOf(sample, signNotice("", sample));
+    const body = bodyOf(sample, signNotification("", sample));
     expect(read(body, "test", { ...credentials, notificationHmacKey })).toMatchObject({ type: "refused" });
   });
 
@@ -76,17 +78,19 @@ describe("readNotification()", () => {
     },
   );
 
-  it("gives an event that it does not know the kind other", () => {
-    expect(read(bodyOf({ ...sample, eventCode: "REPORT_AVAILABLE" }))).toMatchObject({ notices: [{ kind: "other" }] });
+  it("gives an unknown event the kind other", () => {
+    expect(read(bodyOf({ ...sample, eventCode: "REPORT_AVAILABLE" }))).toMatchObject({
+      notifications: [{ kind: "other" }],
+    });
   });
 
-  it("names no amount where the gateway's makes no sense to us", () => {
+  it("gives no amount if the gateway's is not valid here", () => {
     const reading = read(bodyOf({ ...sample, currency: "XXX" }));
-    expect(reading.type === "authentic" && reading.notices[0]).not.toHaveProperty("amount");
+    expect(reading.type === "authentic" && reading.notifications[0]).not.toHaveProperty("amount");
   });
 });
 
-function bodyOf(fields: SignedFields, hmacSignature = signNotice(hmacKey, fields)): string {
+function bodyOf(fields: SignedFields, hmacSignature = signNotification(hmacKey, fields)): string {
   const { value, currency, ...named } = fields;
   const item = { ...named, amount: { value, currency }, additionalData: { hmacSignature } };
   return JSON.stringify({ live: "false", notificationItems: [{ NotificationRequestItem: item }] });

@@ -1,10 +1,17 @@
-/** SANDBOX_B's notifications in our words: every item's signature is checked before anything else of it is believed. */
+/** Reads SANDBOX_B's notifications: every item's signature is checked before anything else in it is trusted. */
+
+import { isObject, parseJsonObject } from "../../../platform/outbound-http.ts";
 import { equalInConstantTime } from "../../../platform/secrets.ts";
-import { type SignedFields, signNotice } from "../../adyen/notice-signature.ts";
+import { type SignedFields, signNotification } from "../../adyen/notification-signature.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
-import type { Credentials, Notice, NoticeKind, NotificationReading, RawNotification } from "../../connector.ts";
+import type {
+  Credentials,
+  Notification,
+  NotificationKind,
+  NotificationReading,
+  RawNotification,
+} from "../../connector.ts";
 import { classifyDecline } from "../../declines.ts";
-import { isObject, parseJsonObject } from "../../gateway-http.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
@@ -13,7 +20,10 @@ type Json = Readonly<Record<string, unknown>>;
 // SANDBOX_B sends one; Adyen documents up to six in a body.
 const itemsMax = 6;
 
-/** The notices in a notification. Nothing of it counts unless every item is signed with the connection's secret. */
+/**
+ * Reads the notification items in a request body. Nothing in it counts unless every item is signed with the
+ * connection's secret.
+ */
 export function readNotification(
   credentials: Credentials,
   notification: RawNotification,
@@ -26,7 +36,7 @@ export function readNotification(
   if (!Array.isArray(wrapped) || wrapped.length === 0 || wrapped.length > itemsMax)
     return refused("not a notification");
   if (json?.live !== String(environment === "live")) return refused("a notification of the other environment");
-  const notices: Notice[] = [];
+  const notifications: Notification[] = [];
   for (const wrapper of wrapped) {
     const item = isObject(wrapper) ? wrapper.NotificationRequestItem : undefined;
     const fields = isObject(item) ? signedFieldsOf(item) : undefined;
@@ -35,26 +45,28 @@ export function readNotification(
     if (fields.merchantAccountCode !== credentials.merchantAccount?.expose()) {
       return refused("an item of another merchant account");
     }
-    notices.push(noticeOf(fields, item));
+    notifications.push(notificationOf(fields, item));
   }
-  return { type: "authentic", notices };
+  return { type: "authentic", notifications };
 }
 
-function noticeOf(fields: SignedFields, item: Json): Notice {
+function notificationOf(fields: SignedFields, item: Json): Notification {
   const { eventCode, success, pspReference, originalReference, merchantReference, value, currency } = fields;
   const kind = kindOf(fields, item);
   const amount = kind === "absent" || kind === "test" ? undefined : fromGatewayAmount(currencies, value, currency);
   return {
-    noticeId: `${eventCode}:${pspReference}:${success}`,
+    notificationId: `${eventCode}:${pspReference}:${success}`,
     kind,
     attemptReference: merchantReference,
-    gatewayReference: eventCode === "AUTHORISATION" ? pspReference : originalReference,
+    ...(eventCode === "AUTHORISATION"
+      ? { gatewayReference: pspReference }
+      : { gatewayReference: originalReference, modificationReference: pspReference }),
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: classifyDecline(declines, String(item.reason)) } : {}),
   };
 }
 
-function kindOf({ eventCode, success, originalReference }: SignedFields, item: Json): NoticeKind {
+function kindOf({ eventCode, success, originalReference }: SignedFields, item: Json): NotificationKind {
   const succeeded = success === "true";
   switch (eventCode) {
     case "AUTHORISATION":
@@ -96,7 +108,9 @@ function signedFieldsOf(item: Json): SignedFields | undefined {
 
 function isSigned(hmacKey: string, fields: SignedFields, item: Json): boolean {
   const given = isObject(item.additionalData) ? item.additionalData.hmacSignature : undefined;
-  return typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotice(hmacKey, fields)));
+  return (
+    typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotification(hmacKey, fields)))
+  );
 }
 
 function refused(reason: string): NotificationReading {

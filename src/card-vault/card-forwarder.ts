@@ -1,0 +1,51 @@
+/**
+ * The vault's Forward as connectors see it: the only way by which a card reaches a gateway. The client that calls the
+ * vault lives with the environment.
+ */
+
+import type { GatewayReply } from "../platform/outbound-http.ts";
+import { Secret } from "../platform/secrets.ts";
+
+/** A gateway request whose body holds placeholders such as `{{card.number}}` where the vault fills the card in. */
+export type ForwardRequest = {
+  /** The row of the vault's destination table: the gateway's identifier and the operation. */
+  readonly connector: string;
+  readonly operation: string;
+  readonly token: Secret;
+  readonly sessionId: string;
+  /** Origin of the gateway; the vault's destination table must allow its host. */
+  readonly origin: string;
+  readonly pathVariables: Readonly<Record<string, string>>;
+  /** Credentials and idempotency key. The content type is fixed by the vault's destination. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Token and session of a connector's test call: the vault fills in the number that gateways publish for tests, so that
+ * a connection is verified the way that real cards are sent. No payment's session has this name, so none can be paid
+ * with it.
+ */
+export const probe = { vaultToken: new Secret("tok_probe"), sessionId: "verify" } as const;
+
+/** The part of a card that may be shown. */
+export type CardSummary = { readonly brand: string; readonly last4: string };
+
+/** The gateway's reply, card numbers masked, and its card's summary if the vault still had it. */
+export type ForwardReply = { readonly reply: GatewayReply; readonly card?: CardSummary | undefined };
+
+/** Sends requests that carry a card to the vault, which fills in the card and forwards them. */
+export interface CardForwarder {
+  /** Sends once and never throws: the reply says what failed, and if a byte had left. */
+  forward(request: ForwardRequest): Promise<ForwardReply>;
+}
+
+/**
+ * Makes free text safe to send beside placeholders: the vault refuses `{{` in any field without a card, and a merchant
+ * may write it.
+ */
+export function withoutPlaceholders(text: string): string {
+  return text.replace(/\{(?=\{)/g, "{ ");
+}

@@ -1,0 +1,70 @@
+/** The card vault of one environment, of either kind: the contract for sessions, connectors and the plan. */
+
+import type { Secret } from "../platform/secrets.ts";
+import type { CardForwarder } from "./card-forwarder.ts";
+
+/** A requirement of a card request beyond a JSON body in which each part of the card is a whole value. */
+export type ForwardFeature =
+  /** A form-encoded body. */
+  | "form_body"
+  /** A value that holds more than one part of the card, such as `2031-04`. */
+  | "composed_value"
+  /** The year of expiry in two digits. */
+  | "two_digit_year";
+
+const inWords: Readonly<Record<ForwardFeature, string>> = {
+  form_body: "form-encoded bodies",
+  composed_value: "values made of several parts of the card",
+  two_digit_year: "a year of two digits",
+};
+
+/** The features of gateway requests that a vault supports, and its delay. */
+export type Forwarding = {
+  readonly features: ReadonlySet<ForwardFeature>;
+  /**
+   * Additional time that the vault may take to forward a request, beyond the requested time; part of
+   * `latestExecutionAt`.
+   */
+  readonly lateMs: number;
+};
+
+/** The data of a session that its vault gets before the session is created. */
+export type NewVaultSession = {
+  readonly sessionId: string;
+  readonly merchantId: string;
+  readonly publishableKey: string;
+  readonly checkoutOrigins: readonly string[];
+  readonly expiresAt: Date;
+};
+
+/** The vault object of a session. Its members depend on the mode, and only the widget and the vault read them. */
+export type VaultObject = { mode: "self_hosted" | "saas"; [member: string]: string };
+
+/** The state of a token before it is paid with; `unknown` if the vault cannot be reached. */
+export type TokenCheck = "unused" | "not_found" | "expired" | "used" | "unknown";
+
+/** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */
+export interface CardVault extends CardForwarder {
+  /** Origin of the vault's script; the widget sends a card to no other origin. */
+  readonly origin: string;
+  readonly forwarding: Forwarding;
+  /** True if `describe` makes a call, so that a repeated creation should first look for its earlier answer. */
+  readonly describesByCall: boolean;
+  /** Returns the session's grant. Throws `unavailable` if the vault gives none. */
+  describe(session: NewVaultSession): Promise<VaultObject>;
+  /** Checks that a token can pay a session, given by its public id. Uses nothing up and never throws. */
+  checkToken(asked: { readonly sessionId: string; readonly token: Secret }): Promise<TokenCheck>;
+  /** Deletes every card of a session. Never throws: each vault also forgets by itself. */
+  forget(sessionId: string): void;
+  close(): void;
+}
+
+/** Returns why a gateway cannot get cards from this vault; undefined if it can. */
+export function whyNotForwardable(
+  { features }: Forwarding,
+  connector: { readonly gateway: string; readonly forwardFeatures: readonly ForwardFeature[] },
+): string | undefined {
+  const missing = connector.forwardFeatures.filter((feature) => !features.has(feature));
+  if (missing.length === 0) return undefined;
+  return `The card vault of this installation cannot send what ${connector.gateway} needs: ${missing.map((feature) => inWords[feature]).join(", ")}.`;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
+import {
+  findProxyDestination,
+  type ProxyAddressRequest,
+  type ProxyDestination,
+  proxyAddressOf,
+  proxyDestinations,
+} from "./destinations.ts";
+
+describe("proxyDestinations", () => {
+  it("are exactly those of our own vault that take JSON and whole values", () => {
+    const whole = destinations.filter(
+      ({ contentType, fields }) =>
+        contentType === "application/json" &&
+        Object.values(fields).every((text) => /^\{\{[\w.]+\}\}$/.test(text) && text !== "{{card.expYear2}}"),
+    );
+    const comparable = whole.map(({ connector, operation, hosts, path, fields }) => ({
+      connector,
+      operation,
+      hosts,
+      path,
+      fields,
+    }));
+    expect(proxyDestinations).toEqual(comparable);
+  });
+
+  it("have no row for an operation that takes forms", () => {
+    expect(findProxyDestination({ connector: "SANDBOX_A", operation: "authorize" })).toBeUndefined();
+  });
+});
+
+describe("proxyAddressOf()", () => {
+  const real: ProxyDestination = {
+    connector: "STRIPE",
+    operation: "authorize",
+    hosts: { live: /^api\.stripe\.com$/ },
+    path: "/payments/{id}/authorize",
+    fields: {},
+  };
+  const asked: ProxyAddressRequest = {
+    environment: "live",
+    origin: "https://api.stripe.com",
+    pathVariables: { id: "pay_1-A" },
+    emulatorHosts: [],
+  };
+  const test = { ...asked, environment: "test", origin: "http://127.0.0.1:9000" } as const;
+  const sandbox = proxyDestinations[0]!;
+
+  it("fills one segment of plain letters, and nothing else", () => {
+    expect(proxyAddressOf(real, asked)).toBe("https://api.stripe.com/payments/pay_1-A/authorize");
+    for (const id of ["", "a/b", "..", "{{card.number}}", "a?b"])
+      expect(proxyAddressOf(real, { ...asked, pathVariables: { id } })).toBeUndefined();
+    expect(proxyAddressOf(real, { ...asked, pathVariables: {} })).toBeUndefined();
+  });
+
+  it.each<[string, ProxyDestination, ProxyAddressRequest]>([
+    ["plain HTTP in live", real, { ...asked, origin: "http://api.stripe.com" }],
+    ["another host", real, { ...asked, origin: "https://api.stripe.com.example" }],
+    ["another port", real, { ...asked, origin: "https://api.stripe.com:8443" }],
+    ["an origin with a path", real, { ...asked, origin: "https://api.stripe.com/x" }],
+    ["an origin with a user", real, { ...asked, origin: "https://a@api.stripe.com" }],
+    ["no origin", real, { ...asked, origin: "api.stripe.com" }],
+    ["the environment the row does not name", real, { ...asked, environment: "test" }],
+    ["an emulator in live", real, { ...asked, origin: "http://10.0.0.1:9000", emulatorHosts: ["10.0.0.1:9000"] }],
+    ["the sandbox in live", sandbox, { ...test, environment: "live" }],
+    ["the sandbox on another machine", sandbox, { ...test, origin: "http://10.0.0.1:9000" }],
+  ])("has no address for %s, like our own vault", (_, row, request) => {
+    expect(proxyAddressOf(row, request)).toBeUndefined();
+    const own = { ...findDestination(destinations, sandbox), ...row };
+    expect(() => addressOf(own, { ...request, sandboxHosts: request.emulatorHosts })).toThrow();
+  });
+
+  it("sends to the sandbox on this machine and to an emulator, in test", () => {
+    expect(proxyAddressOf(sandbox, test)).toBe("http://127.0.0.1:9000/b/payments");
+    const emulator = { ...test, origin: "http://10.0.0.1:9000", emulatorHosts: ["10.0.0.1:9000"] };
+    expect(proxyAddressOf(sandbox, emulator)).toBe("http://10.0.0.1:9000/b/payments");
+  });
+});

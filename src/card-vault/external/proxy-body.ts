@@ -1,0 +1,76 @@
+/**
+ * Translates a connector's body for the external vault: its placeholders for ours, and none in a field without a card.
+ * Pure.
+ */
+import type { ProxyDestination } from "./destinations.ts";
+
+/** The parts that the vault still has besides number and expiry; it discards the security code after the first use. */
+export type CardParts = { readonly cvc: boolean; readonly holder: boolean };
+
+/** `refused`: the body asks for something that must not be sent. */
+export type ProxyBody =
+  | { readonly type: "body"; readonly value: unknown }
+  | { readonly type: "refused"; readonly reason: string };
+
+/**
+ * Hyperswitch fills a string that is a placeholder and nothing else; the names are those of its stored card
+ * (https://docs.hyperswitch.io "Proxy"; https://github.com/juspay/hyperswitch, interpolate_single_token in
+ * crates/router/src/core/proxy.rs; 2026).
+ */
+const theirPlaceholders: Readonly<Record<string, { text: string; needs?: keyof CardParts }>> = {
+  "{{card.number}}": { text: "{{$card_number}}" },
+  "{{card.expMonth}}": { text: "{{$card_exp_month}}" },
+  "{{card.expYear}}": { text: "{{$card_exp_year}}" },
+  "{{card.cvc}}": { text: "{{$card_cvc}}", needs: "cvc" },
+  "{{card.holder}}": { text: "{{$card_holder_name}}", needs: "holder" },
+};
+
+class Refusal extends Error {}
+
+// Gateways' requests nest four or five deep; more is a mistake, and the recursion must end.
+const depthMax = 20;
+
+/**
+ * Translates a body. Fields whose part of the card the vault does not have are omitted, as for a customer who gave
+ * none.
+ */
+export function planProxyBody(destination: ProxyDestination, body: string, parts: CardParts): ProxyBody {
+  try {
+    return { type: "body", value: walk(JSON.parse(body), { destination, parts, pointer: "", depth: 0 }) };
+  } catch (error) {
+    return { type: "refused", reason: error instanceof Refusal ? error.message : "the body is not JSON" };
+  }
+}
+
+type Place = {
+  readonly destination: ProxyDestination;
+  readonly parts: CardParts;
+  readonly pointer: string;
+  readonly depth: number;
+};
+
+function walk(value: unknown, place: Place): unknown {
+  if (place.depth > depthMax) throw new Refusal("the body nests too deep");
+  if (typeof value === "string") return translate(value, place);
+  if (typeof value !== "object" || value === null) return value;
+  const into = (name: string): Place => ({ ...place, pointer: `${place.pointer}/${name}`, depth: place.depth + 1 });
+  if (Array.isArray(value)) return value.map((item, index) => walk(item, into(String(index))));
+  const members = Object.entries(value).map(([name, member]) => {
+    if (name.includes("{{")) throw misplaced();
+    return [name, walk(member, into(name.replaceAll("~", "~0").replaceAll("/", "~1")))];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Translates a value; undefined, which JSON omits, for a part of the card that the vault does not have. */
+function translate(value: string, { destination, parts, pointer }: Place): string | undefined {
+  if (!value.includes("{{")) return value;
+  const theirs = theirPlaceholders[value];
+  const isExpected = Object.hasOwn(destination.fields, pointer) && destination.fields[pointer] === value;
+  if (theirs === undefined || !isExpected) throw misplaced();
+  return theirs.needs === undefined || parts[theirs.needs] ? theirs.text : undefined;
+}
+
+function misplaced(): Refusal {
+  return new Refusal("a placeholder is in a field that this operation does not fill");
+}

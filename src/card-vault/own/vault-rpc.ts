@@ -1,0 +1,172 @@
+/** The core's client of our own vault: Forward for connectors, Forget when a session has ended. */
+
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
+import {
+  CheckTokenResponse_State,
+  type ForwardResponse,
+  NeverSent_Reason,
+  VaultService,
+} from "../../../gen/vault/v1/vault_pb.ts";
+import { unreachable } from "../../platform/errors.ts";
+import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
+import { encodeId } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { GatewayReply } from "../../platform/outbound-http.ts";
+import type { Secret } from "../../platform/secrets.ts";
+import { type SigningKey, signServiceToken } from "../../platform/service-token-signing.ts";
+import { type Tracing, untraced } from "../../platform/telemetry.ts";
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../card-forwarder.ts";
+import type { TokenCheck } from "../card-vault.ts";
+import type { VaultTlsPaths } from "../vault-settings.ts";
+
+// Time that the vault and the network may take beside the gateway.
+const ownTimeMs = 2_000;
+// A vault that restarts is back within a second or two. A payment may wait that long, and one of several vaults answers
+// at once.
+const connectWaitMs = 2_000;
+const forgetTimeoutMs = 5_000;
+// One read by an index. A customer waits for it, and the first attempt asks a slower vault again.
+const checkTimeoutMs = 500;
+
+const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck>>> = {
+  [CheckTokenResponse_State.UNUSED]: "unused",
+  [CheckTokenResponse_State.NOT_FOUND]: "not_found",
+  [CheckTokenResponse_State.EXPIRED]: "expired",
+  [CheckTokenResponse_State.USED]: "used",
+};
+
+/** The client of one environment's vault, with a fresh service token for every call. */
+export class VaultClient implements CardForwarder {
+  readonly #client: GrpcClient<typeof VaultService>;
+  readonly #signing: SigningKey;
+  readonly #log: Logger;
+  readonly #tracing: Tracing;
+
+  /** Throws if files of `tls` cannot be used; without `tls` the connection is not encrypted. */
+  constructor(options: {
+    address: string;
+    signing: SigningKey;
+    log: Logger;
+    tls?: VaultTlsPaths | undefined;
+    tracing?: Tracing | undefined;
+  }) {
+    this.#tracing = options.tracing ?? untraced;
+    this.#client = createGrpcClient(VaultService, options.address, channelOf(options.tls));
+    this.#signing = options.signing;
+    this.#log = options.log;
+  }
+
+  forward(request: ForwardRequest): Promise<ForwardReply> {
+    const facts = () => ({ gateway: request.connector, operation: request.operation });
+    const of = { traceparent: this.#tracing.outgoing() };
+    return this.#tracing.span("vault.call", { of, facts, kind: "client" }, () => this.#forward(request));
+  }
+
+  async #forward(request: ForwardRequest): Promise<ForwardReply> {
+    const { token, body, signal, ...rest } = request;
+    // Checked before the call, because afterwards a call that was never sent cannot be distinguished from a lost one.
+    if (!(await this.#client.isConnected(connectWaitMs))) {
+      return { reply: { type: "neverSent", cause: "vault_unavailable", reason: "no connection to the vault" } };
+    }
+    try {
+      const answer = await this.#client.forward(
+        { ...rest, token: token.expose(), body: new TextEncoder().encode(body) },
+        { timeoutMs: request.timeoutMs + ownTimeMs, metadata: await this.#metadata(), signal },
+      );
+      const card = answer.brand === "" ? undefined : { brand: answer.brand, last4: answer.last4 };
+      return { reply: replyOf(answer), card };
+    } catch (error) {
+      return { reply: replyWithoutAnswer(error as ServiceError) };
+    }
+  }
+
+  /**
+   * Checks that a token can pay a session. If the vault cannot be reached, or is too old for this call, the first
+   * attempt decides.
+   */
+  async checkToken({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
+    const endsAt = performance.now() + checkTimeoutMs;
+    if (!(await this.#client.isConnected(checkTimeoutMs))) return "unknown";
+    try {
+      const options = { timeoutMs: endsAt - performance.now(), metadata: await this.#metadata() };
+      const { state } = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
+      return tokenStates[state] ?? "unknown";
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /** Deletes every card of a session; the vault does so by itself after 15 minutes, so a failure is only logged. */
+  forget(sessionId: string): void {
+    this.#metadata()
+      .then((metadata) =>
+        this.#client.forget({ sessionId: encodeId("ps", sessionId) }, { timeoutMs: forgetTimeoutMs, metadata }),
+      )
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error, sessionId }, "the vault could not be asked to forget a card"),
+      );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #metadata(): Promise<Record<string, string>> {
+    const traceparent = this.#tracing.outgoing();
+    const authorization = `Bearer ${signServiceToken(this.#signing)}`;
+    return { authorization, ...(traceparent !== undefined && { traceparent }) };
+  }
+}
+
+function channelOf(tls: VaultTlsPaths | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const authorities = readFileSync(tls.caFile);
+  // A file without a certificate would mean an empty list of authorities, and every payment would fail.
+  new X509Certificate(authorities);
+  const [key, cert] = [tls.keyFile, tls.certFile].map((path) => (path === undefined ? null : readFileSync(path)));
+  return credentials.createSsl(authorities, key, cert);
+}
+
+function replyOf(answer: ForwardResponse): GatewayReply {
+  switch (answer.result.case) {
+    case "answer": {
+      const { status: httpStatus, headers, body } = answer.result.value;
+      return { type: "answer", status: httpStatus, headers, body };
+    }
+    case "neverSent": {
+      const { reason, detail } = answer.result.value;
+      const refused = reason === NeverSent_Reason.CONNECTION_REFUSED;
+      return { type: "neverSent", cause: refused ? "connection_refused" : "token_unusable", reason: detail };
+    }
+    case "noAnswer":
+      return { type: "noAnswer", timedOut: answer.result.value.timedOut, reason: answer.result.value.detail };
+    case undefined:
+      return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the vault's answer is unknown" };
+    default:
+      return unreachable(answer.result);
+  }
+}
+
+/**
+ * Returns the reply without the vault's answer. Only a refusal documented to come before sending counts as never sent.
+ * Otherwise the gateway may have been called, and its answer is lost with the vault.
+ */
+function replyWithoutAnswer(error: ServiceError): GatewayReply {
+  switch (error.code) {
+    case status.UNAUTHENTICATED:
+    case status.PERMISSION_DENIED:
+      return { type: "neverSent", cause: "vault_unavailable", reason: "the vault refused our service token" };
+    case status.INVALID_ARGUMENT:
+      return {
+        type: "neverSent",
+        cause: "request_refused",
+        reason: "the vault's destination table refused the request",
+      };
+    case status.DEADLINE_EXCEEDED:
+      return { type: "noAnswer", timedOut: true, lostAtVault: true, reason: "the vault did not answer in time" };
+    default:
+      return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the connection to the vault broke" };
+  }
+}

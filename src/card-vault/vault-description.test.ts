@@ -1,0 +1,60 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { verifyFramePolicy, verifySessionGrant } from "../platform/service-token.ts";
+import { selfHostedVault } from "./vault-description.ts";
+
+const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+const keys = [{ kid: "k", environment: "test" as const, publicKey }];
+const describeVault = selfHostedVault({
+  signing: { kid: "k", environment: "test", privateKey },
+  vaultOrigin: "https://vault.example",
+});
+
+// On a whole second: half a second later is still within it.
+const expiresAt = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
+const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; expiresAt?: Date } = {}) =>
+  describeVault({
+    sessionId: "01890a5d-ac96-774b-bcce-b302099a8057",
+    merchantId: "0110c853-1d09-52d8-d73e-1194e95b5f19",
+    publishableKey: "switchyard_test_pk_1",
+    checkoutOrigins: ["https://shop.example"],
+    expiresAt,
+    ...change,
+  });
+
+describe("selfHostedVault()", () => {
+  it("signs a separate grant for each session", async () => {
+    const [first, second] = [await sessionOf(), await sessionOf({ sessionId: "01890a5d-ac96-774b-bcce-b302099a8058" })];
+    const grants = await Promise.all([first, second].map((vault) => verifySessionGrant(keys, vault.sdkAuthorization)));
+    expect(grants.map((grant) => grant?.session)).toEqual([
+      "ps_01h455vb4pex5vsknk084sn02q",
+      "ps_01h455vb4pex5vsknk084sn02r",
+    ]);
+  });
+
+  it("signs one policy for the sessions of one second and the same pages", async () => {
+    const later = new Date(expiresAt.getTime() + 500);
+    expect((await sessionOf({ expiresAt: later })).framePolicy).toBe((await sessionOf()).framePolicy);
+  });
+
+  it("never returns a policy for other pages or another expiry", async () => {
+    const nextSecond = new Date(expiresAt.getTime() + 1_000);
+    const asked = [
+      {},
+      { checkoutOrigins: ["https://other.example"] },
+      {},
+      { checkoutOrigins: [] },
+      { expiresAt: nextSecond },
+    ];
+    const policies = [];
+    for (const change of asked) policies.push(await verifyFramePolicy(keys, (await sessionOf(change)).framePolicy));
+    const graceMs = 60_000;
+    expect(policies).toEqual(
+      asked.map((change) => ({
+        environment: "test",
+        origins: change.checkoutOrigins ?? ["https://shop.example"],
+        expiresAt: new Date((change.expiresAt ?? expiresAt).getTime() + graceMs),
+      })),
+    );
+  });
+});

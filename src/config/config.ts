@@ -1,0 +1,179 @@
+/** The only reader of the process's environment: one frozen Config for the given roles, or every problem at once. */
+
+import { ownVaultSettings } from "../card-vault/vault-settings.ts";
+import { emulatorHosts, readEmulatorOrigins } from "../gateways/gateway-origins.ts";
+import { readMailServer } from "../platform/mail-server.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { type Setting, variableOf } from "../platform/setting.ts";
+import { SettingReader } from "../platform/setting-reader.ts";
+import type { Config, EnvironmentName, Role, ServiceConfig, VaultRoleConfig } from "./checked-config.ts";
+import { dashboardSettings, readDashboardSettings } from "./dashboard-settings.ts";
+import { environmentSettings, readEnvironment } from "./environment-settings.ts";
+import { commandSettings, everyRoleSettings, sandboxSettings } from "./every-role-settings.ts";
+import { findLiveProblems } from "./live-problems.ts";
+import { parseVaultKeys } from "./server-keys.ts";
+import {
+  readGrpcTls,
+  readLoopbackWebhooks,
+  readRequestLimit,
+  readTiming,
+  serviceSettings,
+} from "./service-settings.ts";
+import { findUnknownVariables } from "./unknown-variables.ts";
+import { nodeOptionsSetting, readVaultGrpcTls, vaultRoleSettings } from "./vault-role-settings.ts";
+
+const serviceRoles: readonly Role[] = ["edge", "worker", "dashboard"];
+
+/** Every problem of the configuration, a line each, with what to set. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads and checks the settings of these roles. Throws ConfigError with all problems at once. */
+export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv = process.env): Config {
+  const { config, problems } = inspectConfig(roles, variables);
+  if (problems.length > 0) throw configError(problems);
+  return Object.freeze(config);
+}
+
+/**
+ * Reads and checks the settings without throwing: if there are problems, values that are missing or wrong are undefined
+ * whatever their type.
+ */
+export function inspectConfig(
+  roles: readonly Role[],
+  variables: NodeJS.ProcessEnv = process.env,
+): { readonly config: Config; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const isService = roles.some((role) => serviceRoles.includes(role));
+  const hasDatabase = isService || roles.includes("vault");
+  const isLive = hasDatabase && variables[everyRoleSettings.environments.name]?.includes("live");
+  const reader = new SettingReader(variables, problems, { isLive: isLive ?? false });
+  const config = {
+    brand: reader.read(everyRoleSettings.brand),
+    logLevel: reader.read(everyRoleSettings.logLevel),
+    errorDocsUrl: reader.read(everyRoleSettings.errorDocsUrl),
+    trustedProxies: reader.read(everyRoleSettings.trustedProxies) ?? [],
+    metricsPort: (hasDatabase && reader.read(everyRoleSettings.metricsPort)) || undefined,
+    tracesEndpoint: reader.read(everyRoleSettings.tracesEndpoint),
+    tracesRatio: Number(reader.read(everyRoleSettings.tracesRatio)),
+    database: readDatabase(hasDatabase ? reader : new SettingReader({}, [])),
+    service: isService ? readService(reader) : undefined,
+    dashboard: roles.includes("dashboard") ? readDashboardSettings(reader, serviceSettings.dashboardOrigin) : undefined,
+    vault: roles.includes("vault") ? readVault(reader) : undefined,
+    sandbox: roles.includes("sandbox") ? readSandbox(reader) : undefined,
+  };
+  const keySettings = [
+    ...(config.service ? [environmentSettings.keysFile] : []),
+    ...(config.vault ? [vaultRoleSettings.keysFile] : []),
+    ...(config.dashboard ? [dashboardSettings.keysFile] : []),
+  ].map((setting) => variableOf(setting, "live"));
+  const keyFiles = keySettings.map((variable) => ({ variable, path: variables[variable] }));
+  const findings = findLiveProblems(roles, config, keyFiles);
+  problems.push(...findings.problems);
+  reader.warnings.push(...findings.warnings);
+  for (const { variable, meant } of findUnknownVariables(variables)) {
+    if (meant.length > 0) reader.problem(variable, `is no setting; ${meant.join(" or ")} may be meant`);
+    else reader.warnings.push(`${variable} is no setting and is not read`);
+  }
+  // Settings that both environments share are read for each of them.
+  return { config: { ...config, warnings: [...new Set(reader.warnings)] }, problems: [...new Set(problems)] };
+}
+
+function configError(problems: readonly string[]): ConfigError {
+  return new ConfigError(`The configuration has ${problems.length} problem(s):\n${problems.join("\n")}`);
+}
+
+/** Returns every variable of this process with a name of ours; for examining settings without using them. */
+export function readOwnVariables(
+  variables: NodeJS.ProcessEnv = process.env,
+): Readonly<Record<string, string | undefined>> {
+  const isOurs = ([name]: [string, unknown]) =>
+    /^(SWITCHYARD_|OTEL_)/.test(name) && !name.startsWith("SWITCHYARD_CONTRACT_");
+  return Object.fromEntries(Object.entries(variables).filter(isOurs));
+}
+
+/** Returns the variables of the contract tests, by name; the fields of their gateways determine the names. */
+export function readContractVariables(
+  variables: NodeJS.ProcessEnv = process.env,
+): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("SWITCHYARD_CONTRACT_")));
+}
+
+/** Returns the command line's variables, so that no secret is in a process list. Throws ConfigError. */
+export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.env): {
+  readonly brand: string;
+  readonly operatorToken: Secret | undefined;
+  readonly secretKey: Secret | undefined;
+  readonly accountsDatabaseUrl: Secret | undefined;
+} {
+  const problems: string[] = [];
+  const reader = new SettingReader(variables, problems);
+  const accountsUrl: Setting<Secret> = serviceSettings.accountsDatabaseUrl;
+  const read = {
+    brand: reader.read(everyRoleSettings.brand),
+    operatorToken: reader.read(commandSettings.operatorToken),
+    secretKey: reader.read(commandSettings.secretKey),
+    accountsDatabaseUrl: reader.isSet(accountsUrl) ? reader.read(accountsUrl) : undefined,
+  };
+  if (problems.length > 0) throw configError([...new Set(problems)]);
+  return read;
+}
+
+function readDatabase(reader: SettingReader): Config["database"] {
+  return {
+    pooler: reader.read(everyRoleSettings.databasePooler),
+    connectionsMax: reader.read(everyRoleSettings.databaseConnections),
+  };
+}
+
+function readEnvironmentNames(reader: SettingReader): EnvironmentName[] {
+  return (reader.read(everyRoleSettings.environments)?.split(",") ?? []) as EnvironmentName[];
+}
+
+function readService(reader: SettingReader): ServiceConfig {
+  const sandboxOrigin = reader.read(serviceSettings.sandboxOrigin);
+  const apiOrigin = reader.read(serviceSettings.apiOrigin);
+  return {
+    environments: readEnvironmentNames(reader).map((name) => readEnvironment(reader, { name, apiOrigin })),
+    accountsDatabaseUrl: reader.read(serviceSettings.accountsDatabaseUrl),
+    host: reader.read(everyRoleSettings.host),
+    publicPort: reader.read(serviceSettings.publicPort),
+    grpcPort: reader.read(serviceSettings.grpcPort),
+    grpcTls: readGrpcTls(reader),
+    grpcReflection: reader.read(serviceSettings.grpcReflection) === "on",
+    shutdownGraceMs: reader.read(serviceSettings.shutdownGraceMs),
+    apiOrigin,
+    sandboxOrigin,
+    emulatorOrigins: readEmulatorOrigins(reader),
+    loopbackWebhooks: readLoopbackWebhooks(reader, sandboxOrigin !== undefined),
+    timing: readTiming(reader),
+    requestLimit: readRequestLimit(reader),
+    streamReplicas: Number(reader.read(serviceSettings.streamReplicas)),
+    dashboardOrigin: reader.read(serviceSettings.dashboardOrigin),
+    mailServer: readMailServer(reader),
+  };
+}
+
+function readVault(reader: SettingReader): VaultRoleConfig {
+  return {
+    databaseUrl: reader.read(vaultRoleSettings.databaseUrl),
+    host: reader.read(everyRoleSettings.host),
+    publicPort: reader.read(vaultRoleSettings.publicPort),
+    grpcPort: reader.read(vaultRoleSettings.grpcPort),
+    grpcTls: readVaultGrpcTls(reader),
+    publicOrigin: reader.read(ownVaultSettings.origin),
+    shutdownGraceMs: reader.read(serviceSettings.shutdownGraceMs),
+    emulatorHosts: emulatorHosts(readEmulatorOrigins(reader)),
+    usesSandboxGateways: reader.read(serviceSettings.sandboxOrigin) !== undefined,
+    nodeOptions: reader.read(nodeOptionsSetting) ?? "",
+    environments: readEnvironmentNames(reader).map((name) => {
+      const parse = (text: string) => parseVaultKeys(text, name);
+      return { name, ...reader.readFile(vaultRoleSettings.keysFile, parse, { environment: name }) };
+    }),
+  };
+}
+
+function readSandbox(reader: SettingReader): { host: string; port: number } {
+  return { host: reader.read(everyRoleSettings.host), port: reader.read(sandboxSettings.port) };
+}

@@ -1,0 +1,53 @@
+/** The settings of the dashboard's role, and the key file that only it reads. */
+import type { KeyRing } from "../platform/secrets.ts";
+import { file, port, required, type Setting } from "../platform/setting.ts";
+import type { SettingReader } from "../platform/setting-reader.ts";
+import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
+
+/** The dashboard's origin and its sealing keys. */
+export type DashboardSettings = {
+  readonly port: number;
+  /** As browsers see it. */
+  readonly origin: string;
+  /** Seals the shared secrets of members' authenticator apps. */
+  readonly sealing: KeyRing;
+};
+
+type AccountsKeyFile = { sealing: RingFile };
+
+/** Settings that only the dashboard reads. */
+export const dashboardSettings = {
+  port: required("SWITCHYARD_DASHBOARD_PORT", {
+    roles: ["dashboard"],
+    kind: port,
+    about: "where it listens",
+    example: "8084",
+  }),
+  keysFile: required("SWITCHYARD_ACCOUNTS_KEYS_FILE", {
+    roles: ["dashboard"],
+    kind: file("the key file that `switchyard server-keys generate-accounts` wrote"),
+    about: "written by `switchyard server-keys generate-accounts`",
+    example: "/etc/switchyard/keys-accounts.json",
+  }),
+} as const;
+
+/** Reads the settings; every mistake goes to the reader's problems. `origin` is optional for the other roles. */
+export function readDashboardSettings(reader: SettingReader, origin: Setting<string | undefined>): DashboardSettings {
+  return {
+    port: reader.read(dashboardSettings.port),
+    origin: reader.readNeeded(origin),
+    sealing: reader.readFile(dashboardSettings.keysFile, parseAccountsKeyFile),
+  };
+}
+
+/** Reads the dashboard's key file. Throws an Error that names the member and the rule, never a key. */
+export function parseAccountsKeyFile(text: string): KeyRing {
+  return ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing");
+}
+
+/** Returns the text of a new key file. */
+export function generateAccountsKeyFile(): string {
+  const kid = "sealing-accounts-1";
+  const file: AccountsKeyFile = { sealing: { current: kid, keys: { [kid]: freshKey() } } };
+  return `${JSON.stringify(file, null, 2)}\n`;
+}

@@ -1,0 +1,114 @@
+import { sign, verify } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { seal, unseal } from "../platform/secrets.ts";
+import {
+  rotateClientSecret,
+  rotatePageToken,
+  rotateSealing,
+  rotateSigning,
+  rotateVaultRing,
+} from "./server-key-rotation.ts";
+import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "./server-keys.ts";
+
+const keys = JSON.parse(generateKeyFile("test"));
+const vaultKeys = JSON.parse(generateVaultKeyFile(JSON.stringify(keys)));
+const ringOf = (file: object) => parseVaultKeys(JSON.stringify(file), "test").ring;
+
+describe("rotateVaultRing()", () => {
+  it("lets every process open what every other one seals, at each step of a rolling restart", () => {
+    const added = rotateVaultRing(vaultKeys, "add");
+    const used = rotateVaultRing(added, "use");
+    const dropped = rotateVaultRing(used, "drop");
+    const neighbours = [
+      [vaultKeys, added],
+      [added, used],
+      [used, dropped],
+    ];
+    for (const [before, after] of neighbours) {
+      expect(unseal(ringOf(before), "card", seal(ringOf(after), "card", "x")).expose()).toBe("x");
+    }
+    for (const [before, after] of neighbours.slice(0, 2)) {
+      expect(unseal(ringOf(after), "card", seal(ringOf(before), "card", "x")).expose()).toBe("x");
+    }
+    expect(() => unseal(ringOf(dropped), "card", seal(ringOf(added), "card", "x"))).toThrow("not in the ring");
+  });
+
+  it("refuses steps out of order", () => {
+    const added = rotateVaultRing(vaultKeys, "add");
+    expect(() => rotateVaultRing(vaultKeys, "use")).toThrow("add one first");
+    expect(() => rotateVaultRing(added, "add")).toThrow("waits to be used");
+    expect(() => rotateVaultRing(added, "drop")).toThrow("is not used yet");
+  });
+});
+
+describe("rotateSigning()", () => {
+  const verifies = (file: object, by: object) => {
+    const { kid, privateKey } = parseKeyFile(JSON.stringify(by), "test").signing;
+    const key = parseVaultKeys(JSON.stringify(file), "test").verification.find((candidate) => candidate.kid === kid);
+    const word = Buffer.from("a word");
+    return key !== undefined && verify(null, word, key.publicKey, sign(null, word, privateKey));
+  };
+
+  it("has the vault learn a key before the edge signs with it, and forget the old one last", () => {
+    const added = rotateSigning({ keys, vaultKeys }, "add");
+    const used = rotateSigning(added, "use");
+    const dropped = rotateSigning(used, "drop");
+    expect(verifies(added.vaultKeys, keys)).toBe(true);
+    expect(verifies(added.vaultKeys, used.keys)).toBe(true);
+    expect(verifies(dropped.vaultKeys, used.keys)).toBe(true);
+    expect(verifies(dropped.vaultKeys, keys)).toBe(false);
+    expect(JSON.stringify(dropped.vaultKeys)).not.toContain("PRIVATE");
+  });
+});
+
+describe("rotateClientSecret()", () => {
+  it("keeps the version of running sessions until it is dropped", () => {
+    const used = rotateClientSecret(rotateClientSecret(keys, "add"), "use");
+    const { clientSecret } = parseKeyFile(JSON.stringify(used), "test");
+    expect([clientSecret.current, [...clientSecret.keys.keys()]]).toEqual([2, [1, 2]]);
+    const dropped = parseKeyFile(JSON.stringify(rotateClientSecret(used, "drop")), "test");
+    expect([...dropped.clientSecret.keys.keys()]).toEqual([2]);
+  });
+});
+
+describe("rotatePageToken()", () => {
+  const keysOf = (file: object) => parseKeyFile(JSON.stringify(file), "test").pageToken;
+  const page = { scope: "a list", now: new Date("2026-01-01T00:00:00Z") };
+  const isTaken = (by: object, token: string) => {
+    try {
+      return verifyPageToken(keysOf(by), { ...page, token }) === "row_1";
+    } catch {
+      return false;
+    }
+  };
+
+  it.each([
+    ["a new file", keys],
+    ["a file of the first version", { ...keys, pageToken: Object.values(keys.pageToken.keys)[0] }],
+  ])("lets every process read every other one's tokens at each step, from %s on", (_what, first) => {
+    const added = rotatePageToken(first, "add");
+    const used = rotatePageToken(added, "use");
+    const dropped = rotatePageToken(used, "drop");
+    const signedBy = (file: object) => signPageToken(keysOf(file), { ...page, lastId: "row_1" });
+    const neighbours = [
+      [first, added],
+      [added, used],
+    ] as const;
+    for (const [before, after] of neighbours) {
+      expect([isTaken(after, signedBy(before)), isTaken(before, signedBy(after))]).toEqual([true, true]);
+    }
+    expect([isTaken(dropped, signedBy(used)), isTaken(dropped, signedBy(first))]).toEqual([true, false]);
+  });
+});
+
+describe("rotateSealing()", () => {
+  it("seals with the new key once it is in use, and opens values of the old one until it is dropped", () => {
+    const used = rotateSealing(rotateSealing(keys, "add"), "use");
+    const ring = (file: object) => parseKeyFile(JSON.stringify(file), "test").sealing;
+    expect(seal(ring(used), "row", "x")).toMatch(/^sealing-test-2\./);
+    const old = seal(ring(keys), "row", "x");
+    expect(unseal(ring(used), "row", old).expose()).toBe("x");
+    expect(() => unseal(ring(rotateSealing(used, "drop")), "row", old)).toThrow("not in the ring");
+  });
+});

@@ -1,0 +1,201 @@
+/**
+ * The server's own keys of one environment: making, reading and checking its two files. Edge and worker hold one, the
+ * vault the other: a process with the sessions' tokens must not have the ring that opens cards, and the vault signs
+ * nothing.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import type { ClientSecretKeys } from "../core/client-secret.ts";
+import type { PageTokenKeys } from "../core/page-token.ts";
+import { type KeyRing, Secret } from "../platform/secrets.ts";
+
+/** Keys of edge and worker. The vault's ring is not among them. */
+export type ServerKeys = {
+  readonly clientSecret: ClientSecretKeys;
+  readonly sealing: KeyRing;
+  readonly pageToken: PageTokenKeys;
+  /** Ed25519: signs session grants, frame policies and service tokens; the vault has the public half. */
+  readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
+  /** Public halves of internal services' keys, Ed25519: each service has its own private one. */
+  readonly internalServices: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
+};
+
+/** Keys of the vault. */
+export type VaultKeys = {
+  readonly ring: KeyRing;
+  /** Public halves of the valid signing keys; two while one replaces the other. */
+  readonly verification: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
+};
+
+/** Keys by their kid in base64, 32 bytes each. */
+export type RingFile = { current: string; keys: Record<string, string> };
+
+/** The key file of edge and worker, as JSON. Private keys are in PEM. */
+export type KeyFile = {
+  environment: string;
+  clientSecret: { current: number; keys: Record<string, string> };
+  sealing: RingFile;
+  /** Files of the first version have a single key. */
+  pageToken: RingFile | string;
+  signing: { kid: string; privateKey: string };
+  /** The next signing key; the vault already knows it. */
+  nextSigning?: { kid: string; privateKey: string };
+  /** Public keys in PEM by the service's name; files of the first version have none. */
+  internalServices?: Record<string, string>;
+};
+
+/** The vault's key file, as JSON. */
+export type VaultKeyFile = {
+  environment: string;
+  vaultRing: RingFile;
+  /** Public keys in PEM by kid. */
+  verification: Record<string, string>;
+};
+
+const keyBytes = 32;
+
+/** Returns the text of a new key file for edge and worker: fresh keys for everything, version 1 of each. */
+export function generateKeyFile(environment: "test" | "live"): string {
+  const kid = (purpose: string) => `${purpose}-${environment}-1`;
+  return printKeyFile({
+    environment,
+    clientSecret: { current: 1, keys: { 1: freshKey() } },
+    sealing: { current: kid("sealing"), keys: { [kid("sealing")]: freshKey() } },
+    pageToken: { current: kid("page-token"), keys: { [kid("page-token")]: freshKey() } },
+    signing: { kid: kid("signing"), privateKey: freshSigningKey() },
+  });
+}
+
+/**
+ * Returns the text of a new key file for the vault that matches this file of the edge's: a fresh ring, and the
+ * verification keys.
+ */
+export function generateVaultKeyFile(keyFile: string): string {
+  const { environment, signing } = JSON.parse(keyFile) as KeyFile;
+  const kid = `vault-${environment}-1`;
+  return printKeyFile({
+    environment,
+    vaultRing: { current: kid, keys: { [kid]: freshKey() } },
+    verification: { [signing.kid]: publicHalf(signing.privateKey) },
+  });
+}
+
+/**
+ * Returns the two files of a key file that may contain the vault's ring as well, as those of the first version do. If
+ * it has no ring, the vault's file gets a fresh one.
+ */
+export function separateVaultKeys(keyFile: string): { keyFile: string; vaultKeyFile: string } {
+  const { vaultRing, ...file } = JSON.parse(keyFile) as KeyFile & Partial<VaultKeyFile>;
+  const fresh = generateVaultKeyFile(keyFile);
+  const vaultKeyFile = vaultRing ? printKeyFile({ ...(JSON.parse(fresh) as VaultKeyFile), vaultRing }) : fresh;
+  return { keyFile: printKeyFile(file), vaultKeyFile };
+}
+
+/** Returns a key for the file: 32 random bytes in base64. */
+export function freshKey(): string {
+  return randomBytes(keyBytes).toString("base64");
+}
+
+/** Returns a private Ed25519 key for the file, in PEM. */
+export function freshSigningKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/** Returns the public half of a private key, both in PEM. */
+export function publicHalf(privateKey: string): string {
+  return createPublicKey(privateKey).export({ type: "spki", format: "pem" }).toString();
+}
+
+/** Returns a key file's text. */
+export function printKeyFile(file: KeyFile | VaultKeyFile | { sealing: RingFile }): string {
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+/** Returns a key file with one more internal service, and the private key in PEM for that service only. */
+export function addInternalService(keyFile: string, name: string): { keyFile: string; privateKey: string } {
+  const file = JSON.parse(keyFile) as KeyFile;
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const internalServices = {
+    ...file.internalServices,
+    [name]: publicKey.export({ type: "spki", format: "pem" }).toString(),
+  };
+  return {
+    keyFile: printKeyFile({ ...file, internalServices }),
+    privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  };
+}
+
+/** Reads a key file. Throws an Error that names the member and the rule, never a key. */
+export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
+  const file = readFile<KeyFile>(text, environment);
+  // A process that can read every session's token must not be able to open the cards as well.
+  if ("vaultRing" in file) throw new Error("vaultRing belongs into the vault's key file alone");
+  const versions = Object.entries(file.clientSecret.keys).map(([version, key]): [number, Uint8Array] => [
+    Number(version),
+    keyOf(key, `clientSecret.keys.${version}`),
+  ]);
+  const clientSecretKeys = new Map(versions);
+  if (!clientSecretKeys.has(file.clientSecret.current)) throw new Error("clientSecret.current names no key");
+  return {
+    clientSecret: {
+      letter: environment === "live" ? "l" : "t",
+      current: file.clientSecret.current,
+      keys: clientSecretKeys,
+    },
+    sealing: ringOf(file.sealing, "sealing"),
+    pageToken: pageTokenKeysOf(pageTokenRing(file)),
+    signing: { kid: file.signing.kid, privateKey: createPrivateKey(file.signing.privateKey) },
+    internalServices: Object.entries(file.internalServices ?? {}).map(([kid, pem]) => ({
+      kid,
+      publicKey: createPublicKey(pem),
+    })),
+  };
+}
+
+/** Reads the vault's key file. Throws an Error that names the member and the rule, never a key. */
+export function parseVaultKeys(text: string, environment: "test" | "live"): VaultKeys {
+  const file = readFile<VaultKeyFile>(text, environment);
+  // A vault that could sign could grant itself any access.
+  for (const member of ["signing", "nextSigning", "clientSecret", "sealing", "pageToken"]) {
+    if (member in file) throw new Error(`${member} belongs into the edge's key file, not into the vault's`);
+  }
+  return {
+    ring: ringOf(file.vaultRing, "vaultRing"),
+    verification: Object.entries(file.verification).map(([kid, pem]) => {
+      if (pem.includes("PRIVATE")) throw new Error(`verification.${kid} must be a public key`);
+      return { kid, publicKey: createPublicKey(pem) };
+    }),
+  };
+}
+
+/** Returns the ring of page tokens, also of a file with a single key. */
+export function pageTokenRing({ pageToken, environment }: KeyFile): RingFile {
+  if (typeof pageToken !== "string") return pageToken;
+  const kid = `page-token-${environment}-1`;
+  return { current: kid, keys: { [kid]: pageToken } };
+}
+
+function pageTokenKeysOf(file: RingFile): PageTokenKeys {
+  const { current, keys } = ringOf(file, "pageToken");
+  const secretOf = (key: Uint8Array) => new Secret(Buffer.from(key).toString("base64"));
+  const others = Object.entries(keys).filter(([kid]) => kid !== current);
+  return [secretOf(keys[current]!), ...others.map(([, key]) => secretOf(key))];
+}
+
+function readFile<File extends KeyFile | VaultKeyFile>(text: string, environment: "test" | "live"): File {
+  const file = JSON.parse(text) as File;
+  if (file.environment !== environment) throw new Error(`these are not the keys of ${environment}`);
+  return file;
+}
+
+/** Returns a ring from a key file. Throws an Error that names the member and the rule, never a key. */
+export function ringOf(ring: RingFile, member: string): KeyRing {
+  const keys = Object.entries(ring.keys).map(([kid, key]) => [kid, keyOf(key, `${member}.keys.${kid}`)]);
+  if (!(ring.current in ring.keys)) throw new Error(`${member}.current names no key`);
+  return { current: ring.current, keys: Object.fromEntries(keys) };
+}
+
+function keyOf(text: string, member: string): Buffer {
+  const key = Buffer.from(text ?? "", "base64");
+  if (key.length !== keyBytes) throw new Error(`${member} must be ${keyBytes} bytes in base64`);
+  return key;
+}

@@ -1,0 +1,180 @@
+/** After a restore, a person adopts money that no gateway reports: the session is paid once, and nothing is sent. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../dev/testing/run-command.ts";
+import { adoptCaptured, declareRestore } from "../oversight/declare-restore.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { attemptIdOf } from "./attempt-id.ts";
+import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import type { Core } from "./core.ts";
+import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";
+import { confirmDecision, withdrawDecision } from "./decisions.ts";
+import type { PaymentSession } from "./entities.ts";
+import { itemsOf, withAnswers } from "./recovery.fixture.ts";
+import * as restore from "./restore.fixture.ts";
+import { submitPayment } from "./submit-payment.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.setClockAhead(0));
+
+const payUnseen = (session: PaymentSession, at: 0 | 1, upTo: "held" | "captured") =>
+  restore.payUnseen(fixture, session, at, upTo);
+const turns = (session: PaymentSession, count?: number, core?: Core) => restore.turns(fixture, session, count, core);
+const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });
+
+const statusesAt = async (reference: string) =>
+  (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
+
+describe("money at a gateway that refuses a void and does not say why, as ADYEN", () => {
+  const refusing = () => withAnswers(fixture.core, { void: async () => ({ type: "accepted" }) });
+  const adopt = (session: PaymentSession, attempt: string, reference = "PSP1") =>
+    runCommand([
+      ...["restore", "adopt", "--url", String(fixture.asOwner.pool.options.connectionString)],
+      ...["--session", encodeId("ps", session.id), "--attempt", attempt, "--captured", reference],
+      ...["--by", "ada", "--note", "captured at SANDBOX_B"],
+    ]);
+
+  it("stays in doubt until a person adopts it; the session then succeeds, and nothing more is taken", async () => {
+    const session = await fixture.newSession();
+    const attempt = await payUnseen(session, 1, "captured");
+    await declare();
+    expect(await turns(session, 8, refusing())).toMatchObject({ status: "CREATED" });
+    expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringContaining(attempt) }]);
+    const elsewhere = encodeId("att", attemptIdOf({ sessionId: session.id, connectionId: session.id }));
+    expect(await adopt(session, elsewhere)).toMatchObject({ code: 1, err: expect.stringMatching(/No connection/) });
+    expect(await adopt(session, attempt)).toMatchObject({ code: 0, out: expect.stringMatching(/at SANDBOX_B/) });
+    const silent = withAnswers(refusing(), { capture: () => Promise.reject(new Error("nothing is sent")) });
+    expect(await turns(session, 2, silent)).toMatchObject({
+      status: "SUCCEEDED",
+      phase: "DONE",
+      unrecordedCheckAt: null,
+    });
+    expect((await fixture.loadSession(session)).attempts).toMatchObject([
+      { status: "CAPTURED", gatewayReference: "PSP1", decision: "CAPTURED" },
+    ]);
+    expect(await statusesAt(attempt)).toEqual(["captured"]);
+    expect(await fixture.eventTypes(session)).toContain("payment_session.succeeded");
+    const audit = "SELECT actor, subject, after FROM audit_entry WHERE action = 'AdoptCapturedPayment'";
+    expect((await fixture.asOwner.pool.query(audit)).rows).toMatchObject([
+      { actor: "command line (ada)", after: { attempt, reference: "PSP1", gateway: "SANDBOX_B" } },
+    ]);
+    expect(await adopt(session, attempt)).toMatchObject({ code: 1, err: expect.stringMatching(/not in doubt/) });
+  });
+
+  it("is not adopted beside a winner and has to be refunded at the gateway", async () => {
+    const session = await fixture.newSession();
+    const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
+    const core = withAnswers(fixture.core, { capture: async () => noAnswer });
+    fixture.useCard(cards.approved);
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    const attempt = await payUnseen(session, 1, "captured");
+    await declare();
+    expect(await adopt(session, attempt)).toMatchObject({ code: 1, err: expect.stringMatching(/Refund this one/) });
+    const [winner] = (await fixture.loadSession(session)).attempts;
+    const named = encodeId("att", winner!.id);
+    const other = expect.stringContaining(`${winner!.gatewayReference}: name that one`);
+    const wrong = await adopt(session, named);
+    expect(wrong).toMatchObject({ code: 1, err: other });
+    expect(wrong.err).not.toMatch(/refund the other/);
+    expect(await adopt(session, named, winner!.gatewayReference!)).toMatchObject({ code: 0 });
+    // SANDBOX_A is read, and holds the amount without a capture: the adoption is withdrawn, and a person has to look.
+    expect(await turns(session, 2, core)).toMatchObject({ status: "CREATED", capturedVia: null });
+    expect((await fixture.loadSession(session)).attempts).toMatchObject([{ status: "AUTHORIZED", decision: null }]);
+    expect(await itemsOf(fixture, session)).toContainEqual(expect.objectContaining({ kind: "RECORD_MISMATCH" }));
+  });
+});
+
+describe("a session in doubt whose capture was unanswered before the backup", () => {
+  const { unanswered, decide, of, firstOf } = decisionSteps(() => fixture);
+  const adopt = async (session: PaymentSession) => {
+    const { id: attemptId, gatewayReference } = await firstOf(session);
+    const seen = { sessionId: session.id, attemptId, reference: gatewayReference!, by: "ada", note: "seen" };
+    return fixture.core.database.transaction((tx) => adoptCaptured(tx, seen));
+  };
+
+  it("is ended by no person's decision before its other gateways have answered", async () => {
+    const { session } = await unanswered();
+    await decide(session, { ...givenUp, takesTwo: true });
+    await declare();
+    for (const wanted of [givenUp, captured]) {
+      await expect(decide(session, wanted)).rejects.toMatchObject({
+        code: "state_conflict",
+        message: expect.stringMatching(/in doubt/),
+      });
+    }
+    const attempt = await of(session);
+    const confirmed = fixture.core.database.transaction((tx) =>
+      confirmDecision(tx, attempt, { ...givenUp, by: "eve" }),
+    );
+    await expect(confirmed).rejects.toMatchObject({
+      code: "state_conflict",
+      message: expect.stringMatching(/in doubt/),
+    });
+    expect((await fixture.loadSession(session)).attempts).toMatchObject([
+      { decision: "GIVEN_UP", decisionConfirmedAt: null },
+    ]);
+  });
+
+  it("is not adopted over a decision that waits for another person, which has to be withdrawn first", async () => {
+    const { session } = await unanswered();
+    await decide(session, { ...givenUp, takesTwo: true });
+    await declare();
+    expect(await adopt(session)).toEqual({
+      type: "refused",
+      reason: expect.stringContaining("switchyard payment withdraw-end"),
+    });
+    const attempt = await of(session);
+    await fixture.core.database.transaction((tx) => withdrawDecision(tx, attempt));
+    expect(await adopt(session)).toMatchObject({ type: "adopted" });
+    expect(await adopt(session)).toMatchObject({ type: "refused", reason: expect.stringMatching(/a worker ends/) });
+  });
+
+  it("takes no money beside another gateway's where it was adopted, and its gateway reads a hold", async () => {
+    const { session } = await unanswered();
+    const other = await payUnseen(session, 1, "captured");
+    await declare();
+    expect(await adopt(session)).toMatchObject({ type: "adopted" });
+    expect(await turns(session, 8)).toMatchObject({ status: "CREATED", unrecordedCheckAt: expect.any(Date) });
+    expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", decision: null });
+    const own = encodeId("att", (await firstOf(session)).id);
+    expect(await Promise.all([own, other].map(statusesAt))).toEqual([["held"], ["captured"]]);
+  });
+});
+
+describe("a session that was being paid at the moment of the backup", () => {
+  /** A session whose first gateway's answer was lost, so its attempt was open when the backup was taken. */
+  async function beingPaid(): Promise<PaymentSession> {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.authorize");
+    fixture.useCard(cards.approved);
+    // The caller does not wait for the outcome.
+    const signal = AbortSignal.abort();
+    await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal });
+    await fixture.sandbox.paused({ operation: "a.authorize" });
+    return session;
+  }
+
+  it("succeeds with the money that a person adopts, and voids the attempt without an answer", async () => {
+    const session = await beingPaid();
+    const attempt = await payUnseen(session, 1, "captured");
+    await declare();
+    const found = await fixture.core.database.transaction((tx) =>
+      adoptCaptured(tx, {
+        ...{ sessionId: session.id, attemptId: decodeId("att", attempt)!, reference: "PSP2" },
+        ...{ by: "ada", note: "seen" },
+      }),
+    );
+    expect(found).toMatchObject({ type: "adopted", gateway: "SANDBOX_B" });
+    await fixture.sandbox.release();
+    await Promise.all(fixture.core.inFlight);
+    expect(await turns(session, 4)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", phase: "DONE" });
+    expect((await fixture.loadSession(session)).attempts.map(({ status }) => status)).toEqual(["VOIDED", "CAPTURED"]);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
+  });
+});

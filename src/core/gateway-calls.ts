@@ -1,0 +1,237 @@
+/**
+ * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key.
+ */
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  CaptureAnswer,
+  Connector,
+  GatewayOutcome,
+  LookUpAnswer,
+  Refused,
+  Shopper,
+  Unknown,
+  VoidAnswer,
+} from "../gateways/connector.ts";
+import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { classifyHealth } from "./circuit-breaker.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import type { TheirRecord } from "./reconcile-records.ts";
+import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
+import { findEndInNotifications, lookUpInNotifications } from "./stored-notifications.ts";
+import { traceGateway } from "./traced-gateway.ts";
+
+/** An attempt to look up, including one whose row is lost. */
+export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
+
+/**
+ * Authorizes at the gateway and records the outcome in the circuit breaker. Captures, voids and look-ups do not count
+ * there: they are repeated for one payment for as long as it takes, and they do not take the card's path.
+ */
+export async function authorize(
+  core: Core,
+  { session, shopper }: { session: PaymentSession; shopper: Shopper | undefined },
+  attempt: Attempt,
+): Promise<AuthorizeAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined)
+    return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
+  const { connector, credentials } = binding;
+  const reference = encodeId("att", attempt.id);
+  const answered = await connector.authorize(
+    { credentials, timeoutMs: core.timing.attemptTimeoutMs, idempotencyKey: reference },
+    {
+      amountMinor: session.amountMinor,
+      currency: session.currency,
+      attemptReference: reference,
+      sessionId: encodeId("ps", session.id),
+      vaultToken: new Secret(session.vaultToken ?? ""),
+      orderRef: session.orderRef,
+      customerEmail: session.customerEmail ?? undefined,
+      ...shopper,
+    },
+  );
+  const answer = { ...answered, outcome: withUsableReference(answered.outcome) };
+  const health = classifyHealth(answer.outcome, connector);
+  core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
+  return answer;
+}
+
+// The bound is longer than any gateway's reference, and short enough for an index.
+function isUsable(gatewayReference: string): boolean {
+  return gatewayReference.length <= gatewayReferenceCharactersMax;
+}
+
+/**
+ * Replaces an unusable reference. A hold that could not be named again counts as unknown; it is voided by our own
+ * reference.
+ */
+function withUsableReference(outcome: GatewayOutcome): GatewayOutcome {
+  if (!("gatewayReference" in outcome) || outcome.gatewayReference === undefined) return outcome;
+  if (isUsable(outcome.gatewayReference)) return outcome;
+  return outcome.type === "held"
+    ? { type: "unknown", kind: "GATEWAY_ERROR", reason: unusable }
+    : { ...outcome, gatewayReference: undefined };
+}
+
+const unusable = "the gateway's reference is too long to be one";
+
+/**
+ * Captures at the gateway. The connector always gets the same key, so a repeat charges nothing twice; it may send
+ * another one only where its gateway cannot capture the hold twice. Where the gateway has already reported the capture, or that it voided this hold, its notification is the answer.
+ */
+export async function capture(
+  core: Core,
+  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  attempt: Attempt,
+): Promise<CaptureAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  if (known?.type === "captured") return { type: "done" };
+  if (known?.type === "voided") return holdVoided;
+  const key = `${encodeId("att", attempt.id)}_cap`; // rule:capture-one-key
+  return connector.capture(
+    { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
+    {
+      ...atGateway(attempt),
+      ageMs: ageOf(attempt, readAt),
+      gatewayReference: attempt.gatewayReference ?? "",
+      sessionId: encodeId("ps", session.id),
+      orderRef: session.orderRef,
+    },
+  );
+}
+
+/** The answer for a voided hold: it was not captured and no longer can be. */
+export const holdVoided: Refused = { type: "refused", definitive: true, gatewayCode: "voided" };
+
+/**
+ * Voids the hold at the gateway, with a new key each time: a gateway may repeat its first answer to a known key. A
+ * gateway that reports only by notifications refuses to void what it declined. Its signed decline of an attempt that
+ * never held is therefore the answer, once it accepted or refused a void that was sent after the latest execution time.
+ */
+export async function voidHold(
+  core: Core,
+  { session, readAt }: Pick<SessionWithAttempts, "session" | "readAt">,
+  attempt: AttemptToLookUp,
+): Promise<VoidAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  if (known?.type === "voided") return { type: "done" };
+  if (known?.type === "captured") return { type: "alreadyCaptured" };
+  if (known?.type === "absent") return { type: "absent" };
+  const isDeclined =
+    known?.type === "declined" && attempt.captureOrderedAt === null && readAt >= attempt.latestExecutionAt;
+  const isVoidTakenOn = attempt.status === "VOIDING" && attempt.voidAskedAt !== null;
+  if (isDeclined && isVoidTakenOn) return { type: "absent" };
+  const key = `${encodeId("att", attempt.id)}_void${attempt.retries + 1}`;
+  const call = { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key };
+  const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef };
+  const answer = await connector.void(call, named);
+  return isDeclined && answer.type === "refused" ? { type: "absent" } : answer;
+}
+
+function ageOf({ startedAt }: Pick<Attempt, "startedAt">, readAt: Date): number {
+  return readAt.getTime() - startedAt.getTime();
+}
+
+/**
+ * Reports whether the gateway notifications stored so far end an attempt that is being voided. Always false for a
+ * gateway that can be read: its notifications end nothing, so a session woken by one would send the next void at once,
+ * and so on.
+ */
+export async function isEndReported(
+  core: Core,
+  { sessionId, id }: Pick<Attempt, "sessionId" | "id">,
+): Promise<boolean> {
+  // Read again: the last record of the void determines which notifications count.
+  const { attempts } = await loadSession(core.database, sessionId);
+  const attempt = attempts.find((one) => one.id === id);
+  if (attempt?.status !== "VOIDING") return false;
+  const binding = await bind(core, attempt);
+  if (binding === undefined || binding.connector.canRead) return false;
+  const { type } = await lookUpInNotifications(core.database, attempt);
+  return type === "voided" || type === "captured" || type === "absent";
+}
+
+/**
+ * Voids an orphaned authorization of an attempt that is over: exactly this authorization, whatever else is held under
+ * the attempt's reference.
+ */
+export async function voidOrphan(
+  core: Core,
+  attempt: Attempt,
+  orphan: { gatewayReference: string; retries: number },
+): Promise<VoidAnswer> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return unanswered;
+  const { connector, credentials } = binding;
+  const known = connector.canRead
+    ? undefined
+    : await findEndInNotifications(core.database, attempt, orphan.gatewayReference);
+  if (known !== undefined) return { type: known === "captured" ? "alreadyCaptured" : "done" };
+  const key = `${encodeId("att", attempt.id)}_orphan${orphan.retries}`;
+  return connector.void(
+    { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
+    { ...atGateway(attempt), gatewayReference: orphan.gatewayReference },
+  );
+}
+
+/**
+ * Looks up whether the gateway holds the amount. Where the gateway cannot be read, its stored notifications are the
+ * answer.
+ */
+export async function lookUp(core: Core, attempt: Attempt): Promise<LookUpAnswer> {
+  return (await readRecord(core, attempt)).answer;
+}
+
+/** Returns the gateway's record of an attempt, and whether it was read or assembled from its notifications. */
+export async function readRecord(core: Core, attempt: AttemptToLookUp): Promise<TheirRecord> {
+  const binding = await bind(core, attempt);
+  if (binding === undefined) return { answer: { type: "inconclusive", reason: unbound }, source: "read" };
+  const { connector, credentials } = binding;
+  const known = await lookUpWithoutRead(core, connector, attempt);
+  if (known !== undefined) return { answer: known, source: "notifications" };
+  const call = { credentials, timeoutMs: followUpTimeoutMs };
+  const answer = await connector.lookUp(call, atGateway(attempt)); // rule:look-up-reads
+  if ("gatewayReference" in answer && !isUsable(answer.gatewayReference)) {
+    return { answer: { type: "inconclusive", reason: unusable }, source: "read" };
+  }
+  return { answer, source: "read" };
+}
+
+/** Returns the answer in the notifications of a gateway that cannot be read; undefined for one that can. */
+async function lookUpWithoutRead(
+  core: Core,
+  { canRead }: Pick<Connector, "canRead">,
+  attempt: Attempt,
+): Promise<LookUpAnswer | undefined> {
+  return canRead ? undefined : lookUpInNotifications(core.database, attempt);
+}
+
+const unbound = "this installation has no connector for the gateway, or not the attempt's credentials";
+
+// The gateway may still act on what it was sent, so only its own answer ends the attempt: the call is repeated later.
+const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };
+
+async function bind(core: Core, attempt: Attempt) {
+  const bound = await core.bind(attempt.connectionId, attempt.gateway, attempt.credentialVersion);
+  return bound && { credentials: bound.credentials, connector: traceGateway(core.tracing, bound.connector, attempt) };
+}
+
+function atGateway(attempt: AttemptToLookUp) {
+  return {
+    attemptReference: encodeId("att", attempt.id),
+    gatewayReference: attempt.gatewayReference ?? undefined,
+    amountMinor: attempt.amountMinor,
+    currency: attempt.currency,
+    ...(attempt.isUnrecorded && { isUnrecorded: attempt.isUnrecorded }),
+  };
+}

@@ -1,0 +1,96 @@
+/** Reconciles a gateway's record of an attempt with ours. PURE. */
+
+import type { LookUpAnswer } from "../gateways/connector.ts";
+import type { Attempt, AttemptStatus } from "./entities.ts";
+
+/** Our record: the attempt, and whether its session counts the capture as confirmed. */
+export type OurRecord = Pick<Attempt, "status" | "captureOrderedAt" | "gatewayReference"> & {
+  readonly captureConfirmed: boolean;
+};
+
+/** The gateway's record, and whether it was just read or assembled from its notifications. */
+export type TheirRecord = { readonly answer: LookUpAnswer; readonly source: "read" | "notifications" };
+
+/**
+ * The result of a reconciliation. `underway`: the flow has not ended the attempt yet and will get the gateway's answer
+ * itself.
+ */
+export type Verdict =
+  | { readonly type: "agree" | "underway" | "inconclusive" }
+  | { readonly type: "orphan"; readonly gatewayReference: string }
+  | { readonly type: "mismatch"; readonly detail: string };
+
+type Conclusive = Exclude<LookUpAnswer, { type: "inconclusive" }>;
+
+// The stage of an attempt, as far as the gateway's record depends on it.
+type Stage = "beingAsked" | "open" | "captureOrdered" | "captureAccepted" | "captured" | "withoutHold";
+
+type Cell = "agree" | "underway" | "mismatch" | "orphan";
+
+// A hold over another amount counts as a hold.
+const matrix: Record<Stage, Record<Exclude<Conclusive["type"], "heldOther">, Cell>> = {
+  beingAsked: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
+  open: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
+  // Repeated until an answer of the gateway ends it.
+  captureOrdered: {
+    held: "underway",
+    captured: "underway",
+    voided: "underway",
+    declined: "underway",
+    absent: "underway",
+  },
+  // A capture that the gateway has only accepted may take days.
+  captureAccepted: {
+    held: "underway",
+    captured: "agree",
+    voided: "mismatch",
+    declined: "mismatch",
+    absent: "mismatch",
+  },
+  captured: { held: "mismatch", captured: "agree", voided: "mismatch", declined: "mismatch", absent: "mismatch" },
+  // No hold and no money: the word that a gateway uses for this makes no difference.
+  withoutHold: { held: "orphan", captured: "mismatch", voided: "agree", declined: "agree", absent: "agree" },
+};
+
+const stages: Record<AttemptStatus, Stage> = {
+  AUTHORIZING: "beingAsked",
+  AUTHORIZED: "open",
+  UNKNOWN: "open",
+  VOIDING: "open",
+  CAPTURED: "captured",
+  DECLINED: "withoutHold",
+  FAILED: "withoutHold",
+  VOIDED: "withoutHold",
+};
+
+/** Reconciles the two records of one attempt. */
+export function reconcileRecords(ours: OurRecord, theirs: TheirRecord): Verdict {
+  const { answer, source } = theirs;
+  if (answer.type === "inconclusive") return { type: "inconclusive" };
+  const named = "gatewayReference" in answer ? answer.gatewayReference : undefined;
+  const isOurs = named === ours.gatewayReference;
+  const cell = matrix[stageOf(ours)][answer.type === "heldOther" ? "held" : answer.type];
+  // A notification describes the time at which it was sent; we have learned since that this hold is gone.
+  if (cell === "orphan" && source === "notifications" && isOurs) return { type: "agree" };
+  if (cell === "orphan" && named !== undefined) return { type: "orphan", gatewayReference: named };
+  if (cell === "mismatch" || cell === "orphan" || (cell === "agree" && answer.type === "captured" && !isOurs)) {
+    return { type: "mismatch", detail: describe(ours, answer.type, named) };
+  }
+  return { type: cell };
+}
+
+function stageOf({ status, captureOrderedAt, captureConfirmed }: OurRecord): Stage {
+  const stage = stages[status];
+  if (stage === "open" && captureOrderedAt) return "captureOrdered";
+  return stage === "captured" && !captureConfirmed ? "captureAccepted" : stage;
+}
+
+function describe(ours: OurRecord, theirs: Conclusive["type"], named: string | undefined): string {
+  const ordered = ours.captureOrderedAt ? "" : ", its capture never ordered";
+  return `Our record is ${ours.status}${ordered}${shown(ours.gatewayReference)}; the gateway's is ${theirs}${shown(named)}.`;
+}
+
+// The gateway chose the text, so it is cut to fit a row.
+function shown(gatewayReference: string | null | undefined): string {
+  return gatewayReference ? ` (${gatewayReference.slice(0, 100)})` : "";
+}

@@ -1,0 +1,106 @@
+/** Reads the stored, signed notifications of a gateway that cannot be read, as the answer to a look-up. */
+import type { LookUpAnswer } from "../gateways/connector.ts";
+import type { Database, Queryable, Statement } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import type { Attempt } from "./entities.ts";
+
+const selectNotifications: Statement = {
+  name: "select_notifications_of_attempt",
+  text: `
+    SELECT kind, gateway_reference AS "gatewayReference", declined,
+      (amount_minor, currency) IS NOT DISTINCT FROM ($3::bigint, $4::text) AS "isOurAmount"
+    FROM gateway_notification
+    WHERE connection_id = $1 AND attempt_reference = $2 AND (kind <> 'absent' OR received_at >= $5)
+      AND (kind <> 'voided' OR $6::text IS NULL OR gateway_reference = $6)
+    ORDER BY "isOurAmount" DESC, received_at`,
+};
+
+type NotificationRow = {
+  kind: string;
+  gatewayReference: string;
+  declined: Extract<LookUpAnswer, { type: "declined" }> | null;
+  isOurAmount: boolean;
+};
+
+// The furthest state that any notification reports counts; the order of arrival means nothing.
+const isMoney = new Set(["captured", "already_captured", "held"]);
+const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
+
+/**
+ * Answers a look-up from notifications. Money counts only for exactly our amount and currency, and only under our
+ * reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. Where
+ * the attempt's authorization is known, `voided` counts for that one alone: the gateway may have voided another one
+ * beside it. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
+ * time, and nothing was ever held: an earlier void may have found nothing because the authorization had yet to arrive.
+ */
+export async function lookUpInNotifications(database: Database, attempt: Attempt): Promise<LookUpAnswer> {
+  const rows = await database.query<NotificationRow>(selectNotifications, [
+    attempt.connectionId,
+    encodeId("att", attempt.id),
+    attempt.amountMinor,
+    attempt.currency,
+    attempt.voidAskedAt ?? null,
+    attempt.gatewayReference,
+  ]);
+  const notification = byWeight.map((kind) => rows.find((row) => row.kind === kind)).find((row) => row !== undefined);
+  if (notification && isMoney.has(notification.kind) && !notification.isOurAmount) {
+    if (notification.kind === "held") return { type: "heldOther", gatewayReference: notification.gatewayReference };
+    return { type: "inconclusive", reason: "the notification is about another amount" };
+  }
+  switch (notification?.kind) {
+    case "captured":
+    case "already_captured":
+      return { type: "captured", gatewayReference: notification.gatewayReference };
+    case "voided":
+      return { type: "voided" };
+    case "absent":
+      return { type: "absent" };
+    case "held":
+      return { type: "held", gatewayReference: notification.gatewayReference };
+    case "declined":
+      return notification.declined ?? { type: "inconclusive", reason: "a declined notification without its code" };
+    default:
+      return { type: "inconclusive", reason: "no notification about this attempt has arrived" };
+  }
+}
+
+const selectRefusal: Statement = {
+  name: "select_void_refusal",
+  text: `
+    SELECT min(received_at) AS "refusedAt" FROM gateway_notification
+    WHERE connection_id = $1 AND attempt_reference = $2 AND kind = 'void_refused' AND received_at >= $3`,
+};
+
+/**
+ * Returns the time at which the gateway first reported that it refused a void after the attempt's latest execution
+ * time; undefined before it has.
+ */
+export async function findVoidRefusal(
+  queryable: Queryable,
+  { id, connectionId, latestExecutionAt }: Pick<Attempt, "id" | "connectionId" | "latestExecutionAt">,
+): Promise<Date | undefined> {
+  const values = [connectionId, encodeId("att", id), latestExecutionAt];
+  const [row] = await queryable.query<{ refusedAt: Date | null }>(selectRefusal, values);
+  return row?.refusedAt ?? undefined;
+}
+
+const selectEnd: Statement = {
+  name: "select_end_of_authorization",
+  text: `
+    SELECT bool_or(kind IN ('captured','already_captured')) AS "isCaptured"
+    FROM gateway_notification
+    WHERE connection_id = $1 AND attempt_reference = $2 AND gateway_reference = $3
+      AND kind IN ('captured','already_captured','voided')`,
+};
+
+/** Returns the reported end of exactly this authorization; undefined before there is a report. */
+export async function findEndInNotifications(
+  queryable: Queryable,
+  attempt: Pick<Attempt, "id" | "connectionId">,
+  gatewayReference: string,
+): Promise<"captured" | "voided" | undefined> {
+  const values = [attempt.connectionId, encodeId("att", attempt.id), gatewayReference];
+  const [row] = await queryable.query<{ isCaptured: boolean | null }>(selectEnd, values);
+  if (row === undefined || row.isCaptured === null) return undefined;
+  return row.isCaptured ? "captured" : "voided";
+}

@@ -1,0 +1,60 @@
+/** The guards of the schema and the diagrams of the docs have the transitions of the tables, and no other. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { committedSchema } from "../migrations/schema-dump.ts";
+import { attemptTransitions, phaseTransitions, sessionTransitions } from "./transitions.ts";
+
+type Transitions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const pairsOf = (transitions: Transitions) =>
+  Object.entries(transitions).flatMap(([from, next]) => Object.keys(next).map((to) => `${from} ${to}`));
+
+const { objects } = committedSchema("environment");
+const definitionOf = (key: string) => objects.get(key)?.definition ?? `the schema has no ${key}`;
+
+describe("the schema", () => {
+  it("lets an attempt pass by exactly the transitions of the table", () => {
+    const guard = definitionOf("function app.guard_attempt()");
+    const list = /\(OLD\.status, NEW\.status\) NOT IN \(([^;]*?)\) THEN/.exec(guard)?.[1] ?? guard;
+    const pairs = [...list.matchAll(/\('(\w+)','(\w+)'\)/g)].map(([, from, to]) => `${from} ${to}`);
+    expect(pairs.toSorted()).toEqual(pairsOf(attemptTransitions).toSorted());
+  });
+
+  it.each([
+    ["payment_session.payment_session_status_check", sessionTransitions],
+    ["payment_session.payment_session_phase_check", phaseTransitions],
+    ["attempt.attempt_status_check", attemptTransitions],
+  ])("knows the states of its table: %s", (name, transitions) => {
+    const states = [...definitionOf(`constraint ${name}`).matchAll(/'(\w+)'::text/g)].map(([, state]) => state);
+    expect(states).toEqual(expect.arrayContaining(Object.keys(transitions)));
+    expect(states).toHaveLength(Object.keys(transitions).length);
+  });
+
+  it("ends a session permanently", () => {
+    const finals = Object.entries(sessionTransitions).filter(([, next]) => Object.keys(next).length === 0);
+    expect(finals.map(([status]) => status)).toEqual(Object.keys(sessionTransitions.CREATED));
+  });
+});
+
+/** A diagram in Mermaid of all transitions of a table, the first state of which is where it begins. */
+function draw(transitions: Transitions, begins = ""): string {
+  const line = (from: string, to: string, says: string) => `    ${from} --> ${to}${says === "" ? "" : `: ${says}`}`;
+  const lines = Object.entries(transitions).flatMap(([from, next]) =>
+    Object.entries(next).map(([to, says]) => line(from, to, says)),
+  );
+  const first = line("[*]", Object.keys(transitions)[0]!, begins);
+  return ["```mermaid", "stateDiagram-v2", "    direction LR", first, ...lines, "```"].join("\n");
+}
+
+describe("docs/safety.md", () => {
+  const page = readFileSync(new URL("../../docs/safety.md", import.meta.url), "utf8");
+  const diagrams = page.match(/```mermaid\nstateDiagram[\s\S]*?```/g);
+
+  it("draws the tables and nothing else; what is expected here is what has to stand there", () => {
+    expect(diagrams).toEqual([
+      draw(sessionTransitions),
+      draw(phaseTransitions),
+      draw(attemptTransitions, "committed before a byte leaves"),
+    ]);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * Every legal transition of a session and of an attempt, with its meaning. The statuses are the names in these tables.
+ * Tests compare the guards of the schema (src/migrations/environment/payment-guards.sql) and the diagrams in
+ * docs/safety.md with them.
+ */
+
+/** From each public status of a session to those that may follow. All but CREATED are final. */
+export const sessionTransitions = {
+  CREATED: {
+    SUCCEEDED: "the gateway has captured the winner, or accepted its capture",
+    DECLINED: "the last gateway declined",
+    DEGRADED: "no gateway is left, and the last one did not decline",
+    EXPIRED: "not submitted in time",
+  },
+  SUCCEEDED: {},
+  DECLINED: {},
+  DEGRADED: {},
+  EXPIRED: {},
+} as const;
+
+/** From each phase of a session to those that may follow: a phase only moves forward. */
+export const phaseTransitions = {
+  IDLE: { PROCESSING: "submitted", DONE: "expired" },
+  PROCESSING: { DONE: "the status is final, and no attempt is open" },
+  DONE: {},
+} as const;
+
+/** From each status of an attempt to those that may follow. */
+export const attemptTransitions = {
+  AUTHORIZING: {
+    AUTHORIZED: "held",
+    DECLINED: "",
+    FAILED: "provably nothing happened",
+    UNKNOWN: "no usable answer",
+  },
+  AUTHORIZED: { CAPTURED: "", VOIDING: "capture permanently refused, or given up by a person" },
+  CAPTURED: {},
+  DECLINED: {},
+  FAILED: {},
+  UNKNOWN: { AUTHORIZED: "a look-up found the hold", DECLINED: "", VOIDING: "" },
+  VOIDING: { VOIDED: "", CAPTURED: "a capture had been ordered and was executed" },
+  VOIDED: {},
+} as const;
+
+/** The names that a table of transitions has. */
+export type StateOf<Transitions> = keyof Transitions & string;
+
+/** The statuses that may follow `From`; of several, each that may follow one of them. */
+export type NextStatus<From extends StateOf<typeof attemptTransitions>> = From extends unknown
+  ? keyof (typeof attemptTransitions)[From]
+  : never;

@@ -1,0 +1,222 @@
+/**
+ * Finds unrecorded attempts after a restore: what gateways did for a session that is not in this database. Each gateway
+ * may have made one more attempt; its id is derived, so it can be looked up. Nothing that takes money is sent before
+ * every gateway has answered.
+ */
+import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
+import { unrecordedAlarmMs, unrecordedNotificationWaitMs, unrecordedRepeatMs } from "../limits/restore.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { encodeId } from "../platform/ids.ts";
+import { attemptIdOf } from "./attempt-id.ts";
+import { latestExecutionMsOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "./attempts.ts";
+import type { Core } from "./core.ts";
+import type { Attempt, PaymentSession } from "./entities.ts";
+import type { Work } from "./flow-steps.ts";
+import * as gateway from "./gateway-calls.ts";
+import { lockSession } from "./lease.ts";
+import { loadSession } from "./session-with-attempts.ts";
+import { findVoidRefusal } from "./stored-notifications.ts";
+import { openWorkItem } from "./work-items.ts";
+
+/** A gateway's answer about an attempt. `awaited`: a better answer will come soon, by notification or the next look-up. */
+type AttemptAnswer = {
+  readonly attempt: gateway.AttemptToLookUp;
+  readonly answer: LookUpAnswer;
+  readonly awaited?: true;
+};
+
+/**
+ * Asks every gateway of the merchant. Once all have answered, captured money and holds belong to the session, each with
+ * a separate attempt row, and the session goes on as any other. Until then the gateways are called again later.
+ */
+export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
+  const toLookUp = await attemptsToLookUp(core, loaded);
+  const answers = await Promise.all(toLookUp.map((attempt) => askGateway(core, loaded, attempt)));
+  await core.database.transaction(async (tx) => {
+    const { session, now } = await lockSession(tx, lease);
+    const silent = answers.filter(({ answer }) => answer.type === "inconclusive");
+    // Beside a winner, no other capture can belong to the session, and neither can two captures: a person has to find
+    // out why.
+    const money = answers.filter(({ answer }) => isMoney(answer));
+    const isTwice = money.filter(({ answer }) => answer.type === "captured").length > 1;
+    const open = silent.length === 0 && (session.winnerAttemptId || isTwice) ? money : silent;
+    if (open.length > 0) return postpone(tx, core, { session, now, open });
+    await adopt(tx, core, session, answers);
+    await tx.query(setUnrecordedCheck, [session.id, null]);
+  });
+}
+
+const isMoney = ({ type }: LookUpAnswer) => type === "held" || type === "heldOther" || type === "captured";
+
+const setUnrecordedCheck: Statement = {
+  name: "set_unrecorded_check",
+  text: "UPDATE payment_session SET unrecorded_check_at = $2 WHERE id = $1",
+};
+const selectConnections: Statement = {
+  name: "select_connections_to_look_up",
+  text: `
+    SELECT id AS "connectionId", gateway, credential_version AS "credentialVersion" FROM connection
+    WHERE merchant_id = $1 AND credential_version IS NOT NULL`,
+};
+
+type ConnectionInUse = Pick<Attempt, "connectionId" | "gateway" | "credentialVersion">;
+
+/**
+ * Returns the known unanswered attempts, and one possible attempt at each other connection. Where a known attempt is
+ * over, there was no second one.
+ */
+async function attemptsToLookUp(
+  core: Core,
+  { session, attempts }: Work["loaded"],
+): Promise<readonly gateway.AttemptToLookUp[]> {
+  const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
+  const others = connections.filter(({ connectionId }) => attempts.every((one) => one.connectionId !== connectionId));
+  // A void's result counts when the void was sent after the latest execution time; those of unknown attempts were all
+  // sent from here.
+  const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
+  return [
+    ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: attempt.latestExecutionAt })),
+    ...others.map((connection) => unrecordedAttempt(core, session, connection)),
+  ];
+}
+
+/** Describes the attempt that may have been made at any time between the session's creation and its deadline. */
+function unrecordedAttempt(core: Core, session: PaymentSession, connection: ConnectionInUse): gateway.AttemptToLookUp {
+  const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
+  const never = new Date(0);
+  const latest = session.submitDeadline ?? never;
+  const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsOf(limitsAt(core, connection)));
+  const id = attemptIdOf({ sessionId, connectionId: connection.connectionId });
+  const nothing = { failureKind: null, stop: null, declineCode: null, gatewayCode: null, gatewayReference: null };
+  const undecided = { nextAction: null, nextBecause: null, captureOrderedAt: null, captureRefusalCode: null };
+  const unasked = { decision: null, decisionReference: null, decisionConfirmedAt: null };
+  const open = { voidKind: null, lookedUpAt: null, nextRetryAt: null, answeredAt: null, completedAt: null };
+  const began = { startedAt, latestExecutionAt, voidAskedAt: never, retries: 0, holds: false, captured: false };
+  const plan = { sequence: 0, priority: 0, because: "" };
+  return {
+    ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
+    ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan },
+  };
+}
+
+/**
+ * Asks one gateway. If it cannot be read, or finds nothing by our reference, it is sent a void, which takes no money.
+ * Its answer or its notification then reports a voided hold, no hold, or a capture, which is looked up again later. A
+ * hold that only notifications report is not believed, because the notification of its capture may be lost; nor is a
+ * decline before the gateway has refused a void, because the notification of a hold may be lost. Nothing can be
+ * authorized under the key of this void any more: the session's deadline has passed, and it cannot be submitted again.
+ * A hold beside a winner is voided too: the session can have no second winner.
+ */
+async function askGateway(
+  core: Core,
+  loaded: Work["loaded"],
+  attempt: gateway.AttemptToLookUp,
+): Promise<AttemptAnswer> {
+  const { answer, source } = await gateway.readRecord(core, attempt);
+  const isHeld = answer.type === "held" || answer.type === "heldOther";
+  const isDeclined = answer.type === "declined" && source === "notifications";
+  if (isHeld && source === "read" && loaded.session.winnerAttemptId) {
+    return voidBesideWinner(core, loaded, { ...attempt, gatewayReference: answer.gatewayReference });
+  }
+  const isUnanswered = answer.type === "inconclusive" && (source === "notifications" || answer.isUnfound === true);
+  if (!isUnanswered && !isDeclined && !(isHeld && source === "notifications")) return { attempt, answer };
+  const reply = await sendVoid(core, loaded, attempt);
+  if (reply.type === "done") return { attempt, answer: { type: "voided" } };
+  // The rows were read before the void was sent. Before the latest execution time, the attempt may still be executed.
+  if (reply.type === "absent" && loaded.readAt >= attempt.latestExecutionAt) return { attempt, answer: reply };
+  if (isDeclined && reply.type === "accepted" && (await isRefusalOld(core, loaded, attempt)))
+    return { attempt, answer };
+  const unknown = { type: "inconclusive", reason: "its answer to a void has not come yet" } as const;
+  return { attempt, answer: unknown, ...(reply.type === "accepted" && { awaited: true }) };
+}
+
+/** Voids a hold that was just read. The next look-up shows whether it is gone, or was captured meanwhile. */
+async function voidBesideWinner(
+  core: Core,
+  loaded: Work["loaded"],
+  attempt: gateway.AttemptToLookUp,
+): Promise<AttemptAnswer> {
+  const reply = await sendVoid(core, loaded, attempt);
+  const answer = { type: "inconclusive", reason: "a void of its hold was sent" } as const;
+  return { attempt, answer, ...((reply.type === "done" || reply.type === "accepted") && { awaited: true }) };
+}
+
+function sendVoid(core: Core, loaded: Work["loaded"], attempt: gateway.AttemptToLookUp): Promise<VoidAnswer> {
+  // Each void has a separate key.
+  return gateway.voidHold(core, loaded, { ...attempt, retries: Math.floor(core.runtime.now().getTime() / 1_000) });
+}
+
+/**
+ * Reports whether the refusal of a void is so old that any other report about the attempt would have arrived. A gateway
+ * refuses to void what it declined, and its notification of that refusal says no more. Without such a notification a
+ * person decides.
+ */
+async function isRefusalOld(
+  core: Core,
+  { readAt }: Work["loaded"],
+  attempt: gateway.AttemptToLookUp,
+): Promise<boolean> {
+  const refusedAt = await findVoidRefusal(core.database, attempt);
+  return refusedAt !== undefined && readAt.getTime() - refusedAt.getTime() > unrecordedAlarmMs;
+}
+
+async function postpone(
+  tx: Tx,
+  core: Core,
+  { session, now, open }: { session: PaymentSession; now: Date; open: readonly AttemptAnswer[] },
+): Promise<void> {
+  const areAwaited = open.every(({ awaited }) => awaited);
+  const sinceMs = msInDoubt(session, now);
+  if (sinceMs > unrecordedAlarmMs) {
+    const where = open.map(({ attempt }) => `${attempt.gateway} (${encodeId("att", attempt.id)})`).join(", ");
+    const detail = `After a restore it is unknown what happened at ${where}. Check there.`;
+    await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId: session.id, detail: detail.slice(0, 500) });
+  }
+  const isNews = areAwaited && sinceMs <= unrecordedAlarmMs;
+  await tx.query(setUnrecordedCheck, [
+    session.id,
+    new Date(now.getTime() + (isNews ? unrecordedNotificationWaitMs : unrecordedRepeatMs)),
+  ]);
+}
+
+/** Returns the time since the session's deadline. The declaration of a restore sets it, if it had not passed before. */
+function msInDoubt({ submitDeadline }: PaymentSession, now: Date): number {
+  return now.getTime() - (submitDeadline?.getTime() ?? 0);
+}
+
+const because = "Found at the gateway after a restore.";
+
+/**
+ * Records what was found, holds first: once there is a winner, no attempt may be added. The database refuses a second
+ * capture.
+ */
+async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: readonly AttemptAnswer[]): Promise<void> {
+  for (const { attempt, answer } of answers) {
+    if (answer.type !== "held" && answer.type !== "heldOther") continue;
+    const known = await knownOrOpened(tx, core, session, attempt);
+    if (known.status === "AUTHORIZING") recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because } });
+  }
+  for (const { attempt, answer } of answers) {
+    if (answer.type !== "captured") continue;
+    const known = await knownOrOpened(tx, core, session, attempt);
+    recordHeld(tx, known, answer.gatewayReference);
+    recordCaptureOrdered(tx, known);
+  }
+}
+
+async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attempt: Attempt): Promise<Attempt> {
+  const { attempts } = await loadSession(tx, session.id);
+  const known = attempts.find(({ id }) => id === attempt.id);
+  if (known !== undefined) return known;
+  const to = { ...attempt, priority: attempts.length + 1 };
+  openAttempt(tx, { id: attempt.id, session, to, because, ...limitsAt(core, attempt) });
+  return knownOrOpened(tx, core, session, attempt);
+}
+
+/** Returns the limits on how long a gateway may execute a request that it was sent. */
+function limitsAt(core: Core, attempt: Pick<Attempt, "gateway">) {
+  const { attemptTimeoutMs } = core.timing;
+  const { refusesVoidedReference = false, executionLimitMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
+  const lateMs = executionLimitMs + core.vault.forwarding.lateMs;
+  return { refusesVoidedReference, executionLimitMs: lateMs, attemptTimeoutMs };
+}

@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
+import { renderError, toDomainError } from "../edge/error-mapping.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { createDashboardServer } from "./dashboard-server.ts";
+
+const origin = "https://dashboard.example.com";
+let dashboard: DashboardFixture;
+let server: Server;
+let port: number;
+beforeAll(async () => {
+  dashboard = await startDashboardFixture({ members: true });
+  const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
+  server = createDashboardServer({
+    runtime: systemRuntime,
+    origin,
+    route: dashboard.route,
+    files: new Map(),
+    addressOf: () => "127.0.0.1",
+    isReady: async () => true,
+    renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  ({ port } = server.address() as AddressInfo);
+});
+// Waits for every connection; an open one would keep it from ending.
+afterAll(async () => {
+  await new Promise((closed) => server?.close(closed));
+  await dashboard?.close();
+});
+
+const head = (type: string, path = "/dashboard.v1.HomeService/GetHome") =>
+  `POST ${path} HTTP/1.1\r\nHost: dashboard.example.com\r\nOrigin: ${origin}\r\nConnect-Protocol-Version: 1\r\nContent-Type: ${type}\r\n`;
+
+describe("a body at the dashboard's port", () => {
+  it.each([
+    ["Protobuf that is none", "application/proto", "\xff\xff\xff", 415, "unsupported_media_type"],
+    ["Protobuf in a stream", "application/connect+proto", "\x00\x00\x00\x00\x01\xff", 415, "unsupported_media_type"],
+    ["JSON that is none", "application/json", "{", 400, "invalid_json"],
+    ["JSON of another message", "application/json", '{"merchantId":1}', 400, "invalid_json"],
+  ])("is refused in the error shape: %s", async (_, type, body, status, code) => {
+    const { answers, rest } = await exchangeRaw(port, `${head(type)}Content-Length: ${body.length}\r\n\r\n${body}`);
+    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    const { headers, text } = answers[0]!;
+    expect(JSON.parse(text)).toMatchObject({ status, code, requestId: headers.get("request-id") });
+    expect(headers.get("strict-transport-security")).toBe("max-age=63072000");
+    expect(rest).toBe("");
+  });
+
+  it.each([
+    ["to an rpc", head("application/json"), 413],
+    ["to a path that is none", head("application/json", "/nothing.txt"), 404],
+    ["of another type", head("application/proto"), 415],
+  ])("without an end is refused and its connection is closed: %s", async (_, request, status) => {
+    const { answers, rest, isReadOn } = await exchangeEndless(port, request);
+    expect(answers.map((answer) => [answer.status, answer.headers.get("connection")])).toEqual([[status, "close"]]);
+    expect([rest, isReadOn]).toEqual(["", false]);
+  });
+});

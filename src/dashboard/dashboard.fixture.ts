@@ -1,0 +1,192 @@
+/**
+ * The dashboard's rpcs on a real gRPC port over databases of its own, with a merchant, an operator and a sandbox
+ * acquirer.
+ */
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Pool } from "pg";
+import { openEnvironmentTo } from "../accounts/issue-keys.ts";
+import { grantRole, insertMember, type MemberRole } from "../accounts/members.ts";
+import { createMerchant } from "../accounts/merchants.ts";
+import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
+import { hashPassword } from "../accounts/passwords.ts";
+import { selfHostedForwarding } from "../card-vault/own/self-hosted-vault.ts";
+import { defaultTiming } from "../core/core.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { TestForwarder } from "../dev/testing/forwarder.ts";
+import { Mailbox } from "../dev/testing/mailbox.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
+import { requestIdKey } from "../edge/caller.ts";
+import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
+import { deliverOnce } from "../events/deliver.ts";
+import { fanOut } from "../events/fan-out.ts";
+import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
+import { Database } from "../platform/database.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { Mailer } from "../platform/mail.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { Secret, sha256 } from "../platform/secrets.ts";
+import { startSandbox } from "../sandbox/main.ts";
+import type { ServedParts } from "./dashboard-parts.ts";
+import { createDashboardRoutes } from "./routes.ts";
+
+const brand = "switchyard";
+
+/** The password of every member that a test adds. */
+export const memberPassword = "correct horse battery";
+
+/** A served dashboard, its merchant and its operators. */
+export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
+
+/**
+ * Starts a dashboard; close it when the file's tests are done. With members it is served as on the dashboard's own
+ * port, and mail goes to a mailbox.
+ */
+export async function startDashboardFixture(options: { members?: boolean; mail?: boolean; live?: boolean } = {}) {
+  const harness = await openEventsHarness();
+  const accountsDatabase = await createTestDatabase("accounts");
+  const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 4 }));
+  const sandbox = await startSandbox({ port: 0 });
+  const http = new GatewayHttp();
+  const forwarder = new TestForwarder(http, "4242424242424242");
+  const connector = new SandboxAConnector({ http, forwarder, origin: sandbox.origin, environment: "test" });
+  const { database, sealing } = harness.context;
+  const core = {
+    sealing,
+    connectorOf: (gateway: string) => (gateway === "SANDBOX_A" ? connector : undefined),
+    pageTokenKey: [new Secret("page")] as const,
+    timing: defaultTiming,
+    vault: { forwarding: selfHostedForwarding },
+  };
+  const mailbox = await Mailbox.start();
+  const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
+  const server = await serveDashboard({
+    environments: servedAs(options.live, { core, database, reads: database, endpoints: harness.context }),
+    accounts,
+    runtime: systemRuntime,
+    brand,
+    apiOrigin: "https://pay.example.com",
+    dashboardOrigin: "https://dashboard.example.com",
+    mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
+    signIns: options.members ? { sealing, addressOf: () => "127.0.0.1" } : undefined,
+    requestIdOf: (values) => values.get(requestIdKey),
+    toConnectError: (error, requestId) =>
+      toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
+  });
+  const merchant = { id: systemRuntime.uuid(), name: "Corner Coffee" };
+  const maker = { runtime: systemRuntime, brand, environment: "test" };
+  const { secretKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
+  await createMerchant(accounts, merchant);
+  return {
+    ...server,
+    sandboxOrigin: sandbox.origin,
+    merchantId: encodeId("mer", merchant.id),
+    secretKey,
+    mailbox,
+    sealing,
+    /** Creates an operator and returns its token, which is valid from now on. */
+    async hireOperator(label: string): Promise<Secret> {
+      const token = generateOperatorToken(systemRuntime, brand);
+      await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token });
+      return token;
+    },
+    /** Revokes every token with this label. */
+    dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
+    ...openers(database, merchant.id),
+    ...(await teamOf(accounts, merchant.id)),
+    /** Emits an event of a new session, or of the given one, and creates its deliveries. */
+    async emitEvent(of?: string): Promise<{ eventId: string; sessionId: string; sessionUuid: string }> {
+      const { eventId, sessionId } = await harness.emit({ merchantId: merchant.id, ...(of && { sessionId: of }) });
+      await fanOut(database, [{ sessionId, sequence: 99 }]);
+      return { eventId: encodeId("evt", eventId), sessionId: encodeId("ps", sessionId), sessionUuid: sessionId };
+    },
+    /** Posts the due deliveries, as a worker would. */
+    deliver: () => deliverOnce(harness.context),
+    setClockAhead: harness.setClockAhead,
+    rows: harness.rows,
+    database,
+    async close(): Promise<void> {
+      await server.close();
+      await Promise.all([sandbox.close(), http.close(), accounts.pool.end(), mailbox.close()]);
+      await Promise.all([harness.close(), accountsDatabase.drop()]);
+    },
+  };
+}
+
+/** Returns the one environment of a fixture, as live or as test. */
+function servedAs(
+  isLive = false,
+  environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name">,
+): ServedParts["environments"] {
+  return isLive ? { live: { ...environment, name: "live" } } : { test: { ...environment, name: "test" } };
+}
+
+/** The merchant's people. They share one password, as hashing takes long. */
+async function teamOf(accounts: Database, merchantId: string) {
+  const passwordHash = await hashPassword(new Secret(memberPassword));
+  return {
+    accounts,
+    /** Adds a member, with a role for the merchant or with none. */
+    async addMember(name: string, role?: MemberRole): Promise<{ memberId: string; email: string }> {
+      const member = { id: systemRuntime.uuid(), name, email: `${name.toLowerCase()}@example.com` };
+      await insertMember(accounts, member, passwordHash);
+      if (role) await accounts.transaction((tx) => grantRole(tx, merchantId, member.id, role));
+      return { memberId: encodeId("mbr", member.id), email: member.email };
+    },
+    /** Waits until `count` statements with this text wait for a lock. */
+    async waitForLock(text: string, count = 1): Promise<void> {
+      const waiting = {
+        name: "test_waiting",
+        text: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE $1",
+      };
+      while ((await accounts.query(waiting, [`%${text}%`])).length < count);
+    },
+    /** Queries the accounts database. */
+    accountRows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      accounts.query<Row>({ name: `test ${sha256(text).toString("hex").slice(0, 40)}`, text }, values),
+  };
+}
+
+/** Opens alarms that need a person. */
+function openers(database: Database, merchantId: string) {
+  return {
+    /** Adds an item to the work queue about the merchant. */
+    async openItem(detail: string): Promise<{ workItemId: string; sessionId: string }> {
+      const [id, sessionId] = [systemRuntime.uuid(), systemRuntime.uuid()];
+      const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
+        VALUES ($1, 'ORPHANED_AUTHORIZATION', $2, $3, $1, $4)`;
+      await database.query({ name: "open_item", text }, [id, merchantId, sessionId, detail]);
+      return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
+    },
+    /** Adds an endpoint alert for the merchant. */
+    async openAlert(endpointId: string): Promise<string> {
+      const id = systemRuntime.uuid();
+      const text = `INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code)
+        VALUES ($1, $2, $3, 'FAILING_24_HOURS', app.clock() - interval '25 hours', 503)`;
+      await database.query({ name: "open_alert", text }, [id, merchantId, decodeId("we", endpointId)]);
+      return encodeId("ntc", id);
+    },
+  };
+}
+
+/** Serves the rpcs on a free port; `route` adds the same rpcs to another server. */
+export async function serveDashboard(parts: ServedParts) {
+  const route = createDashboardRoutes(parts);
+  const server = createServer(
+    connectNodeAdapter({
+      routes: route,
+      contextValues: () => createContextValues().set(requestIdKey, encodeId("req", systemRuntime.uuid())),
+    }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    route,
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}

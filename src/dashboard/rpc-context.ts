@@ -1,0 +1,298 @@
+/** One call of a dashboard rpc: its caller, its merchant and environment, and its row in the audit trail. */
+import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
+import { type AuditFact, recordAudit, recordMemberAudit } from "../accounts/audit-trail.ts";
+import { lockTeam, type Member } from "../accounts/members.ts";
+import { lockConfiguration } from "../accounts/merchant-settings.ts";
+import { findMerchant } from "../accounts/merchants.ts";
+import type { SignIn } from "../accounts/sign-ins.ts";
+import type { Queryable, Transacting, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import type { DashboardEnvironment, DashboardParts, ServedParts } from "./dashboard-parts.ts";
+
+/** A merchant that exists, in an environment that this installation serves. */
+export type Scope = { readonly merchantId: string; readonly environment: DashboardEnvironment };
+
+/** The caller and their name in the audit trail. */
+type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
+
+/**
+ * Throws unless the caller may still make this call; the right cannot be revoked until the accounts transaction ends.
+ */
+export type RequireRight = (accounts: Tx) => Promise<void>;
+
+type Run<Result> = (tx: Tx) => Promise<Result>;
+
+/** The scope that a request names: an environment, a merchant, or both. */
+export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undefined };
+
+type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & {
+  readonly merchantId?: string;
+  /** The member whose account the change concerns too. */
+  readonly memberId?: string;
+  /** The actor of a call that arrived without a sign-in, once it is known. */
+  readonly actor?: string;
+};
+
+/**
+ * The caller and scope of a call, and the only way to change anything. Each transaction of a call checks its caller's
+ * right again, because it may have been revoked since the call arrived. The right then stays until the transaction is
+ * durable.
+ */
+export class RpcContext {
+  /** Undefined for an rpc about the installation. */
+  readonly scope: RequestScope | undefined;
+  readonly #parts: ServedParts;
+  readonly #who: Who;
+  readonly #requireRight: RequireRight;
+  readonly #changes = new WeakSet<Tx>();
+  #isAudited = false;
+  #isConfirmed = false;
+
+  constructor(
+    parts: ServedParts,
+    who: Who,
+    { scope, requireRight }: { scope: RequestScope | undefined; requireRight: RequireRight },
+  ) {
+    this.#parts = parts;
+    this.#who = who;
+    this.#requireRight = requireRight;
+    this.scope = scope;
+  }
+
+  /** The calling member. Throws for an operator: the guard admits none to an rpc that uses this. */
+  get signIn(): SignIn {
+    if (this.#who.signIn === undefined) throw new Error("this rpc is for members");
+    return this.#who.signIn;
+  }
+
+  /** True if the caller is a member, not an operator. */
+  get isMember(): boolean {
+    return this.#who.signIn !== undefined;
+  }
+
+  get requestId(): string {
+    return this.#who.requestId;
+  }
+
+  /** The caller as the audit trail names them. */
+  get actor(): string {
+    return this.#who.actor;
+  }
+
+  /**
+   * Runs a change of the accounts in one transaction. The right is checked before it, behind the lock of the merchant's
+   * team: a check afterwards would see a change of one's own role.
+   */
+  async changeAccounts<Result>(work: Run<Result>): Promise<Result> {
+    const merchantId = this.scope?.merchantId;
+    const result = await this.#parts.accounts.transaction(async (tx) => {
+      if (merchantId !== undefined) await lockTeam(tx, merchantId);
+      await this.#requireRight(tx);
+      this.#changes.add(tx);
+      return work(tx);
+    });
+    this.#isConfirmed = true;
+    return result;
+  }
+
+  /**
+   * Runs a change of an environment in one transaction. The right is checked last and held until the change is durable,
+   * so that the accounts connection and its locks are not held while the change waits for others.
+   */
+  async changeEnvironment<Result>({ name }: DashboardEnvironment, work: Run<Result>): Promise<Result> {
+    const result = await this.#parts.environments[name]!.database.transaction(
+      (tx) => {
+        this.#changes.add(tx);
+        return work(tx);
+      },
+      (commit) => this.#commitByRight(commit),
+    );
+    this.#isConfirmed = true;
+    return result;
+  }
+
+  async #commitByRight(commit: () => Promise<void>): Promise<void> {
+    let commits: Promise<void> | undefined;
+    let isDurable = false;
+    try {
+      await this.#parts.accounts.transaction(async (accounts) => {
+        await this.#requireRight(accounts);
+        // Once, even if this function is retried: after a failed commit a second one would pass for a success.
+        commits ??= commit();
+        await commits;
+        isDurable = true;
+      });
+    } catch (error) {
+      // Only the locks were left to release, which a broken connection does too.
+      if (!isDurable) throw error;
+    }
+  }
+
+  /**
+   * Returns the environment's database for code that reads and changes by itself; its transactions are changes of this
+   * call.
+   */
+  transactingIn(environment: DashboardEnvironment): Transacting {
+    return {
+      query: (statement, values) => environment.database.query(statement, values),
+      transaction: (work) => this.changeEnvironment(environment, work),
+    };
+  }
+
+  /** Writes this call's audit row, in the transaction of its change. */
+  async audit(tx: Tx, change: AuditedChange): Promise<void> {
+    this.#requireChange(tx);
+    await this.#record(tx, change);
+  }
+
+  /**
+   * Refuses an audit row for a change that bypassed the check of the caller's right, so that no test can pass with it.
+   */
+  #requireChange(tx: Tx): void {
+    if (!this.#changes.has(tx)) throw new Error("a row of the audit trail is written in a change of its call");
+  }
+
+  async #record(queryable: Queryable, { merchantId, ...change }: AuditedChange): Promise<void> {
+    this.#isAudited = true;
+    const { signIn: _, ...who } = this.#who;
+    await recordAudit(queryable, this.#parts.runtime.uuid(), {
+      ...who,
+      ...change,
+      merchantId: merchantId ?? this.scope?.merchantId,
+    });
+  }
+
+  /** Writes this call's row about a member's own account: for them, and for the owners of their merchants. */
+  async auditMember(
+    tx: Tx,
+    member: Member,
+    change: Pick<AuditedChange, "before" | "after" | "actor"> = {},
+  ): Promise<void> {
+    this.#requireChange(tx);
+    this.#isAudited = true;
+    const { signIn: _, ...who } = this.#who;
+    const about = { memberId: member.id, subject: encodeId("mbr", member.id) };
+    await recordMemberAudit(tx, this.#parts.runtime, { ...who, ...about, ...change });
+  }
+
+  /** Omits the audit row of a call that needs none: it continues another call, or returned nothing. */
+  leaveNoRow(): void {
+    this.#isAudited = true;
+  }
+
+  /** Writes the row of an operator who has read something: in its environment's audit trail, or in those of both. */
+  async auditReading(): Promise<void> {
+    if (!this.#isAudited) await this.#record(this.scope?.environment?.database ?? this.#parts.accounts, this.#subject);
+  }
+
+  /**
+   * Ends a call that may change something: writes its row if its handler wrote none, and answers no caller without the
+   * right.
+   */
+  async endChange(): Promise<void> {
+    const { environment } = this.scope ?? {};
+    const audit = (tx: Tx) => this.audit(tx, this.#subject);
+    if (this.#isAudited && this.#isConfirmed) return;
+    if (this.#isAudited) await this.changeAccounts(async () => {});
+    else if (environment === undefined) await this.changeAccounts(audit);
+    else await this.changeEnvironment(environment, audit);
+  }
+
+  get #subject(): AuditedChange {
+    return { subject: this.scope?.merchantId ? encodeId("mer", this.scope.merchantId) : "installation" };
+  }
+}
+
+/** Set by the guard before a handler runs. */
+export const rpcContextKey = createContextKey<RpcContext | undefined>(undefined, {
+  description: "dashboard rpc context",
+});
+
+/** Returns a member's name in the audit trail. */
+export function memberActor({ id, email }: Member): string {
+  return `${email} (${encodeId("mbr", id)})`;
+}
+
+/** Returns the call that a handler serves. */
+export function rpcContextOf(context: HandlerContext): RpcContext {
+  const rpcContext = context.values.get(rpcContextKey);
+  if (rpcContext === undefined) throw new Error("a dashboard rpc was served without its guard");
+  return rpcContext;
+}
+
+/** A call about one merchant's configuration. */
+export type ScopedContext = Scope & {
+  readonly rpcContext: RpcContext;
+  /** Runs a change in one transaction. Changes of the same merchant are serialized, so each sees the one before. */
+  readonly change: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+};
+
+/** Returns the call with the merchant and environment that its request names. */
+export function scopedContextOf(context: HandlerContext): ScopedContext {
+  const rpcContext = rpcContextOf(context);
+  const { merchantId, environment } = rpcContext.scope ?? {};
+  if (!merchantId || !environment) throw new Error("this rpc's request names no merchant and environment");
+  return {
+    merchantId,
+    environment,
+    rpcContext,
+    change: (work) =>
+      rpcContext.changeEnvironment(environment, async (tx) => {
+        await lockConfiguration(tx, merchantId);
+        return work(tx);
+      }),
+  };
+}
+
+/** Returns the call with the environment that its request names. */
+export function environmentContextOf(context: HandlerContext): {
+  rpcContext: RpcContext;
+  environment: DashboardEnvironment;
+} {
+  const rpcContext = rpcContextOf(context);
+  if (!rpcContext.scope?.environment) throw new Error("this rpc's request names no environment");
+  return { rpcContext, environment: rpcContext.scope.environment };
+}
+
+/** Returns the call with the merchant that its request names, in both environments. */
+export function merchantContextOf(context: HandlerContext): { rpcContext: RpcContext; merchantId: string } {
+  const rpcContext = rpcContextOf(context);
+  if (!rpcContext.scope?.merchantId) throw new Error("this rpc's request names no merchant");
+  return { rpcContext, merchantId: rpcContext.scope.merchantId };
+}
+
+/**
+ * Returns the environment and merchant that a request names, if any. Throws `not_found` for one that does not exist or
+ * is not served here.
+ */
+export async function findScope(parts: DashboardParts, message: object): Promise<RequestScope | undefined> {
+  if (!("environment" in message) && !("merchantId" in message)) return undefined;
+  return {
+    environment: "environment" in message ? environmentOf(parts, message.environment) : undefined,
+    merchantId: "merchantId" in message ? await merchantOf(parts, message.merchantId) : undefined,
+  };
+}
+
+function environmentOf(parts: DashboardParts, named: unknown): DashboardEnvironment {
+  const environment = parts.environments[named === Environment.LIVE ? "live" : "test"];
+  if (environment === undefined)
+    throw new DomainError("not_found", "This installation does not serve the environment.");
+  return environment;
+}
+
+async function merchantOf(parts: DashboardParts, named: unknown): Promise<string> {
+  const merchantId = decodeId("mer", String(named));
+  if (merchantId === undefined || (await findMerchant(parts.accounts, merchantId)) === undefined)
+    throw noSuchMerchant();
+  return merchantId;
+}
+
+/**
+ * Returns the error of an unknown merchant. Also used if the caller is no member, so that they cannot learn which
+ * exist.
+ */
+export function noSuchMerchant(): DomainError {
+  return new DomainError("not_found", "There is no merchant with this id.");
+}

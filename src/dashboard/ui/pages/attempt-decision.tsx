@@ -1,0 +1,187 @@
+/**
+ * The manual decision about an attempt that its gateway never resolves: the decision, its confirmation, and its form.
+ */
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Form } from "react-aria-components";
+import {
+  type AttemptDecision,
+  AttemptDecision_Kind as Kind,
+  type PaymentAttempt,
+  PaymentService,
+} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { visible } from "../parts/copied-text.tsx";
+import { Field } from "../parts/field.tsx";
+import { useProof } from "../parts/prove.tsx";
+import { Refusal } from "../parts/refusal.tsx";
+import { Moment } from "../parts/time.tsx";
+import { useScope } from "../scope.ts";
+import { useSignIn } from "../signed-in.tsx";
+
+type DecisionProps = { attempt: PaymentAttempt; sessionId: string; onChange: () => unknown };
+
+/** The decision on record, if there is one, and a form where one can be made. */
+export function AttemptDecisionPart({ attempt, sessionId, onChange }: DecisionProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { role } = useScope();
+  const { decision, openDecisions } = attempt;
+  const mayDecide = role >= Role.DEVELOPER && openDecisions.length > 0;
+  return (
+    <>
+      {decision && <Made {...{ attempt, sessionId, onChange, decision, mayDecide }} />}
+      {mayDecide && !isOpen && (
+        <div>
+          <Button onPress={() => setOpen(true)}>{decision ? "Change the decision" : "End this attempt"}</Button>
+        </div>
+      )}
+      {mayDecide && isOpen && <DecisionForm {...{ attempt, sessionId, onChange }} onEnd={() => setOpen(false)} />}
+    </>
+  );
+}
+
+const endOf = ({ kind, gatewayReference }: AttemptDecision) =>
+  kind === Kind.CAPTURED ? `captured as ${gatewayReference}` : "given up, no money captured";
+
+function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boolean }) {
+  const { attempt, sessionId, onChange, decision, mayDecide } = props;
+  const { merchantId, environment } = useScope();
+  const { member } = useSignIn();
+  const client = createClient(PaymentService, useTransport());
+  const { run, dialog } = useProof();
+  const of = { merchantId, environment, sessionId, attemptId: attempt.attemptId };
+  const { kind, gatewayReference, confirmedAt } = decision;
+  const confirm = useMutation({
+    mutationFn: () => run(() => client.confirmAttemptDecision({ ...of, kind, gatewayReference })),
+    onSuccess: onChange,
+  });
+  const withdraw = useMutation({ mutationFn: () => client.withdrawAttemptDecision(of), onSuccess: onChange });
+  const isOwn = member !== undefined && decision.decidedBy.endsWith(`(${member.memberId})`);
+  return (
+    <div className="banner stack">
+      <p>
+        <strong>The attempt is {endOf(decision)}</strong>
+        {confirmedAt ? "" : ", not confirmed yet"}: <bdi>{visible(decision.reason)}</bdi>
+      </p>
+      <p className="small">
+        Decided by <bdi>{visible(decision.decidedBy)}</bdi>, <Moment at={decision.decidedAt} />
+        {decision.takesTwo && confirmedAt && (
+          <>
+            ; confirmed by <bdi>{visible(decision.confirmedBy)}</bdi>, <Moment at={confirmedAt} />
+          </>
+        )}
+      </p>
+      <Refusal error={confirm.error ?? withdraw.error} />
+      {!confirmedAt && mayDecide && (
+        <div className="row">
+          {!isOwn && (
+            <Confirm
+              action="Confirm"
+              title={`The attempt is ${endOf(decision)}?`}
+              onConfirm={() => confirm.mutate()}
+              isPending={confirm.isPending}
+            >
+              The attempt ends immediately and permanently. Confirm only if you have seen the payment at the gateway
+              yourself.
+            </Confirm>
+          )}
+          <Button onPress={() => withdraw.mutate()} isPending={withdraw.isPending}>
+            Withdraw
+          </Button>
+        </div>
+      )}
+      {!confirmedAt && isOwn && <p className="small">Another developer or owner must confirm it.</p>}
+      {dialog}
+    </div>
+  );
+}
+
+function DecisionForm({ attempt, sessionId, onChange, onEnd }: DecisionProps & { onEnd: () => void }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const client = createClient(PaymentService, useTransport());
+  const { run, dialog } = useProof();
+  const { attemptId } = attempt;
+  const [kind, setKind] = useState<Kind>(Kind.GIVEN_UP);
+  const isCaptured = kind === Kind.CAPTURED;
+  const decide = useMutation({
+    mutationFn: (form: FormData) => {
+      const text = (name: string) => String(form.get(name) ?? "").trim();
+      const request = { merchantId, environment, sessionId, attemptId, kind, reason: text("reason") };
+      const statement = isCaptured ? { gatewayReference: text("reference") } : { noMoneyKept: form.has("noMoneyKept") };
+      return run(() => client.decideAttempt({ ...request, ...statement }));
+    },
+    onSuccess: () => {
+      onEnd();
+      onChange();
+    },
+  });
+  return (
+    <Form
+      className="form"
+      aria-label={`End attempt ${attempt.sequence}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        decide.mutate(new FormData(event.currentTarget));
+      }}
+    >
+      <p className="soft">
+        Look at the payment in the gateway’s own dashboard first. Your decision sends nothing to the gateway.
+        {environmentName === "live" && " Another developer or owner must confirm it."}
+      </p>
+      <EndFields attempt={attempt} kind={kind} onKind={setKind} />
+      <Refusal error={decide.error} />
+      <div className="row">
+        <Button kind="danger" type="submit" isPending={decide.isPending}>
+          {isCaptured ? "Record as captured" : "Give up"}
+        </Button>
+        <Button onPress={onEnd}>Cancel</Button>
+      </div>
+      {dialog}
+    </Form>
+  );
+}
+
+function EndFields(props: { attempt: PaymentAttempt; kind: Kind; onKind: (kind: Kind) => void }) {
+  const { attempt, kind, onKind } = props;
+  const kindId = `kind-${attempt.attemptId}`;
+  const reasonId = `reason-${attempt.attemptId}`;
+  return (
+    <>
+      <div className="field">
+        <label htmlFor={kindId}>How it ended</label>
+        <select
+          id={kindId}
+          value={kind}
+          onChange={({ target }) => onKind(Number(target.value) === Kind.CAPTURED ? Kind.CAPTURED : Kind.GIVEN_UP)}
+        >
+          <option value={Kind.GIVEN_UP}>Given up: no money is captured</option>
+          {attempt.openDecisions.includes(Kind.CAPTURED) && (
+            <option value={Kind.CAPTURED}>Captured: the whole amount, once</option>
+          )}
+        </select>
+      </div>
+      {kind === Kind.CAPTURED ? (
+        <Field
+          label="The gateway’s reference of the payment"
+          name="reference"
+          hint="At most 255 letters, digits and signs, without a space."
+          pattern="[!-~]{1,255}"
+          isRequired
+          autoComplete="off"
+        />
+      ) : (
+        <label className="tick">
+          <input type="checkbox" name="noMoneyKept" required /> Nothing was captured, or all of it was refunded
+        </label>
+      )}
+      <div className="field">
+        <label htmlFor={reasonId}>What you have seen, and where</label>
+        <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
+      </div>
+    </>
+  );
+}

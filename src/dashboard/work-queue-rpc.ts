@@ -1,0 +1,62 @@
+/** The work queue, alarms that need a person: proto ↔ core. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CloseWorkItemResponseSchema,
+  ListWorkItemsResponseSchema,
+  WorkItem_Kind,
+  type WorkQueueService,
+} from "../../gen/dashboard/v1/work_queue_pb.ts";
+import { closeWorkItem, listWorkItems, type WorkItem } from "../core/work-items.ts";
+import { DomainError } from "../platform/errors.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import type { DashboardParts } from "./dashboard-parts.ts";
+import { loadPage } from "./paging.ts";
+import { environmentContextOf } from "./rpc-context.ts";
+
+/** The rpcs that show the work queue and close an item in the caller's name. */
+export function createWorkQueueService({ runtime }: DashboardParts): ServiceImpl<typeof WorkQueueService> {
+  return {
+    async listWorkItems(request, context) {
+      const { database, core } = environmentContextOf(context).environment;
+      const { includeClosed } = request;
+      const about = { list: ["work items", includeClosed], key: core.pageTokenKey, now: runtime.now() };
+      const { rows, nextPageToken } = await loadPage(request, about, (page) =>
+        listWorkItems(database, { includeClosed, ...page }),
+      );
+      return create(ListWorkItemsResponseSchema, { workItems: rows.map(toMessage), nextPageToken });
+    },
+
+    async closeWorkItem({ workItemId, note }, context) {
+      const { rpcContext, environment } = environmentContextOf(context);
+      const id = decodeId("wi", workItemId);
+      const item = await rpcContext.changeEnvironment(environment, async (tx) => {
+        const closed = id && (await closeWorkItem(tx, { id, by: rpcContext.actor, note }));
+        if (!closed) throw new DomainError("not_found", "This work item does not exist or is already closed.");
+        const { merchantId } = closed;
+        await rpcContext.audit(tx, { merchantId, subject: workItemId, after: { kind: closed.kind, note } });
+        return closed;
+      });
+      return create(CloseWorkItemResponseSchema, { workItem: toMessage(item) });
+    },
+  };
+}
+
+function toMessage({ id, merchantId, sessionId, ...item }: WorkItem) {
+  const { attemptId, rule, resolvedAt, closedAt, closedBy, closeNote } = item;
+  return {
+    workItemId: encodeId("wi", id),
+    kind: WorkItem_Kind[item.kind],
+    merchantId: encodeId("mer", merchantId),
+    sessionId: encodeId("ps", sessionId),
+    detail: item.detail,
+    openedAt: timestampFromDate(item.openedAt),
+    ...(attemptId !== null && { attemptId: encodeId("att", attemptId) }),
+    ...(rule !== null && { rule }),
+    ...(resolvedAt !== null && { resolvedAt: timestampFromDate(resolvedAt) }),
+    ...(closedAt !== null && { closedAt: timestampFromDate(closedAt) }),
+    ...(closedBy !== null && { closedBy }),
+    ...(closeNote !== null && { closeNote }),
+  };
+}

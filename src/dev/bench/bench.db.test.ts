@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const main = join(import.meta.dirname, "main.ts");
+
+function bench(...options: string[]): Promise<{ code: number; output: string; errors: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...options], (error, output, errors) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output, errors });
+    });
+  });
+}
+
+// Speed is not checked here: a round is too short, and other tests run at the same time.
+describe("npm run bench", { timeout: 120_000 }, () => {
+  it("plays every contestant of the edge, each with correct answers, and prints the table", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "switchyard-bench-test-"));
+    const file = join(folder, "edge.json");
+    try {
+      const short = ["--rounds", "1", "--seconds", "0.2", "--warm-up", "0.1", "--callers", "4"];
+      const { code, output, errors } = await bench("edge", ...short, "--json", file);
+      expect(code, errors).toBe(0);
+      for (const name of [/Switchyard/, /Fastify \+ pg/, /(pgbench|pg alone)/, /grpc-js \+ pg/]) {
+        expect(output).toMatch(new RegExp(`${name.source} +\\d+`));
+      }
+      expect(output).toContain("synchronous_commit on");
+      const { results } = JSON.parse(await readFile(file, "utf8"));
+      expect(results.map((result: { ratio: { median: number } }) => result.ratio.median > 0)).toEqual([
+        true,
+        true,
+        true,
+      ]);
+      expect(await readFile(file, "utf8")).not.toMatch(/clientSecret|_secret_t1_/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("delivers webhooks to a receiver with a dead endpoint beside it, and prints the table", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "switchyard-bench-test-"));
+    const file = join(folder, "webhooks.json");
+    try {
+      const short = ["--only", "throughput", "--rounds", "1", "--events", "40", "--warm-up", "0.1"];
+      const { code, output, errors } = await bench("webhooks", ...short, "--json", file);
+      expect(code, errors).toBe(0);
+      for (const name of ["Switchyard, 1 worker", "undici alone", "beside 1 dead in 10"]) {
+        expect(output).toMatch(new RegExp(`${name} +\\d+`));
+      }
+      const { results } = JSON.parse(await readFile(file, "utf8"));
+      expect(results.map(({ rounds }: { rounds: unknown[] }) => rounds.length)).toEqual([1, 1, 1]);
+      expect(await readFile(file, "utf8")).not.toContain("whsec_");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("pays one at a time and many at once, counts commits and round trips, and prints the table", async () => {
+    const short = ["--rounds", "1", "--samples", "3", "--seconds", "0.5", "--customers", "2"];
+    const { code, output, errors } = await bench("payments", ...short);
+    expect(code, errors).toBe(0);
+    expect(output).toMatch(/4 its commits +3\.0 +≤ 3 ✓/);
+    expect(output).toMatch(/6 payments\/s +\d+/);
+  });
+
+  it("calls every rpc of the dashboard over payments of a year, and prints the table", async () => {
+    const { output, errors } = await bench("dashboard", "--payments", "500", "--repeats", "2");
+    for (const name of ["GetAnalytics", "ListPayments", "SearchPayments", "GetHome"]) {
+      expect(output, errors).toMatch(new RegExp(`${name} .* \\d+ +\\d+ +≤ 300`));
+    }
+  });
+
+  it.each(["edge", "payments", "webhooks", "dashboard"])("has an example in the help of %s", async (name) => {
+    expect((await bench(name, "--help")).output).toContain(`npm run bench -- ${name}`);
+  });
+});

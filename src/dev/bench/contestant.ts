@@ -1,0 +1,52 @@
+/** A contestant of a benchmark, and the measurements of one round. */
+import type { Child, Usage } from "../testing/child-process.ts";
+import type { Load, LoadOrder } from "./load.ts";
+
+/**
+ * One round of one contestant. `cpuMsPerRequest` is the server process's own; the database has its own where it is
+ * known.
+ */
+export type Round = {
+  readonly requestsPerSecond: number;
+  readonly failures: number;
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+  readonly cpuMsPerRequest?: number;
+  readonly databaseCpuMsPerRequest?: number;
+  readonly residentMb?: number;
+  readonly answer?: string;
+};
+
+/** A subject of measurement. */
+export type Contestant = {
+  readonly name: string;
+  /** Puts it under load for this many seconds. */
+  play(seconds: number): Promise<Round>;
+};
+
+/** Returns a contestant: a server in a separate process, under the load of another one. */
+export function serverUnderLoad(options: {
+  name: string;
+  server: Child;
+  generator: Child;
+  order: Omit<LoadOrder, "seconds">;
+}): Contestant {
+  const { name, server, generator, order } = options;
+  return {
+    name,
+    async play(seconds) {
+      const before = await server.ask<Usage>("usage");
+      const load = await generator.ask<Load>("load", { ...order, seconds } satisfies LoadOrder);
+      const after = await server.ask<Usage>("usage");
+      return {
+        requestsPerSecond: load.requests / (load.elapsedMs / 1_000),
+        failures: load.failures,
+        p50Ms: load.p50Ms,
+        p99Ms: load.p99Ms,
+        cpuMsPerRequest: (after.cpuMs - before.cpuMs) / load.requests,
+        residentMb: after.residentBytes / 2 ** 20,
+        answer: load.answer,
+      };
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/** Times the dashboard's RPCs over a merchant with very many payments, with the requests of each page. */
+import { join } from "node:path";
+import { Pool } from "pg";
+import { createMerchant } from "../../accounts/merchants.ts";
+import { generateOperatorToken, insertOperatorToken } from "../../accounts/operator-tokens.ts";
+import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
+import { freePort } from "../../demo/free-port.ts";
+import { Database } from "../../platform/database.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
+import { countSettledOnce } from "../../reporting/analytics/count-settled.ts";
+import { Child } from "../testing/child-process.ts";
+import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
+import { type BenchHarness, brand, startHarness } from "./harness.ts";
+
+/** One request and its times. */
+type DashboardRow = {
+  readonly rpc: string;
+  readonly query: string;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+};
+
+/** The measurements. */
+export type DashboardFigures = {
+  readonly rows: readonly DashboardRow[];
+  /** The time that a worker took beforehand to count all payments. */
+  readonly countedMs: number;
+  readonly postgres: string;
+};
+
+type Scope = { readonly merchantId: string; readonly environment: "ENVIRONMENT_TEST" };
+type Call = readonly [rpc: string, query: string, call: (client: DashboardClient, scope: Scope) => Promise<unknown>];
+
+const dayMs = 86_400_000;
+const dayBefore = (days: number) => new Date(Date.now() - days * dayMs).toISOString().slice(0, 10);
+
+function analytics(
+  query: string,
+  days: number,
+  more: { timeZone: string; pointLength?: "POINT_LENGTH_HOUR" | "POINT_LENGTH_DAY" },
+): Call {
+  const range = { firstDay: dayBefore(days - 1), lastDay: dayBefore(0), ...more };
+  return ["GetAnalytics", query, (client, scope) => client.analytics.getAnalytics({ ...scope, ...range })];
+}
+
+// The requests of the pages: their first view, their widest, and searches that find almost nothing among very many
+// rows.
+const calls: readonly Call[] = [
+  analytics("7 days, Berlin", 7, { timeZone: "Europe/Berlin" }),
+  analytics("30 days by the hour, Kolkata", 30, { timeZone: "Asia/Kolkata", pointLength: "POINT_LENGTH_HOUR" }),
+  analytics("a year by the day, New York", 365, { timeZone: "America/New_York", pointLength: "POINT_LENGTH_DAY" }),
+  analytics("a year by the day, Kolkata", 365, { timeZone: "Asia/Kolkata", pointLength: "POINT_LENGTH_DAY" }),
+  ["ListPayments", "the newest 50", ({ payments }, scope) => payments.listPayments({ ...scope, pageSize: 50 })],
+  [
+    "ListPayments",
+    "the newest 50 that were declined",
+    ({ payments }, scope) => payments.listPayments({ ...scope, pageSize: 50, filter: { status: "DECLINED" } }),
+  ],
+  ["SearchPayments", "an orderRef", ({ payments }, scope) => payments.searchPayments({ ...scope, text: "order-4711" })],
+  ["GetHome", "today", ({ home }, scope) => home.getHome(scope)],
+];
+
+/** Writes the payments, counts them as a worker does, and makes every call `repeats` times after two to warm up. */
+export async function measureDashboard(options: {
+  payments: number;
+  repeats: number;
+  report: (line: string) => void;
+}): Promise<DashboardFigures> {
+  const harness = await startHarness();
+  let edge: Child | undefined;
+  try {
+    const databaseUrl = await harness.makeDatabase("dashboard", "environment");
+    await fillPayments(superuserUrlOf(harness.ownerUrlOf("dashboard"), harness.folder), {
+      merchantId: harness.merchantId,
+      count: options.payments,
+      onFilled: (count) => options.report(`${count} of ${options.payments} payments written`),
+    });
+    const countedMs = await countAll(databaseUrl);
+    options.report("payments counted");
+    const served = await serveRpcs(harness, databaseUrl);
+    edge = served.edge;
+    const { client } = served;
+    const rows: DashboardRow[] = [];
+    try {
+      for (const call of calls) rows.push(await time(call, client, harness.merchantId, options.repeats));
+    } finally {
+      client.close();
+    }
+    return { rows, countedMs, postgres: harness.postgres.version };
+  } finally {
+    await edge?.close();
+    await harness.close();
+  }
+}
+
+async function time(
+  [rpc, query, call]: Call,
+  client: DashboardClient,
+  merchant: string,
+  repeats: number,
+): Promise<DashboardRow> {
+  const scope = { merchantId: encodeId("mer", merchant), environment: "ENVIRONMENT_TEST" } as const;
+  const times: number[] = [];
+  for (let turn = -2; turn < repeats; turn++) {
+    const begun = performance.now();
+    await call(client, scope);
+    if (turn >= 0) times.push(performance.now() - begun);
+  }
+  times.sort((one, other) => one - other);
+  const share = (part: number) => times[Math.ceil(part * times.length) - 1]!;
+  return { rpc, query, p50Ms: share(0.5), p95Ms: share(0.95) };
+}
+
+async function countAll(databaseUrl: string): Promise<number> {
+  const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+  const begun = performance.now();
+  while (await countSettledOnce(new Database(pool)));
+  await pool.end();
+  return performance.now() - begun;
+}
+
+/** Starts the edge, whose internal port has the same RPCs as the dashboard's page, and an operator's client for it. */
+async function serveRpcs(
+  harness: BenchHarness,
+  databaseUrl: string,
+): Promise<{ edge: Child; client: DashboardClient }> {
+  const accountsUrl = await harness.makeDatabase("accounts", "accounts");
+  const token = generateOperatorToken(systemRuntime, brand);
+  const pool = new Pool({ connectionString: accountsUrl, max: 1 });
+  const accounts = new Database(pool);
+  await createMerchant(accounts, { id: harness.merchantId, name: "Bench" });
+  await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label: "bench", token });
+  await pool.end();
+  const [publicPort, grpcPort] = [await freePort(), await freePort()];
+  const edge = Child.start(join(import.meta.dirname, "edge-process.ts"), {
+    SWITCHYARD_TEST_DATABASE_URL: databaseUrl,
+    SWITCHYARD_ACCOUNTS_DATABASE_URL: accountsUrl,
+    SWITCHYARD_TEST_KEYS_FILE: harness.keysFile,
+    SWITCHYARD_PUBLIC_PORT: String(publicPort),
+    SWITCHYARD_GRPC_PORT: String(grpcPort),
+    SWITCHYARD_API_ORIGIN: `http://127.0.0.1:${publicPort}`,
+    SWITCHYARD_VAULT_ORIGIN: "http://127.0.0.1:1",
+    SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
+    // None of the calls uses either of them.
+    SWITCHYARD_VAULT_GRPC_ADDRESS: "127.0.0.1:1",
+    SWITCHYARD_TEST_NATS_SERVERS: "127.0.0.1:1",
+    SWITCHYARD_TEST_NATS_USER: "none",
+    SWITCHYARD_TEST_NATS_PASSWORD: "none",
+  });
+  await edge.ask("start");
+  return { edge, client: createDashboardClient(`127.0.0.1:${grpcPort}`, token) };
+}

@@ -1,0 +1,143 @@
+/**
+ * Rows 1 to 3: creates sessions over REST and over gRPC, beside peers that do the same work, and measures the
+ * database's limit.
+ */
+import { join } from "node:path";
+import { freePort } from "../../demo/free-port.ts";
+import { requestLimitBounds } from "../../limits.ts";
+import { Child } from "../testing/child-process.ts";
+import { requireAnswer } from "./check-answer.ts";
+import { type Contestant, serverUnderLoad } from "./contestant.ts";
+import { databaseLimit } from "./database-limit.ts";
+import { type BenchHarness, startHarness } from "./harness.ts";
+import { playRounds, type Turn } from "./rounds.ts";
+
+/** The duration and the load of the benchmark. */
+export type EdgeBenchOptions = {
+  /** Number of measured rounds of each contestant. */
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  /** Connections of REST, calls at once of gRPC, clients of pgbench. */
+  readonly callers: number;
+};
+
+/** The turns of both protocols. The database's limit is among those of REST, under `limitName`. */
+export type EdgeBenchTurns = {
+  readonly rest: readonly Turn[];
+  readonly grpc: readonly Turn[];
+  readonly limitName: string;
+  readonly postgres: BenchHarness["postgres"];
+};
+
+/** The product's name in the turns. */
+export const ours = "Switchyard";
+/** The name of the REST peer. */
+export const restPeer = "Fastify + pg";
+/** The name of the gRPC peer. */
+export const grpcPeer = "grpc-js + pg";
+
+const vaultOrigin = "http://127.0.0.1:1";
+
+/** Returns the number of rounds in all, warm-ups included. */
+export function roundsInAll({ rounds }: Pick<EdgeBenchOptions, "rounds">): number {
+  return (rounds + 1) * 5;
+}
+
+/** Plays everything. Throws on a wrong answer: its speed means nothing. */
+export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => void): Promise<EdgeBenchTurns> {
+  const harness = await startHarness();
+  const children: Child[] = [];
+  try {
+    const start: Start = (file, variables) => {
+      const child = Child.start(join(import.meta.dirname, file), variables);
+      children.push(child);
+      return child;
+    };
+    const { edge, restPort, grpcPort } = await startEdge(harness, start);
+    const restLoad = start("rest-load.ts");
+    const grpcLoad = start("grpc-load.ts");
+    const contestant = (name: string, server: Child, generator: Child, port: number): Contestant => {
+      const order = { address: `127.0.0.1:${port}`, secretKey: harness.secretKey, callers: options.callers };
+      return serverUnderLoad({ name, server, generator, order });
+    };
+    const fastify = await startPeer(harness, start("peers/fastify-peer.ts"), "rest_peer");
+    const grpcJs = await startPeer(harness, start("peers/grpc-peer.ts"), "grpc_peer");
+    const limit = await databaseLimit({
+      harness,
+      databaseUrl: await openDatabase(harness, "limit"),
+      clients: options.callers,
+    });
+    try {
+      const rest = [
+        contestant(ours, edge, restLoad, restPort),
+        contestant(restPeer, fastify.server, restLoad, fastify.port),
+        limit,
+      ];
+      const grpc = [
+        contestant(ours, edge, grpcLoad, grpcPort),
+        contestant(grpcPeer, grpcJs.server, grpcLoad, grpcJs.port),
+      ];
+      const turns = {
+        rest: await playRounds(rest, { ...options, onPlayed }),
+        grpc: await playRounds(grpc, { ...options, onPlayed }),
+      };
+      for (const turn of [...turns.rest, ...turns.grpc]) await requireAnswers(turn, harness);
+      return { ...turns, limitName: limit.name, postgres: harness.postgres };
+    } finally {
+      await limit.close();
+    }
+  } finally {
+    await Promise.all(children.map((child) => child.close()));
+    await harness.close();
+  }
+}
+
+async function requireAnswers(turn: Turn, harness: BenchHarness): Promise<void> {
+  for (const [name, { failures, answer }] of Object.entries(turn)) {
+    if (failures > 0) throw new Error(`${name} did not answer ${failures} calls correctly`);
+    if (answer !== undefined) await requireAnswer(name, answer, { keysFile: harness.keysFile, vaultOrigin });
+  }
+}
+
+async function openDatabase(harness: BenchHarness, name: string): Promise<string> {
+  const url = await harness.makeDatabase(name, "environment");
+  await harness.openTo(url);
+  return url;
+}
+
+/** Starts a file of this folder as a process, with these environment variables. */
+export type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
+
+/** Starts the edge on its own database. */
+export async function startEdge(harness: BenchHarness, start: Start) {
+  const [restPort, grpcPort] = [await freePort(), await freePort()];
+  const edge = start("edge-process.ts", {
+    SWITCHYARD_TEST_DATABASE_URL: await openDatabase(harness, "edge"),
+    SWITCHYARD_ACCOUNTS_DATABASE_URL: await harness.makeDatabase("accounts", "accounts"),
+    SWITCHYARD_TEST_KEYS_FILE: harness.keysFile,
+    SWITCHYARD_PUBLIC_PORT: String(restPort),
+    SWITCHYARD_GRPC_PORT: String(grpcPort),
+    SWITCHYARD_API_ORIGIN: `http://127.0.0.1:${restPort}`,
+    SWITCHYARD_VAULT_ORIGIN: vaultOrigin,
+    SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
+    // One merchant sends everything. Its requests count as any merchant's do, against the highest limit.
+    SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
+    SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
+    // A creation uses neither of them.
+    SWITCHYARD_VAULT_GRPC_ADDRESS: "127.0.0.1:1",
+    SWITCHYARD_TEST_NATS_SERVERS: "127.0.0.1:1",
+    SWITCHYARD_TEST_NATS_USER: "none",
+    SWITCHYARD_TEST_NATS_PASSWORD: "none",
+  });
+  await edge.ask("start");
+  return { edge, restPort, grpcPort };
+}
+
+/** Starts a peer on its own database. */
+export async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
+  const databaseUrl = await openDatabase(harness, databaseName);
+  const port = await freePort();
+  await server.ask("start", { databaseUrl, keysFile: harness.keysFile, vaultOrigin, port });
+  return { server, port };
+}

@@ -1,0 +1,18 @@
+/** Options and messages that the commands of all benchmarks share. */
+import { InvalidArgumentError } from "commander";
+
+/** Parses an option's number above 0. */
+export function positive(text: string): number {
+  const number = Number(text);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new InvalidArgumentError("It must be a number above 0.");
+}
+
+/** Returns a function that prints the current step, with the seconds since now. */
+export function createStepReporter(): (step: string) => void {
+  const startedAt = performance.now();
+  return (step) => {
+    const passed = ((performance.now() - startedAt) / 1_000).toFixed(0);
+    console.error(`${passed.padStart(4)} s  ${step}`);
+  };
+}

@@ -1,0 +1,46 @@
+/** Profiles every role while many customers pay concurrently: the time and the memory of a payment. */
+import { superuserUrlOf } from "./fill-payments.ts";
+import { cpuOfOne, type PaymentBenchOptions, payManyAtOnce } from "./payment-bench.ts";
+import { writeCpu } from "./payment-report.ts";
+import { PaymentSite, type SiteRole } from "./payment-site.ts";
+import { beginProfile, endProfile, profilingOptions } from "./profile/profiled.ts";
+import { writeProfileReport } from "./profile/report.ts";
+import { beginStatementTimes, writeStatementTimes } from "./statement-times.ts";
+
+const profiledRoles: readonly SiteRole[] = ["edge", "worker", "vault"];
+
+/**
+ * Customers pay for `seconds` to warm up and `rounds × seconds` under the profiler. Returns the report of each role,
+ * one after the other.
+ */
+export async function profilePayments(
+  options: Pick<PaymentBenchOptions, "rounds" | "seconds" | "customers"> & { readonly folder: string },
+  onStep: (step: string) => void,
+): Promise<string> {
+  const { folder, rounds, seconds } = options;
+  onStep("starting servers and roles");
+  const site = await PaymentSite.open({ timesStatements: true });
+  const superuserUrl = superuserUrlOf(site.ownerUrl, site.folder);
+  try {
+    const load = site.startChild("payment-load.ts");
+    for (const role of profiledRoles) await site.start(role, { nodeOptions: profilingOptions(folder, role) });
+    onStep("warming up");
+    await payManyAtOnce(site, load, options);
+    for (const role of profiledRoles) await beginProfile(folder, role);
+    onStep("profiling");
+    await beginStatementTimes(superuserUrl);
+    const before = site.cpuMs();
+    const paid = await payManyAtOnce(site, load, { ...options, seconds: rounds * seconds });
+    const used = writeCpu(cpuOfOne(before, site.cpuMs(), [paid]));
+    const reports = [await writeStatementTimes(superuserUrl, paid)];
+    for (const role of profiledRoles) {
+      onStep(`ending the profile of ${role}`);
+      reports.push(await writeProfileReport(role, await endProfile(folder, role)));
+    }
+    const perSecond = paid.payments / (paid.elapsedMs / 1_000);
+    const summary = `${paid.payments} payments, ${perSecond.toFixed(0)}/s under the profiler, ${options.customers} concurrent customers; CPU ms of one payment ${used}`;
+    return [summary, ...reports].join("\n\n");
+  } finally {
+    await site.close();
+  }
+}

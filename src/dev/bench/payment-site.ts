@@ -1,0 +1,156 @@
+/**
+ * The harness of payment benchmarks: durable PostgreSQL, NATS, every role as a process, one merchant, and its webhook
+ * receiver.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { prepareDatabases } from "../../demo/databases.ts";
+import { addressesFrom, type DemoAddresses } from "../../demo/ports.ts";
+import { startPrivateNats } from "../../demo/private-nats.ts";
+import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import { roleVariables } from "../../demo/role-variables.ts";
+import { type RoleProcess, startRole } from "../../demo/roles.ts";
+import { requestLimitBounds } from "../../limits.ts";
+import { seedSite } from "../simulation/chaos/site-merchant.ts";
+import { Child } from "../testing/child-process.ts";
+import { freePortRange } from "../testing/free-port-range.ts";
+import { processCpuMs, serverCpuMs } from "./database-cpu.ts";
+import type { Passed } from "./statement-gate.ts";
+import { startCountingPostgres } from "./statement-times.ts";
+
+/** A role of the site. */
+export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
+
+/** The addresses and the key for its customers and its shop. */
+export type SiteDoors = { readonly apiOrigin: string; readonly vaultOrigin: string; readonly secretKey: string };
+
+/** Close it at the end of the run, which removes everything. */
+export class PaymentSite {
+  doors!: SiteDoors;
+  /** The address of its database server, as the owner. */
+  ownerUrl = "";
+  /** The data folder of that server. */
+  dataFolder = "";
+  #gate!: Child;
+  #variables: Readonly<Record<string, string>> = {};
+  /** The folder for logs, and for records of its servers. */
+  readonly folder: string;
+  readonly #roles = new Map<SiteRole, RoleProcess>();
+  readonly #others = new Map<string, { readonly pid: number }>();
+  #serverPid = 0;
+  readonly #stack = new AsyncDisposableStack();
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.#stack.defer(() => rm(folder, { recursive: true, force: true }));
+  }
+
+  /**
+   * Starts everything except the worker; removes everything if a part cannot start. A database that times its
+   * statements is slower.
+   */
+  static async open({ timesStatements = false }: { timesStatements?: boolean } = {}): Promise<PaymentSite> {
+    const site = new PaymentSite(await mkdtemp(join(tmpdir(), "switchyard-bench-")));
+    try {
+      await site.#open(timesStatements ? startCountingPostgres : startPrivatePostgres);
+      return site;
+    } catch (error) {
+      await site.close();
+      throw error;
+    }
+  }
+
+  /** Starts or restarts a role. The statements of a counted role pass the gate, which costs some time. */
+  async start(role: SiteRole, how: { counted?: boolean; nodeOptions?: readonly string[] } = {}): Promise<void> {
+    const { counted = false, nodeOptions = [] } = how;
+    await this.#roles.get(role)?.close();
+    const through = counted ? { SWITCHYARD_TEST_DATABASE_URL: await this.#gatedUrl() } : {};
+    const variables = { ...this.#variables, ...through };
+    const logFile = join(this.folder, `${role}.log`);
+    this.#roles.set(role, await startRole(role, { variables, logFile, nodeOptions }));
+  }
+
+  /** Counts what the counted role sends to its database during `work`. */
+  async count(work: () => Promise<unknown>): Promise<Passed> {
+    await this.#gate.ask("begin");
+    await work();
+    return this.#gate.ask<Passed>("passed");
+  }
+
+  /** Returns the peak memory of each role so far, in MiB (proc_pid_status(5), VmHWM). */
+  async peakMegabytes(): Promise<Readonly<Record<string, number>>> {
+    const figures = [...this.#roles].map(async ([role, { pid }]): Promise<[string, number]> => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8");
+      return [role, Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1_024)];
+    });
+    return Object.fromEntries(await Promise.all(figures));
+  }
+
+  /** Returns the CPU time so far, in milliseconds, of every process that takes part; empty if it is not available. */
+  cpuMs(): Readonly<Record<string, number>> {
+    const own = [...this.#roles, ...this.#others].map(([name, { pid }]) => [name, processCpuMs(pid)] as const);
+    const all = [...own, ["postgres", serverCpuMs(this.#serverPid)] as const];
+    return Object.fromEntries(all.flatMap(([name, ms]) => (ms === undefined ? [] : [[name, ms] as const])));
+  }
+
+  /** Starts another process of the run, which ends with it. */
+  startChild(file: string): Child {
+    const child = Child.start(join(import.meta.dirname, file));
+    this.#others.set(file.replace(/\.ts$/, ""), child);
+    this.#stack.defer(() => child.close());
+    return child;
+  }
+
+  close(): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  async #open(startPostgres: typeof startPrivatePostgres | typeof startCountingPostgres): Promise<void> {
+    const server = await startPostgres({ stateFolder: this.folder, dataName: "postgres" });
+    this.#stack.defer(() => server.stop({ removeData: true }));
+    this.ownerUrl = server.ownerUrl;
+    this.dataFolder = server.dataFolder;
+    this.#serverPid = server.pid;
+    const nats = await startPrivateNats({ stateFolder: this.folder });
+    this.#stack.defer(() => nats.stop());
+    this.#others.set("nats", nats);
+    this.#gate = this.startChild("statement-gate.ts");
+    const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
+    const databases = await prepareDatabases(server.ownerUrl, this.folder);
+    this.#variables = variablesOf(this.folder, addresses, { databases, nats: nats.urls });
+    this.#stack.defer(async () => {
+      for (const role of [...this.#roles.values()].toReversed()) await role.close();
+    });
+    await this.start("sandbox");
+    await this.start("vault");
+    await this.start("edge");
+    const webhookUrl = `${await this.startChild("webhook-receiver.ts").ask<string>("listen")}/webhooks`;
+    // The seed needs both environments; the roles serve one.
+    const variables = { ...this.#variables, SWITCHYARD_ENVIRONMENTS: "test,live" };
+    const { secretKey } = await seedSite({ variables, addresses, stateFolder: this.folder }, webhookUrl);
+    const { apiOrigin, vaultOrigin } = addresses;
+    this.doors = { apiOrigin, vaultOrigin, secretKey };
+  }
+
+  async #gatedUrl(): Promise<string> {
+    const url = new URL(this.#variables.SWITCHYARD_TEST_DATABASE_URL!);
+    const port = await this.#gate.ask<number>("listen", { host: url.hostname, port: Number(url.port) });
+    return Object.assign(url, { hostname: "127.0.0.1", port: String(port) }).href;
+  }
+}
+
+function variablesOf(
+  stateFolder: string,
+  addresses: DemoAddresses,
+  servers: Parameters<typeof roleVariables>[2],
+): Record<string, string> {
+  return {
+    ...roleVariables(stateFolder, addresses, servers),
+    SWITCHYARD_ENVIRONMENTS: "test",
+    SWITCHYARD_LOG_LEVEL: "error",
+    // There is one merchant, and it has the load of a whole installation.
+    SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
+    SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
+  };
+}

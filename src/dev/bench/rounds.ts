@@ -1,0 +1,48 @@
+/** Plays contestants by turns, so that other load on the machine affects all of them alike. */
+import type { Contestant, Round } from "./contestant.ts";
+
+/** Each contestant's round in one turn, by its name. */
+export type Turn = Readonly<Record<string, Round>>;
+
+/**
+ * Plays every contestant once as a warm-up, then in `rounds` turns: first to last, and last to first in every other
+ * one.
+ */
+export async function playRounds(
+  contestants: readonly Contestant[],
+  options: { rounds: number; seconds: number; warmUpSeconds: number; onPlayed: () => void },
+): Promise<Turn[]> {
+  for (const contestant of contestants) {
+    await contestant.play(options.warmUpSeconds);
+    options.onPlayed();
+  }
+  const turns: Turn[] = [];
+  for (let number = 0; number < options.rounds; number++) {
+    const turn: Record<string, Round> = {};
+    for (const contestant of number % 2 === 0 ? contestants : contestants.toReversed()) {
+      turn[contestant.name] = await contestant.play(options.seconds);
+      options.onPlayed();
+    }
+    turns.push(turn);
+  }
+  return turns;
+}
+
+/** Median, minimum and maximum of some figures. */
+export type Spread = { readonly median: number; readonly min: number; readonly max: number };
+
+/** Of an even number of figures, the median is the mean of the two in the middle. */
+export function spreadOf(figures: readonly number[]): Spread {
+  const sorted = figures.toSorted((left, right) => left - right);
+  const middle = sorted.length / 2;
+  const median = (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
+  return { median, min: sorted[0]!, max: sorted.at(-1)! };
+}
+
+/**
+ * Returns the spread of one contestant's rate over another's, turn by turn: two rounds of one turn have similar
+ * conditions.
+ */
+export function ratioOf(turns: readonly Turn[], ours: string, peer: string): Spread {
+  return spreadOf(turns.map((turn) => turn[ours]!.requestsPerSecond / turn[peer]!.requestsPerSecond));
+}

@@ -1,0 +1,191 @@
+/**
+ * Rows 7 to 9: latency and throughput of webhooks, beside bare POSTs, beside bad endpoints, and with more workers.
+ */
+import { freePort } from "../../demo/free-port.ts";
+import { ScaleLoad } from "../simulation/webhooks/scale-load.ts";
+import type { Round } from "./contestant.ts";
+import { type BenchHarness, describePostgres } from "./harness.ts";
+import { measureProcessors } from "./machine.ts";
+import { playRounds, spreadOf, type Turn } from "./rounds.ts";
+import { addHealthy, healthyMerchants, undiciAlone, workersUnder } from "./webhook-contestants.ts";
+import { WebhookHarness } from "./webhook-harness.ts";
+import { measureAtRate, measureIdle } from "./webhook-latency.ts";
+import { type Leftovers, waitForLeftovers } from "./webhook-leftovers.ts";
+
+/** A part of the benchmark, which may be omitted. */
+export type WebhookPart = "throughput" | "latency" | "scaling";
+
+/** The duration and the load of the benchmark. */
+export type WebhookBenchOptions = {
+  readonly rounds: number;
+  /** Webhooks of a round, all due at once. */
+  readonly events: number;
+  readonly warmUpSeconds: number;
+  /** Number of outcomes that are measured one at a time. */
+  readonly samples: number;
+  /** Duration of the outcomes at half load, in seconds. */
+  readonly seconds: number;
+  readonly parts: readonly WebhookPart[];
+  readonly profileFolder?: string;
+};
+
+/** Rounds with some workers on some nats-servers, and the busy share of all processors meanwhile, from any cause. */
+export type Scaling = {
+  readonly workers: number;
+  readonly natsServers: 1 | 3;
+  readonly rounds: readonly Round[];
+  readonly busyShare: number;
+};
+
+/**
+ * Latency of webhooks: one at a time, at half load, at half load beside bad endpoints; and what the bad ones leave
+ * behind.
+ */
+export type WebhookLatency = {
+  readonly idle: readonly Round[];
+  readonly halfLoad: readonly Round[];
+  readonly isolated: readonly Round[];
+  readonly leftovers: Leftovers;
+};
+
+/** All measurements. */
+export type WebhookBenchResult = {
+  readonly throughput: readonly Turn[];
+  readonly latency: WebhookLatency | undefined;
+  readonly scaling: readonly Scaling[];
+  readonly postgres: BenchHarness["postgres"];
+};
+
+/** The product's name in the turns. */
+export const ours = "Switchyard, 1 worker";
+/** The name of the peer. */
+export const barePosts = "undici alone";
+/** The product's name with a dead endpoint beside the healthy ones. */
+export const besideDead = "beside 1 dead in 10";
+
+const workerCounts = [1, 2, 4];
+// The required rate of one worker. Outcomes that are committed one by one use up the machine before their webhooks do.
+const wholeLoadPerSecond = 1_000;
+// Enough to keep one process of undici busy.
+const postsAtOnce = 64;
+// It is about this many times as fast: its rounds are to use as much of the machine as ours.
+const postsForOne = 10;
+// More for each bad endpoint than the initial window lets through.
+const eventsOfBadKind = 20;
+
+/** Plays everything, and reports its steps. Throws if a webhook was lost or is not genuine. */
+export async function runWebhookBench(
+  options: WebhookBenchOptions,
+  onStep: (step: string) => void,
+): Promise<WebhookBenchResult> {
+  onStep("starting servers");
+  const harness = await WebhookHarness.open({ natsServers: 1, profileFolder: options.profileFolder });
+  try {
+    await harness.growTo(1);
+    const stage = await prepare(harness, options);
+    const has = (part: WebhookPart) => options.parts.includes(part);
+    return {
+      throughput: has("throughput") ? await playThroughput(stage, onStep) : [],
+      latency: has("latency") ? await playLatency(stage, onStep) : undefined,
+      scaling: has("scaling") ? await playScaling(stage, onStep) : [],
+      postgres: await describePostgres(harness.site.ownerUrl),
+    };
+  } finally {
+    await harness.close();
+  }
+}
+
+type Stage = Awaited<ReturnType<typeof prepare>>;
+
+async function prepare(harness: WebhookHarness, options: WebhookBenchOptions) {
+  const bad = await harness.start("bad-endpoints-process.ts").ask<Record<string, string>>("start");
+  const healthy = await addHealthy(harness);
+  const load = await ScaleLoad.open(harness.site, healthy, 1);
+  const alone = workersUnder({ name: ours, harness, healthy, load, events: options.events });
+  return { harness, bad, options, healthy, load, alone };
+}
+
+async function playThroughput(stage: Stage, onStep: (step: string) => void): Promise<Turn[]> {
+  const { harness, bad, options, healthy, load, alone } = stage;
+  const { events, rounds } = options;
+  const poster = harness.start("peers/undici-poster.ts");
+  const refusing = `http://127.0.0.1:${await freePort()}/hook`;
+  const dead = async (round: number) => {
+    const url = [refusing, bad["answers 500"]!, bad["accepts and says nothing"]!][round % 3]!;
+    return { merchants: [await harness.addMerchant(url, "failing")], eventsEach: Math.ceil(events / healthyMerchants) };
+  };
+  const body = "x".repeat(await bodyCharacters(harness));
+  const urls = healthy.map(({ endpoints }) => harness.origin + endpoints[0]!.path);
+  const order = { urls, body, count: events * postsForOne, atOnce: postsAtOnce };
+  const contestants = [
+    alone,
+    undiciAlone({ name: barePosts, poster, receiver: harness.receiver, order }),
+    workersUnder({ name: besideDead, harness, healthy, load, events, beside: dead }),
+  ];
+  onStep(`warming up, ${options.warmUpSeconds} s for each of ${contestants.length}`);
+  let played = 0;
+  return playRounds(contestants, {
+    ...options,
+    seconds: 0,
+    onPlayed: () => onStep(`throughput: ${++played} of ${(rounds + 1) * contestants.length} played`),
+  });
+}
+
+async function bodyCharacters(harness: WebhookHarness): Promise<number> {
+  const [row] = await harness.site.query<{ length: number }>("SELECT max(length(body)) AS length FROM outbox_event");
+  return row!.length;
+}
+
+/** Plays one at a time, then half load, then the same load beside endpoints that have just become bad. */
+async function playLatency(stage: Stage, onStep: (step: string) => void) {
+  const { harness, bad, healthy, load, options } = stage;
+  const idle: Round[] = [];
+  const halfLoad: Round[] = [];
+  const isolated: Round[] = [];
+  onStep("measuring throughput, to find half load");
+  const loaded = await playRounds([stage.alone], { ...options, seconds: 0, onPlayed: () => {} });
+  const found = spreadOf(loaded.map((turn) => turn[ours]!.requestsPerSecond)).median;
+  const perSecond = Math.min(found, wholeLoadPerSecond) / 2;
+  const rate = { perSecond, seconds: options.seconds / options.rounds };
+  const [before] = await harness.usage();
+  for (let round = 0; round < options.rounds; round++) {
+    onStep(`latency: ${round} of ${options.rounds} rounds played`);
+    idle.push(await measureIdle(harness, healthy[0]!, Math.ceil(options.samples / options.rounds)));
+    halfLoad.push(await measureAtRate(harness, load, rate));
+    const merchants = await Promise.all(Object.values(bad).map((url) => harness.addMerchant(url, "failing")));
+    await (await ScaleLoad.open(harness.site, merchants, 1)).add(merchants.length * eventsOfBadKind);
+    isolated.push(await measureAtRate(harness, load, rate));
+    await harness.pause(merchants);
+  }
+  onStep("looking for what bad endpoints have left behind");
+  return { idle, halfLoad, isolated, leftovers: await waitForLeftovers(harness, before!) };
+}
+
+/** Plays on the running servers, and then on a cluster of three with its own workers. */
+async function playScaling(stage: Stage, onStep: (step: string) => void): Promise<Scaling[]> {
+  const onOne = await playWorkers(stage, 1, onStep);
+  onStep("starting three nats-servers");
+  const harness = await WebhookHarness.open({ natsServers: 3, profileFolder: stage.options.profileFolder });
+  try {
+    await harness.growTo(1);
+    return [...onOne, ...(await playWorkers(await prepare(harness, stage.options), 3, onStep))];
+  } finally {
+    await harness.close();
+  }
+}
+
+async function playWorkers(
+  { harness, options, alone }: Stage,
+  natsServers: 1 | 3,
+  onStep: (step: string) => void,
+): Promise<Scaling[]> {
+  const scaling: Scaling[] = [];
+  for (const workers of workerCounts) {
+    onStep(`${workers} workers on ${natsServers} nats-servers`);
+    await harness.growTo(workers);
+    const busyShareNow = measureProcessors();
+    const turns = await playRounds([alone], { ...options, seconds: 0, onPlayed: () => {} });
+    scaling.push({ workers, natsServers, rounds: turns.map((turn) => turn[ours]!), busyShare: busyShareNow() });
+  }
+  return scaling;
+}

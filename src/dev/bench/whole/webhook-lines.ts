@@ -1,0 +1,118 @@
+/** Lines of rows 7 to 9: latency and throughput of webhooks, and the gain of more workers and nats-servers. */
+import type { Round } from "../contestant.ts";
+import { ratioOf, spreadOf, type Turn } from "../rounds.ts";
+import { writeRatio } from "../table.ts";
+import {
+  barePosts,
+  besideDead,
+  ours,
+  type Scaling,
+  type WebhookBenchResult,
+  type WebhookLatency,
+} from "../webhook-bench.ts";
+import { webhookGoals as goals } from "../webhook-report.ts";
+import { lineOf, type TableLine, writeSpread } from "./table-line.ts";
+
+// From this share on, the processors have no capacity left, and more workers cannot help.
+const fullFrom = 0.9;
+// The share of the rate that must remain with another worker on a full machine.
+const keptWhenFull = 0.9;
+
+/** Returns every line of the result. */
+export function linesOfWebhooks(result: Pick<WebhookBenchResult, "throughput" | "latency" | "scaling">): TableLine[] {
+  return [
+    ...latencyLines(result.latency),
+    ...throughputLines(result.throughput),
+    ...result.scaling.map((one, index, all) => scalingLine(one, all, index)),
+  ];
+}
+
+function latencyLines(latency: WebhookLatency | undefined): TableLine[] {
+  if (latency === undefined) return [];
+  const line = (what: string, rounds: readonly Round[], share: "p50Ms" | "p99Ms", max: number | undefined) => {
+    const figure = spreadOf(rounds.map((round) => round[share]!));
+    const goal = max !== undefined && { goal: `${nameOf(share)} ≤ ${max} ms`, isReached: figure.median <= max };
+    const measured = [nameOf("p50Ms"), times(rounds, "p50Ms"), nameOf("p99Ms"), times(rounds, "p99Ms")];
+    return lineOf({ row: 7, what: `commit to arrival, ${what}`, measured: measured.join(" "), ...goal });
+  };
+  return [
+    line("one at a time", latency.idle, "p50Ms", goals.idleP50Ms),
+    line("at half load", latency.halfLoad, "p99Ms", goals.halfLoadP99Ms),
+    line("at half load beside every bad endpoint", latency.isolated, "p99Ms", undefined),
+  ];
+}
+
+function throughputLines(turns: readonly Turn[]): TableLine[] {
+  if (turns.length === 0) return [];
+  const of = (name: string) => turns.map((turn) => turn[name]!);
+  const perSecond = spreadOf(of(ours).map((round) => round.requestsPerSecond)).median;
+  const kept = ratioOf(turns, besideDead, ours);
+  return [
+    lineOf({
+      row: 8,
+      what: "webhooks, 1 worker",
+      measured: rates(of(ours)),
+      peer: `${barePosts}: ${rates(of(barePosts))}`,
+      ratio: writeRatio(ratioOf(turns, ours, barePosts)),
+      goal: `≥ ${goals.perSecond}/s`,
+      isReached: perSecond >= goals.perSecond,
+    }),
+    lineOf({
+      row: 8,
+      what: "the same with one dead endpoint in ten",
+      measured: rates(of(besideDead)),
+      peer: `without it: ${rates(of(ours))}`,
+      ratio: writeRatio(kept),
+      goal: `≥ ${goals.keptBesideDead} ×`,
+      isReached: kept.median >= goals.keptBesideDead,
+    }),
+  ];
+}
+
+/** Compares with the fewest workers on as many nats-servers. A lost webhook has ended the run before. */
+function scalingLine(
+  { workers, natsServers, rounds, busyShare }: Scaling,
+  all: readonly Scaling[],
+  at: number,
+): TableLine {
+  const measured = `${rates(rounds)}, machine ${(100 * busyShare).toFixed(0)} % busy`;
+  const what = `webhooks, ${workers} worker${workers === 1 ? "" : "s"} on ${natsServers} nats-server${natsServers === 1 ? "" : "s"}`;
+  const onAsMany = all.filter((one) => one.natsServers === natsServers);
+  const fewest = onAsMany[0]!;
+  if (workers === fewest.workers) {
+    const first = all[0]!;
+    const beside = at > 0 && {
+      peer: `1 worker on 1 nats-server: ${rates(first.rounds)}`,
+      ratio: writeRatio(ratioOf(besideEachOther(rounds, first.rounds), "mine", "peer")),
+    };
+    return lineOf({ row: 9, what, measured, ...beside });
+  }
+  const before = onAsMany[onAsMany.findIndex((one) => one.workers === workers) - 1]!;
+  const ratio = ratioOf(besideEachOther(rounds, before.rounds), "mine", "peer");
+  const wasFull = before.busyShare >= fullFrom;
+  return lineOf({
+    row: 9,
+    what,
+    measured,
+    peer: `${before.workers} of them: ${rates(before.rounds)}`,
+    ratio: writeRatio(ratio),
+    goal: wasFull ? `≥ ${keptWhenFull} × (the machine was full), nothing lost` : "> 1 ×, nothing lost",
+    isReached: wasFull ? ratio.median >= keptWhenFull : ratio.median > 1,
+  });
+}
+
+function besideEachOther(mine: readonly Round[], peer: readonly Round[]): Turn[] {
+  return mine.map((round, index) => ({ mine: round, peer: peer[index]! }));
+}
+
+function rates(rounds: readonly Round[]): string {
+  return writeSpread(spreadOf(rounds.map((round) => round.requestsPerSecond)), "/s");
+}
+
+function times(rounds: readonly Round[], share: "p50Ms" | "p99Ms"): string {
+  return writeSpread(spreadOf(rounds.map((round) => round[share]!)), " ms", 1);
+}
+
+function nameOf(share: "p50Ms" | "p99Ms"): string {
+  return share.slice(0, 3);
+}

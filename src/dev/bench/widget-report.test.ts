@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { isOverBudget, rowsOf, type WidgetFigures, writeWidgetReport } from "./widget-report.ts";
+
+const opening = { visibleMs: 120, readyMs: 200, layoutShift: 0, longTasks: 0 };
+const good: WidgetFigures = {
+  sizes: {
+    firstLoad: 7_900,
+    module: 7_900,
+    cardFrame: 10_000,
+    vaultScript: 1_400,
+    rpcPart: 35_000,
+    largestTranslation: 900,
+  },
+  rivals: [{ name: "Another form", note: "not measured: no registry" }],
+  openings: [opening],
+  tracedOpenings: [opening],
+  slowOpenings: [{ ...opening, visibleMs: 1_500 }],
+  violations: [],
+  impatience: { captures: 1, callbacks: ["onSuccess", "onSuccess"], leaks: [] },
+  troubles: [{ sessionId: "ps_1", loads: [[{ name: "onSuccess", result: null }]], status: "SUCCEEDED", captures: 1 }],
+  leftBehind: { nodes: 0, documents: 0, listeners: 0, heapKilobytes: 20 },
+  cycles: 1_000,
+};
+const [run] = good.troubles;
+
+describe("rowsOf()", () => {
+  it("breaks no budget with good figures, nor with rivals that could not be fetched", () => {
+    const rows = rowsOf(good);
+    expect(isOverBudget(rows)).toBe(false);
+    expect(writeWidgetReport(rows, { times: 1 })).toContain("not measured: no registry");
+  });
+
+  it.each<[string, Partial<WidgetFigures>]>([
+    ["a script too large", { sizes: { ...good.sizes, firstLoad: 8_001 } }],
+    ["a form that is late for a quarter of its customers", { openings: [opening, { ...opening, visibleMs: 301 }] }],
+    ["something that moves", { openings: [{ ...opening, layoutShift: 0.001 }] }],
+    ["a long task", { tracedOpenings: [{ ...opening, longTasks: 1 }] }],
+    ["two captures", { impatience: { ...good.impatience, captures: 2 } }],
+    [
+      "a callback too many",
+      { impatience: { ...good.impatience, callbacks: ["onSuccess", "onSuccess", "onDeclined"] } },
+    ],
+    ["a secret in a log", { impatience: { ...good.impatience, leaks: ["grant in a log"] } }],
+    ["a false callback", { troubles: [{ ...run!, loads: [[{ name: "onDeclined", result: null }]] }] }],
+    ["a second callback", { troubles: [{ ...run!, loads: run!.loads.map((load) => [...load, ...load]) }] }],
+    ["no callback", { troubles: [{ ...run!, loads: [] }] }],
+    ["a second capture", { troubles: [{ ...run!, captures: 2 }] }],
+    ["a listener that stays", { leftBehind: { ...good.leftBehind, listeners: 1 } }],
+  ])("breaks one with %s", (_what, change) => {
+    expect(rowsOf({ ...good, ...change }).filter(({ isReached }) => isReached === false)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,103 @@
+/**
+ * Measures the gzipped download of a card form: ours as served, and others as a merchant's bundler makes it of their
+ * packages.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { bundleWidget } from "../../../widget/bundle.ts";
+import { buildBrowserFiles } from "../../vault/browser-files.ts";
+
+/** Gzipped bytes by purpose. */
+export type OurSizes = {
+  readonly firstLoad: number;
+  readonly module: number;
+  readonly cardFrame: number;
+  readonly vaultScript: number;
+  readonly rpcPart: number;
+  readonly largestTranslation: number;
+};
+
+/** A rival's size, or the reason that there is none. */
+export type RivalSize = { readonly name: string; readonly bytes?: number; readonly note: string };
+
+/** Measures the files as edge and vault serve them. */
+export async function measureOurs(): Promise<OurSizes> {
+  const [files, vault] = await Promise.all([bundleWidget(), buildBrowserFiles()]);
+  const sizes = [...files].map(([name, { bytes }]) => [name, gzipSync(bytes).length] as const);
+  const largest = (pattern: RegExp) =>
+    Math.max(...sizes.filter(([name]) => pattern.test(name)).map(([, size]) => size));
+  const frame = [vault.renderFrame(["https://shop.example"]), vault.frameScript];
+  return {
+    firstLoad: largest(/^widget\.js$/),
+    module: largest(/^widget\.mjs$/),
+    cardFrame: frame.reduce((sum, { gzipped }) => sum + gzipped.length, 0),
+    vaultScript: vault.sdk.gzipped.length,
+    rpcPart: largest(/^session-api-/),
+    largestTranslation: largest(/^\w\w-\w+\.mjs$/),
+  };
+}
+
+// Versions are fixed, so that a figure can be reproduced. Each entry imports what the package's own guide recommends.
+const rivals = [
+  {
+    name: "Adyen Web 6.45.2, core + Card + CSS",
+    package: "@adyen/adyen-web@6.45.2",
+    entry: `import { AdyenCheckout, Card } from "@adyen/adyen-web"; import "@adyen/adyen-web/styles/adyen.css";
+      globalThis.used = [AdyenCheckout, Card];`,
+    note: "before its card fields, which load in separate frames",
+  },
+  {
+    name: "Braintree Web 3.144.0, client + hosted fields",
+    package: "braintree-web@3.144.0",
+    entry: `import client from "braintree-web/client"; import fields from "braintree-web/hosted-fields";
+      globalThis.used = [client, fields];`,
+    note: "before its frames",
+  },
+  {
+    name: "Hyperswitch hyper-js 2.1.0",
+    package: "@juspay-tech/hyper-js@2.1.0",
+    entry: `import { loadHyper } from "@juspay-tech/hyper-js"; globalThis.used = loadHyper;`,
+    note: "only a loader: what it loads is not in the registry, 498.8 KB by its issue #1776",
+  },
+];
+
+// An available registry answers sooner; an unavailable one must not delay the table.
+const installTimeoutMs = 120_000;
+
+/** Fetches each rival from the npm registry into a temporary folder. */
+export async function measureRivals(): Promise<RivalSize[]> {
+  const folder = await mkdtemp(join(tmpdir(), "switchyard-rivals-"));
+  try {
+    await writeFile(join(folder, "package.json"), "{}");
+    const packages = rivals.map((rival) => rival.package);
+    const options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    await promisify(execFile)("npm", [...options, ...packages], { cwd: folder, timeout: installTimeoutMs });
+    return await Promise.all(rivals.map((rival) => measureRival(folder, rival)));
+  } catch (error) {
+    const [reason = ""] = (error as Error).message.split("\n").slice(-2);
+    return [{ name: "Others", note: `not measured: the npm registry did not return their packages (${reason})` }];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureRival(folder: string, { name, entry, note }: (typeof rivals)[number]): Promise<RivalSize> {
+  const { outputFiles } = await build({
+    stdin: { contents: entry, resolveDir: folder },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    legalComments: "none",
+    define: { "process.env.NODE_ENV": '"production"' },
+    outdir: "out",
+    write: false,
+  });
+  return { name, bytes: outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents).length, 0), note };
+}

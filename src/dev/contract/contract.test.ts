@@ -1,0 +1,27 @@
+/** Runs the contract checks at the emulators, to test the runner itself before it uses an account. */
+import { afterAll, beforeAll } from "vitest";
+import { Secret } from "../../platform/secrets.ts";
+import { type Sandbox, startSandbox } from "../../sandbox/main.ts";
+import { describeContract } from "./contract.conformance.ts";
+import { contractSubjects } from "./subjects.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ port: 0 });
+});
+afterAll(() => sandbox.close());
+
+const credentials: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  STRIPE: { secretKey: "sk_test_contract000" },
+  ADYEN: { apiKey: "AQEcontract/of-the=emulator", merchantAccount: "test_contract", hmacKey: "0".repeat(64) },
+  PAYPAL: { clientId: "ClientOfTheContract_test_contract", clientSecret: "SecretOfTheContract0" },
+};
+
+for (const subject of contractSubjects) {
+  const secrets = Object.entries(credentials[subject.gateway]!).map(([name, value]) => [name, new Secret(value)]);
+  describeContract(subject, () => ({
+    type: "account",
+    origin: sandbox.origin,
+    credentials: Object.fromEntries(secrets),
+  }));
+}

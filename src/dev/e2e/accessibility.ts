@@ -1,0 +1,50 @@
+/** Checks a page and its card frame with axe-core. */
+import axe, { type AxeResults } from "axe-core";
+import type { Frame, Page } from "playwright-core";
+
+// WCAG 2.0 to 2.2, levels A and AA, which laws require.
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** Every rule that a page or one of its frames breaks, one line for each element; empty for none. */
+export async function findViolations(page: Page): Promise<string[]> {
+  const found = await Promise.all(page.frames().map(violationsIn));
+  return found.flat();
+}
+
+async function violationsIn(frame: Frame): Promise<string[]> {
+  if (frame.parentFrame()) await frame.evaluate(paint, await groundOf(frame));
+  // By the debugger's access, which no content security policy blocks.
+  await frame.evaluate(axe.source);
+  const { violations, passes } = await frame.evaluate((values) => {
+    const runner = (globalThis as unknown as { axe: AxeRunner }).axe;
+    // Each frame is checked separately.
+    return runner.run(document, { runOnly: { type: "tag", values }, iframes: false });
+  }, tags);
+  if (passes.length === 0) throw new Error(`axe-core found nothing to check in ${frame.url()}`);
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}
+
+/**
+ * A transparent frame shows the ground of the page around it, which axe-core cannot see from inside and takes for
+ * white.
+ */
+async function groundOf(frame: Frame): Promise<string> {
+  const element = await frame.frameElement();
+  return element.evaluate((start) => {
+    for (let node: Element | null = start as Element; node; ) {
+      const { backgroundColor } = getComputedStyle(node);
+      if (backgroundColor !== "rgba(0, 0, 0, 0)") return backgroundColor;
+      const root = node.getRootNode();
+      node = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+    }
+    return "Canvas";
+  });
+}
+
+function paint(ground: string): void {
+  document.documentElement.style.background = ground;
+}
+
+type AxeRunner = { run(context: Document, options: object): Promise<AxeResults> };

@@ -1,0 +1,88 @@
+/** A checkout without a browser: sends the requests of shop backend, card frame and widget as plain HTTP. */
+import { randomUUID } from "node:crypto";
+import type { GetCheckoutResponseJson } from "../../../gen/payments/v1/checkout_pb.ts";
+import type {
+  CreatePaymentSessionResponseJson,
+  PaymentSessionJson,
+} from "../../../gen/payments/v1/payment_session_pb.ts";
+import type { DemoFile } from "../../demo/demo-file.ts";
+import { requireDocumented } from "../testing/edge/documented-answers.ts";
+
+/** The create answer, with the fields that a checkout requires. */
+export type OpenedSession = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string };
+};
+
+/** A checkout, as the widget's rpc shows it. */
+export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
+
+/** A checkout in test of the demo's first merchant, or of the given key. */
+export class ApiCheckout {
+  readonly #file: DemoFile;
+  readonly #secretKey: string;
+
+  constructor(file: DemoFile, secretKey = file.merchants[0]!.test.secretKey) {
+    this.#file = file;
+    this.#secretKey = secretKey;
+  }
+
+  /** Sends a create request and returns the raw answer, which is as documented. */
+  async create(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const response = await fetch(`${this.#file.restBase}/payment-sessions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.#secretKey}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: `order-${randomUUID()}`, ...fields }),
+    });
+    return asDocumented("POST", response);
+  }
+
+  async open(fields: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<OpenedSession> {
+    return (await expectOk(await this.create(fields, headers))) as OpenedSession & CreatePaymentSessionResponseJson;
+  }
+
+  async tokenize(
+    { vault }: Pick<OpenedSession, "vault">,
+    number: string,
+    cvc = number.length === 15 ? "1234" : "123",
+  ): Promise<string> {
+    const response = await fetch(`${new URL(vault.sdkUrl).origin}/tokens`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${vault.sdkAuthorization}`, "content-type": "application/json" },
+      body: JSON.stringify({ number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc }),
+    });
+    return ((await expectOk(response)) as { token: string }).token;
+  }
+
+  /** Waits for the outcome as the widget does: up to 20 s. */
+  async submit(session: OpenedSession, vaultToken: string): Promise<CheckoutState> {
+    const { sessionId, clientSecret } = session;
+    const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      body: JSON.stringify({ sessionId, vaultToken }),
+    });
+    return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
+  }
+
+  /** Returns the session with its attempt trail, as its merchant reads it. */
+  async read(sessionId: string): Promise<PaymentSessionJson> {
+    const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}`, {
+      headers: { authorization: `Bearer ${this.#secretKey}` },
+    });
+    return (await expectOk(await asDocumented("GET", response))) as PaymentSessionJson;
+  }
+}
+
+async function asDocumented(method: string, response: Response): Promise<Response> {
+  const { url, status, headers } = response;
+  requireDocumented({ method, target: new URL(url).pathname, status, headers, text: await response.clone().text() });
+  return response;
+}
+
+async function expectOk(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status} from ${new URL(response.url).pathname}: ${text}`);
+  return JSON.parse(text);
+}

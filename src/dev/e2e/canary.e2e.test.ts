@@ -1,0 +1,294 @@
+/**
+ * A canary card goes through the whole demo; then everything that was left behind is searched for it, its CVC, its
+ * holder and the session's secrets.
+ */
+import { randomUUID } from "node:crypto";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeId } from "../../platform/ids.ts";
+import { traceIdOf } from "../../platform/telemetry.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { type CollectedSpan, TraceCollector } from "../testing/trace-collector.ts";
+import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+import {
+  dumpDatabases,
+  type Leftover,
+  readDatabaseFiles,
+  readLogs,
+  readNatsFiles,
+  readOpenAddresses,
+  readProcesses,
+  readWriteAheadLog,
+} from "./canary-places.ts";
+import {
+  findTraces,
+  type Trace,
+  tracesOfBytes,
+  tracesOfCvc,
+  tracesOfNumber,
+  tracesOfParts,
+  tracesOfText,
+} from "./canary-search.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { ShopCustomer } from "./shop-customer.ts";
+import { orderAtShop } from "./shop-order.ts";
+
+/** Its digits repeat so little that eight of them in a row are found by no chance. */
+const amex = "378282246310005";
+const wrongAmex = "378282246310006";
+const cvc = "7391";
+const holder = "Zwi Quokkafeld";
+const failoverCard = "4000000000000002";
+/** Declines, failover after a decline, a timeout and an error, and fraud, beside the approval. */
+const otherCards = ["4000000000009995", failoverCard, "4000000000004087", "4000000000005001", "4100000000000019"];
+
+/** A merchant's trace of its own calls; the flag asks for ours to be recorded. */
+const outsidersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+const outsiders = `00-${outsidersTrace}-00f067aa0ba902b7-01`;
+
+let demo: TestDemo;
+let collector: TraceCollector;
+let failedOver: OpenedSession;
+let browser: Browser;
+let sessions: OpenedSession[];
+/** The reference that a merchant gave its orders: it may be everywhere, and shows that the search works. */
+let orderRef: string;
+/**
+ * Everything that the browser saw: addresses, referrers, console, storage; and request bodies that hold the card, by
+ * address.
+ */
+let seenByBrowser: string;
+let cardSentTo: string[];
+
+beforeAll(async () => {
+  collector = await TraceCollector.start();
+  const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin };
+  [demo, browser] = await Promise.all([startTestDemo(settings), launchBrowser()]);
+  orderRef = `canary-${randomUUID()}`;
+  const merchant = new ApiCheckout(demo.file);
+  sessions = [];
+  const payByApi = async (number: string) => {
+    const session = await merchant.open({ orderRef }, number === failoverCard ? { traceparent: outsiders } : {});
+    sessions.push(session);
+    if (number === failoverCard) failedOver = session;
+    await merchant.submit(session, await merchant.tokenize(session, number));
+  };
+  await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi)]);
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+  await collector?.close();
+});
+
+/** Pays in the demo shop, first with a wrong number, then with the right card. */
+async function payInBrowser(): Promise<void> {
+  const customer = await ShopCustomer.enter(browser, demo.file.shopUrl, 30_000);
+  const { page } = customer;
+  const seen: string[] = [];
+  cardSentTo = [];
+  page.on("console", (message) => seen.push(`console ${message.text()}`));
+  page.on("pageerror", (error) => seen.push(`console ${error.stack}`));
+  page.on("request", (request) => {
+    const { referer, origin, cookie } = request.headers();
+    seen.push(`request ${request.url()} ${referer} ${origin} ${cookie}`);
+    const parts = `${request.postData()} ${JSON.stringify(request.headers())}`;
+    if (findTraces(parts, [...tracesOfNumber(amex), ...tracesOfNumber(wrongAmex)]).length > 0)
+      cardSentTo.push(request.url());
+  });
+  const { sessionId } = await customer.goToCheckout();
+  const { widget } = JSON.parse((await page.locator("#checkout").textContent()) ?? "");
+  sessions.push({ ...widget, sessionId });
+  await customer.enterCard(wrongAmex);
+  await customer.cardForm.getByLabel("Security code").fill(cvc);
+  await customer.pay();
+  await customer.cardForm.locator("#number[aria-invalid=true]").waitFor();
+  await customer.enterCard(amex);
+  await customer.cardForm.getByLabel("Security code").fill(cvc);
+  await customer.cardForm.locator("#holder").fill(holder);
+  const stored = () =>
+    page.evaluate(
+      "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href])",
+    );
+  seen.push(`storage ${await stored()}`);
+  await customer.pay();
+  await customer.page.locator("#details").getByText("Captured via SANDBOX_A").waitFor();
+  seen.push(`storage ${await stored()}`, `page ${await page.content()}`, `notes ${JSON.stringify(customer.notes)}`);
+  seenByBrowser = seen.join("\n");
+  await customer.leave();
+}
+
+/** Sends requests of a broken client: each is refused, and none of it may reach a log. */
+async function sendMistakes(): Promise<void> {
+  const { session } = await orderAtShop(demo.file.shopUrl);
+  sessions.push(session);
+  const { sdkAuthorization } = session.vault;
+  const card = { number: amex, expMonth: 4, expYear: 2031, cvc, holder };
+  const bodies = [
+    JSON.stringify(card).slice(0, -1),
+    JSON.stringify({ ...card, [amex]: "1" }),
+    JSON.stringify({ ...card, number: Number(amex), cvc: `${cvc}0` }),
+    JSON.stringify({ ...card, number: wrongAmex, holder: `${holder} ${amex}` }),
+    JSON.stringify({ ...card, holder: holder.repeat(1_000) }),
+  ];
+  for (const body of bodies) {
+    for (const authorization of [`Bearer ${sdkAuthorization}`, `Bearer ${sdkAuthorization}x`]) {
+      const headers = { "content-type": "application/json", authorization };
+      const response = await fetch(`${demo.file.vaultOrigin}/tokens`, { method: "POST", headers, body });
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(findTraces(await response.text(), cardTraces())).toEqual([]);
+    }
+  }
+  // The card where it does not belong: an rpc of the service, which refuses it without repeating it.
+  const submit = await fetch(`${demo.file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${session.clientSecret}`, "content-type": "application/json" },
+    body: JSON.stringify({ sessionId: session.sessionId, vaultToken: amex, card }),
+  });
+  expect(submit.status).toBe(400);
+  expect(findTraces(await submit.text(), cardTraces())).toEqual([]);
+}
+
+function cardTraces(): Trace[] {
+  const numbers = [amex, wrongAmex, ...otherCards].flatMap(tracesOfNumber);
+  const distinct = [...tracesOfBytes(amex), ...tracesOfParts(amex)];
+  return [...numbers, ...distinct, ...tracesOfCvc(cvc), ...tracesOfText("the holder", holder)];
+}
+
+function secretTraces(): Trace[] {
+  return sessions.flatMap(({ clientSecret, vault }) => [
+    ...tracesOfText("a client secret", clientSecret),
+    ...tracesOfText("an sdkAuthorization", vault.sdkAuthorization),
+  ]);
+}
+
+function expectNothingIn(leftovers: readonly Leftover[]): void {
+  const traces = [...cardTraces(), ...secretTraces()];
+  const found = leftovers.flatMap(({ where, text }) => findTraces(text, traces).map((form) => `${form} in ${where}`));
+  expect(found).toEqual([]);
+}
+
+const isIn = (leftovers: readonly Leftover[], text: string) =>
+  leftovers.some((leftover) => leftover.text.includes(text));
+
+describe("after payments by a canary card, there is nothing of it or of its session's secrets in", () => {
+  it("the logs of any role", () => {
+    const logs = readLogs(demo);
+    expect(logs.map(({ where }) => where.replace(/.*\//, ""))).toEqual(
+      expect.arrayContaining(["edge.log", "vault.log", "worker.log", "sandbox.log"]),
+    );
+    expectNothingIn(logs);
+  });
+
+  it("any row of any database", async () => {
+    const rows = await dumpDatabases(demo);
+    expect(isIn(rows, orderRef)).toBe(true);
+    expectNothingIn(rows);
+  });
+
+  it("the vault's table of cards, which has forgotten every session that ended", async () => {
+    const cards = async () =>
+      (await dumpDatabases(demo)).find(({ where }) => /^switchyard_vault .*"card"$/.test(where));
+    await expect.poll(async () => (await cards())?.text, { timeout: 10_000 }).toBe("");
+  });
+
+  it("the write-ahead log", () => {
+    const log = readWriteAheadLog(demo);
+    expect(isIn(log, orderRef)).toBe(true);
+    expectNothingIn(log);
+  });
+
+  it("any other file of PostgreSQL, deleted rows and its own log included", () => {
+    const files = readDatabaseFiles(demo);
+    expect(files.length).toBeGreaterThan(1_000);
+    expectNothingIn(files);
+  });
+
+  it("the files of NATS", async () => {
+    // The relay writes an event a moment after the session has ended.
+    await expect.poll(() => isIn(readNatsFiles(demo), orderRef), { timeout: 10_000 }).toBe(true);
+    expectNothingIn(readNatsFiles(demo));
+  });
+
+  it("metrics and open addresses", async () => {
+    const answers = await readOpenAddresses(demo);
+    expect(isIn(answers, "switchyard_webhook")).toBe(true);
+    // The payments were counted, by edge and vault.
+    expect(isIn(answers, 'switchyard_requests_total{surface="public",route="SubmitPayment",end="2xx"}')).toBe(true);
+    expect(isIn(answers, 'switchyard_cards_tokenized_total{environment="test"} 0')).toBe(false);
+    expectNothingIn(answers);
+  });
+
+  it("the command lines and environments of processes", () => {
+    const processes = readProcesses(demo);
+    expect(isIn(processes, "--role")).toBe(true);
+    expectNothingIn(processes);
+  });
+
+  it("what the merchant reads", async () => {
+    const read = await Promise.all(sessions.map(({ sessionId }) => new ApiCheckout(demo.file).read(sessionId)));
+    expect(read.filter(({ card }) => card?.last4 === "0005")).toHaveLength(1);
+    expectNothingIn([{ where: "GET /payment-sessions", text: JSON.stringify(read) }]);
+  });
+
+  it("addresses, referrers, storage, console and page of the browser, which sends the card to the vault alone", () => {
+    expect(seenByBrowser).toContain(`request ${demo.file.vaultOrigin}/tokens`);
+    expectNothingIn([{ where: "the browser", text: seenByBrowser }]);
+    expect(cardSentTo).toEqual([`${demo.file.vaultOrigin}/tokens`]);
+  });
+});
+
+/** The spans of a payment's trace, each as the path to it with its process, gateway and outcome. */
+function pathsOf(session: OpenedSession): string[] {
+  const traceId = traceIdOf(decodeId("ps", session.sessionId)!);
+  const spans = collector.spans.filter((span) => span.traceId === traceId);
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const pathOf = ({ name, parentId }: CollectedSpan): string => {
+    if (parentId === "") return name;
+    const parent = byId.get(parentId);
+    return `${parent ? pathOf(parent) : "?"} › ${name}`;
+  };
+  return spans.map((span) => {
+    const { "payment.gateway": gateway, "payment.outcome": outcome } = span.attributes;
+    return [`${span.role}:`, pathOf(span), gateway, outcome].filter((part) => part !== undefined).join(" ");
+  });
+}
+
+describe("the trace of a payment that failed over", () => {
+  it("is one, over edge, vault and worker, from the session to its webhook", async () => {
+    const flow = "session.create › payment.submit › payment.process";
+    const event = `${flow} › event.record`;
+    const authorized = (gateway: string, outcome: string) => [
+      `edge: ${flow} › gateway.authorize ${gateway} ${outcome}`,
+      `edge: ${flow} › gateway.authorize › vault.call ${gateway}`,
+      `vault: ${flow} › gateway.authorize › vault.call › vault.forward ${gateway}`,
+      `vault: ${flow} › gateway.authorize › vault.call › vault.forward › vault.send ${gateway} answer`,
+    ];
+    const expected = [
+      "edge: session.create",
+      "edge: session.create › payment.submit",
+      `edge: ${flow}`,
+      ...authorized("SANDBOX_A", "declined"),
+      ...authorized("SANDBOX_B", "held"),
+      `edge: ${flow} › gateway.capture SANDBOX_B accepted`,
+      `edge: ${event}`,
+      `worker: ${event} › event.publish`,
+      `worker: ${event} › webhook.deliver 2xx`,
+    ];
+    await expect.poll(() => pathsOf(failedOver).sort(), { timeout: 15_000 }).toEqual(expected.sort());
+  });
+
+  it("is linked to the trace of the merchant's request, and no part of it", () => {
+    const linked = collector.spans.filter(({ links }) => links.includes(outsidersTrace));
+    expect(linked.map(({ name, attributes }) => [name, attributes["payment.session_id"]])).toEqual([
+      ["session.create", failedOver.sessionId],
+    ]);
+    expect(collector.spans.filter(({ traceId }) => traceId === outsidersTrace)).toEqual([]);
+  });
+
+  it("holds nothing of the card, of secrets, or of what the merchant wrote", () => {
+    expect(collector.text).toContain(failedOver.sessionId);
+    expect(collector.text).not.toContain(orderRef);
+    expectNothingIn([{ where: "traces", text: collector.text }]);
+  });
+});

@@ -1,0 +1,220 @@
+/**
+ * The card frame's display: problems at their fields, languages, colours, and widths from a phone's to a zoomed page's.
+ */
+import type { BrowserContextOptions } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
+import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
+
+let stage: CardFrameStage;
+let fixture: CardFrameFixture;
+
+beforeAll(async () => {
+  stage = await CardFrameStage.build();
+});
+afterAll(() => stage?.close());
+afterEach(() => fixture?.close());
+
+async function open(change: Partial<CardFrameOptions> = {}, context: BrowserContextOptions = {}): Promise<void> {
+  fixture = await CardFrameFixture.open(stage, context);
+  await fixture.mount(change);
+}
+
+const style = (id: string, name: string) =>
+  fixture.field(id).evaluate((element, property) => getComputedStyle(element).getPropertyValue(property), name);
+
+/** Finds fields and texts that extend beyond the frame, or beyond the edge of their container. */
+const cutOff = () =>
+  fixture.document.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("label, input, .problem, .line")]
+      .filter((one) => {
+        const { left, right, bottom } = one.getBoundingClientRect();
+        return left < 0 || right > innerWidth || bottom > innerHeight || one.scrollWidth > one.clientWidth + 1;
+      })
+      .map((one) => one.id || one.className || one.textContent),
+  );
+
+describe("a problem in the card frame", () => {
+  it("stands at its field, is linked to it, and disappears when it is corrected", async () => {
+    await open();
+    await fixture.type("number", "4242 4242 4242 4241");
+    await fixture.press("Tab");
+    const number = fixture.field("number");
+    expect(await number.getAttribute("aria-invalid")).toBe("true");
+    const described = (await number.getAttribute("aria-describedby"))?.split(" ") ?? [];
+    expect(described).toContain("number-problem");
+    expect(await fixture.field("number-problem").textContent()).toContain("typing mistake");
+    await number.press("End");
+    await fixture.press("Backspace");
+    await fixture.page.keyboard.type("2");
+    expect(await number.getAttribute("aria-invalid")).toBeNull();
+    expect(await fixture.field("number-problem").textContent()).toBe("");
+  });
+
+  it.each([
+    ["number", "424242424242424", "too short"],
+    ["expiry", "1320", "cannot be the expiry date"],
+    ["expiry", "0120", "has expired"],
+    ["expiry", "0190", "cannot be the expiry date"],
+    ["expiry", "1", "Enter month and year, such as"],
+    ["cvc", "12", "all digits"],
+    ["holder", "4242424242424242", "Enter the name here"],
+  ])("of the %s typed as %s says %s", async (id, typed, sentence) => {
+    await open();
+    await fixture.type(id, typed);
+    await fixture.field(id === "expiry" ? "cvc" : "expiry").click();
+    await expect.poll(() => fixture.field(`${id}-problem`).textContent()).toContain(sentence);
+  });
+
+  it("waits until the form is sent where a field was left empty", async () => {
+    await open();
+    await fixture.field("number").click();
+    await fixture.press("Tab", "Tab", "Tab");
+    expect(await fixture.document.locator("[aria-invalid]").count()).toBe(0);
+    expect(await fixture.tokenize()).toEqual({ code: "invalid_card" });
+    expect(await fixture.document.locator("[aria-invalid]").count()).toBe(3);
+  });
+
+  it("does not appear when the focus leaves the frame: the pay button must not move under the finger", async () => {
+    await open();
+    await fixture.type("number", "4242");
+    await fixture.page.locator("#pay").focus();
+    await expect.poll(() => fixture.document.evaluate(() => document.hasFocus())).toBe(false);
+    expect(await fixture.field("number-problem").textContent()).toBe("");
+  });
+
+  it("has the keyboard when the pay button finds it, also with the form locked meanwhile", async () => {
+    await open();
+    await fixture.type("number", "4242424242424242");
+    await fixture.page.locator("#pay").click();
+    await fixture.page.evaluate("frame.setDisabled(true)");
+    expect(await fixture.tokenize()).toEqual({ code: "invalid_card" });
+    await fixture.page.evaluate("frame.setDisabled(false)");
+    await fixture.focused("expiry");
+    await expect.poll(() => fixture.field("expiry").isEditable()).toBe(true);
+    await fixture.page.keyboard.type("0431");
+    expect(await fixture.field("expiry").inputValue()).toBe("04 / 31");
+  });
+
+  it("of a brand that the shop does not accept is shown before the card is sent", async () => {
+    await open();
+    await fixture.page.evaluate("frame.accept(['mastercard', 'visa', 'brand-of-2030'])");
+    await expect.poll(() => fixture.field("accepted").locator("svg").count()).toBe(2);
+    await fixture.type("number", "378282246310005");
+    await fixture.press("Tab");
+    await expect.poll(() => fixture.field("number-problem").textContent()).toContain("not accepted here");
+    expect(await fixture.field("number").getAttribute("aria-describedby")).toContain("number-problem");
+  });
+});
+
+describe("the locked card frame", () => {
+  it("accepts no key and keeps the focus", async () => {
+    await open();
+    await fixture.type("cvc", "1");
+    await fixture.page.evaluate("frame.setDisabled(true)");
+    await expect.poll(() => fixture.field("cvc").isEditable()).toBe(false);
+    await fixture.page.keyboard.type("23");
+    expect(await fixture.field("cvc").inputValue()).toBe("1");
+    await fixture.focused("cvc");
+    expect(await fixture.field("cvc").getAttribute("aria-disabled")).toBe("true");
+  });
+});
+
+describe("the card frame in the customer's language", () => {
+  it("labels every field, names the frame, and shows month and year in its letters", async () => {
+    await open({ locale: "de" });
+    for (const label of ["Kartennummer", "Gültig bis", "Prüfnummer", "Name auf der Karte (optional)"]) {
+      expect(await fixture.document.getByLabel(label).isVisible()).toBe(true);
+    }
+    expect(await fixture.page.locator("iframe").getAttribute("title")).toBe("Kartendaten");
+    expect(await fixture.document.title()).toBe("Kartendaten");
+    expect(await fixture.field("expiry").getAttribute("placeholder")).toBe("MM / JJ");
+  });
+
+  it("runs from right to left in Arabic and Hebrew, with digits from left to right at the right edge", async () => {
+    await open({ locale: "ar" });
+    expect(await style("number", "direction")).toBe("ltr");
+    expect(await style("number", "text-align")).toBe("right");
+    expect(await style("holder", "text-align")).toBe("right");
+    const leftOf = (selector: string) =>
+      fixture.document.locator(selector).evaluate((element) => element.getBoundingClientRect().left);
+    expect(await leftOf("#expiry")).toBeGreaterThan(await leftOf("#cvc"));
+    await fixture.type("expiry", "1");
+    await fixture.press("Tab");
+    // The isolate keeps a bidirectional line from reversing the date.
+    expect(await fixture.field("expiry-problem").textContent()).toMatch(/\u206604 \/ \d\d\u2069/);
+  });
+});
+
+describe("the card frame's colours", () => {
+  it.each([
+    ["light", "dark", "rgb(255, 255, 255)"],
+    ["dark", "light", "rgb(20, 25, 36)"],
+    ["auto", "dark", "rgb(20, 25, 36)"],
+    ["auto", "light", "rgb(255, 255, 255)"],
+  ] as const)("of the theme %s on a %s system", async (theme, colorScheme, ground) => {
+    await open({ appearance: { theme } }, { colorScheme });
+    expect(await style("number", "background-color")).toBe(ground);
+  });
+
+  it("leave borders, focus and problems visible where the system forces its own", async () => {
+    await open({}, { forcedColors: "active" });
+    await fixture.tokenize();
+    await fixture.focused("number");
+    expect(await style("number", "border-top-width")).toBe("3px");
+    expect(await style("number", "outline-style")).toBe("solid");
+    expect(Number.parseFloat(await style("expiry", "border-top-width"))).toBe(3);
+  });
+});
+
+describe("the card frame's motion", () => {
+  it("stops if the customer prefers reduced motion", async () => {
+    const transition = () =>
+      fixture
+        .field("accepted")
+        .locator("svg")
+        .first()
+        .evaluate((mark) => getComputedStyle(mark).transitionDuration);
+    await open();
+    await fixture.page.evaluate("frame.accept(['visa'])");
+    expect(await transition()).not.toBe("0s");
+    await fixture.page.emulateMedia({ reducedMotion: "reduce" });
+    await expect.poll(transition).toBe("0s");
+  });
+});
+
+describe("the card frame's size", () => {
+  const narrow = { viewport: { width: 320, height: 640 } };
+
+  it.each(["en", "de", "fr", "es", "it", "pt", "ja", "ar", "he"])(
+    "holds everything on 320 px in %s, with every problem shown",
+    async (locale) => {
+      await open({ locale }, narrow);
+      await fixture.type("number", "42424242424242424242");
+      await fixture.page.evaluate("frame.accept(['visa', 'mastercard', 'amex', 'discover', 'diners', 'jcb'])");
+      await fixture.tokenize();
+      await expect.poll(cutOff).toEqual([]);
+    },
+  );
+
+  it("holds everything at 200 % zoom, which is half the width at twice the pixels", async () => {
+    await open({}, { viewport: { width: 640, height: 480 }, deviceScaleFactor: 2 });
+    await fixture.page.evaluate(() => {
+      document.documentElement.style.zoom = "2";
+    });
+    await fixture.tokenize();
+    await expect.poll(cutOff).toEqual([]);
+  });
+
+  it("holds everything with letters twice as large", async () => {
+    await open({ appearance: { variables: { "font-size": "32px" } } }, narrow);
+    await fixture.tokenize();
+    await expect.poll(cutOff).toEqual([]);
+  });
+
+  it("lines fields up although a neighbour's label needs two lines", async () => {
+    await open({ locale: "es" }, narrow);
+    const topOf = (id: string) => fixture.field(id).evaluate((input) => input.getBoundingClientRect().top);
+    expect(await topOf("expiry")).toBe(await topOf("cvc"));
+  });
+});

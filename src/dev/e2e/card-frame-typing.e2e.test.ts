@@ -1,0 +1,191 @@
+/** Typing, pasting and filling in the card frame: the fields' content, and the caret afterwards. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
+
+let stage: CardFrameStage;
+let fixture: CardFrameFixture;
+
+beforeAll(async () => {
+  stage = await CardFrameStage.build();
+});
+afterAll(() => stage?.close());
+beforeEach(async () => {
+  fixture = await CardFrameFixture.open(stage, { permissions: ["clipboard-read", "clipboard-write"] });
+  await fixture.mount();
+});
+afterEach(() => fixture.close());
+
+async function paste(text: string): Promise<void> {
+  await fixture.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
+  await fixture.field("number").click();
+  await fixture.press("Control+A", "Control+V");
+}
+
+describe("a card number as it is typed", () => {
+  it("is grouped as on the card, and the caret runs ahead of the gaps", async () => {
+    await fixture.type("number", "42424");
+    expect(await fixture.caretIn("number")).toBe("4242 4|");
+  });
+
+  it("keeps the caret at its digit when one is put in or taken out in the middle", async () => {
+    await fixture.type("number", "42424242");
+    await fixture.press("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Backspace");
+    expect(await fixture.caretIn("number")).toBe("424|4 242");
+    await fixture.page.keyboard.type("9");
+    expect(await fixture.caretIn("number")).toBe("4249| 4242");
+  });
+
+  it("deletes the digit before a gap when Backspace meets the gap", async () => {
+    await fixture.type("number", "42425678");
+    await fixture.press("Home", ...Array(5).fill("ArrowRight"), "Backspace");
+    expect(await fixture.caretIn("number")).toBe("424|5 678");
+  });
+
+  it("deletes the digit behind a gap when Delete meets the gap", async () => {
+    await fixture.type("number", "42425678");
+    await fixture.press("Home", ...Array(4).fill("ArrowRight"), "Delete");
+    expect(await fixture.caretIn("number")).toBe("4242| 678");
+  });
+
+  it("is replaced when all of it is selected", async () => {
+    await fixture.type("number", "4242424242424242");
+    await fixture.press("Control+A");
+    await fixture.page.keyboard.type("37");
+    expect(await fixture.caretIn("number")).toBe("37|");
+  });
+
+  it("is formatted when an input method ends, which has no input event of its own", async () => {
+    await fixture.field("number").click();
+    const keyboard = await fixture.page.context().newCDPSession(fixture.document);
+    await keyboard.send("Input.imeSetComposition", { text: "４２４２４", selectionStart: 5, selectionEnd: 5 });
+    await keyboard.send("Input.insertText", { text: "４２４２４" });
+    await expect.poll(() => fixture.caretIn("number")).toBe("4242 4|");
+  });
+
+  it.each([
+    ["4242", "visa", "Visa", "3 digits on the back of the card"],
+    ["5555", "mastercard", "Mastercard", "3 digits on the back of the card"],
+    ["3782", "amex", "American Express", "4 digits on the front of the card"],
+    ["9", "unknown", "", "3 digits on the back of the card"],
+  ])("shows for %s the mark of %s, and announces it to people who do not see it", async (digits, mark, name, place) => {
+    await fixture.type("number", digits);
+    expect(await fixture.field("mark").getAttribute("href")).toBe(`#${mark}`);
+    expect(await fixture.field("brand").textContent()).toBe(name);
+    expect(await fixture.field("number").getAttribute("aria-describedby")).toContain("brand");
+    expect(await fixture.field("cvc-hint").textContent()).toBe(place);
+  });
+});
+
+describe("a whole card in one paste", () => {
+  it.each(["4242 4242 4242 4242 04/31 123", "4242424242424242, 4/2031, 123", "4242-4242-4242-4242 | 04-31 | 123\n"])(
+    "is taken apart: %s",
+    async (text) => {
+      await paste(text);
+      await expect.poll(() => fixture.field("expiry").inputValue()).toBe("04 / 31");
+      expect(await fixture.field("number").inputValue()).toBe("4242 4242 4242 4242");
+      expect(await fixture.field("cvc").inputValue()).toBe("123");
+      expect(await fixture.tokenize()).toMatchObject({ last4: "4242" });
+    },
+  );
+
+  it("may be a number alone, with whatever stands between its digits", async () => {
+    await paste("Card 4242-4242-4242-4242");
+    await expect.poll(() => fixture.caretIn("number")).toBe("4242 4242 4242 4242|");
+  });
+});
+
+describe("an expiry date", () => {
+  it.each([
+    ["431", "04 / 31"],
+    ["1231", "12 / 31"],
+    ["4/31", "04 / 31"],
+    ["042031", "04 / 31"],
+    ["12/2031", "12 / 31"],
+  ])("typed as %s is %s", async (typed, shown) => {
+    await fixture.type("expiry", typed);
+    expect(await fixture.field("expiry").inputValue()).toBe(shown);
+  });
+
+  it("can be taken back with Backspace alone", async () => {
+    await fixture.type("expiry", "0431");
+    await fixture.press(...Array(6).fill("Backspace"));
+    expect(await fixture.field("expiry").inputValue()).toBe("");
+  });
+});
+
+describe("autofill", () => {
+  it("by Chromium's own hand fills all four fields from a card that it keeps", async () => {
+    await fillInByChromium();
+    await expect.poll(() => fixture.field("holder").inputValue()).toBe("Ada Lovelace");
+    expect(await fixture.field("number").inputValue()).toBe("4242 4242 4242 4242");
+    expect(await fixture.field("expiry").inputValue()).toBe("04 / 31");
+    expect(await fixture.tokenize()).toMatchObject({ brand: "visa", last4: "4242" });
+  });
+
+  it("as other browsers do it is understood too, with the year in four digits", async () => {
+    await fillInAs([
+      ["number", "4242424242424242"],
+      ["expiry", "04/2031"],
+      ["cvc", "123"],
+      ["holder", "Ada Lovelace"],
+    ]);
+    expect(await fixture.field("number").inputValue()).toBe("4242 4242 4242 4242");
+    expect(await fixture.field("expiry").inputValue()).toBe("04 / 31");
+    expect(await fixture.tokenize()).toMatchObject({ brand: "visa", last4: "4242" });
+  });
+
+  it("may begin with the code: a fourth digit goes when the number says that there are three", async () => {
+    await fillInAs([
+      ["cvc", "1234"],
+      ["number", "4242424242424242"],
+    ]);
+    expect(await fixture.field("cvc").inputValue()).toBe("123");
+  });
+
+  it("leaves the focus where it is", async () => {
+    await fixture.field("holder").click();
+    await fillInAs([["number", "4242424242424242"]]);
+    await fixture.focused("holder");
+  });
+
+  it("finds each field by its token, and phones bring up digits", async () => {
+    const tokens = { number: "cc-number", expiry: "cc-exp", cvc: "cc-csc", holder: "cc-name" };
+    for (const [id, token] of Object.entries(tokens)) {
+      expect(await fixture.field(id).getAttribute("autocomplete")).toBe(token);
+      expect(await fixture.field(id).getAttribute("inputmode")).toBe(id === "holder" ? null : "numeric");
+      // Both break autofill in Safari.
+      expect(await fixture.field(id).getAttribute("pattern")).toBeNull();
+      if (id !== "holder") expect(await fixture.field(id).getAttribute("maxlength")).toBeNull();
+    }
+  });
+});
+
+/**
+ * Makes Chromium fill the form as if the customer had chosen a stored card; it needs a moment to recognize the form.
+ */
+async function fillInByChromium(): Promise<void> {
+  const session = await fixture.page.context().newCDPSession(fixture.document);
+  await fixture.field("number").click();
+  const { root } = await session.send("DOM.getDocument");
+  const { nodeId } = await session.send("DOM.querySelector", { nodeId: root.nodeId, selector: "#number" });
+  const { node } = await session.send("DOM.describeNode", { nodeId });
+  const { frameTree } = await session.send("Page.getFrameTree");
+  await session.send("Autofill.enable");
+  const card = { number: "4242424242424242", name: "Ada Lovelace", expiryMonth: "04", expiryYear: "2031", cvc: "123" };
+  const fill = { fieldId: node.backendNodeId, frameId: frameTree.frame.id, card };
+  await expect
+    .poll(() => session.send("Autofill.trigger", fill).then(Boolean, () => false), { timeout: 10_000 })
+    .toBe(true);
+}
+
+/** Writes into fields as browsers' autofill does: the value at once, then the two events. */
+async function fillInAs(entries: readonly (readonly [string, string])[]): Promise<void> {
+  await fixture.document.evaluate((fields) => {
+    for (const [id, text] of fields) {
+      const input = document.getElementById(id!) as HTMLInputElement;
+      input.value = text!;
+      input.dispatchEvent(new InputEvent("input", { inputType: "insertReplacementText", bubbles: true }));
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  }, entries);
+}

@@ -1,0 +1,68 @@
+/**
+ * Every test card through the demo shop in a real browser, in real time: the messages to its customer, and the final
+ * order page.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, type ExpectStatic, it } from "vitest";
+import type { TestCard } from "../../gateways/sandbox/card-behaviour.ts";
+import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { cardTimeoutMs } from "./card-run.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { ShopCustomer } from "./shop-customer.ts";
+
+// The browser gets less detail about these, because card testers learn from it (docs/integration.md).
+const saysLess = ["fraud_suspected", "lost_or_stolen", "unclassified"];
+// A dozen pages at once on a small machine.
+const startTimeoutMs = 60_000;
+
+let demo: TestDemo;
+let browser: Browser;
+
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
+
+async function payInShop(card: TestCard, expect: ExpectStatic): Promise<void> {
+  const { outcome } = card;
+  const { status, declineCode, attempts, events } = outcome;
+  const waiting = { timeout: cardTimeoutMs(card), interval: 500 };
+  const customer = await ShopCustomer.enter(browser, demo.file.shopUrl, startTimeoutMs);
+  const { orderRef } = await customer.goToCheckout();
+  await customer.enterCard(card.number);
+  await customer.pay();
+  const firstCallback = events[0] === "payment_session.pending" ? "onPending" : endCallbackOf(outcome.status);
+  await expect.poll(() => customer.valuesOf(firstCallback), waiting).toHaveLength(1);
+  if (declineCode !== undefined) {
+    const shownCode = saysLess.includes(declineCode) ? "card_declined" : declineCode;
+    expect(customer.valuesOf("onDeclined")).toEqual([[{ declineCode: shownCode }]]);
+    await customer.page.getByRole("link", { name: "What happened at the gateways" }).click();
+  }
+  await customer.page.waitForURL(`**/orders/${orderRef}`);
+
+  // The page updates itself; the badges in the order of the page are the session's status, then the attempts'.
+  const badges = () => customer.page.locator("#details .badge").allTextContents();
+  const shown = [status, ...attempts.map((attempt) => attempt.status)];
+  await expect.poll(badges, waiting).toEqual(shown);
+  const webhooks = () => customer.page.locator("#details section").last().locator("strong").allTextContents();
+  await expect.poll(async () => (await webhooks()).toSorted(), waiting).toEqual(events.toSorted());
+  await customer.leave();
+}
+
+function endCallbackOf(status: TestCard["outcome"]["status"]): string {
+  return status === "SUCCEEDED" ? "onSuccess" : "onDeclined";
+}
+
+describe("the demo shop", () => {
+  for (const card of testCards) {
+    it.concurrent(
+      `ends as the table says for ${card.name}`,
+      { timeout: 3 * cardTimeoutMs(card) + startTimeoutMs },
+      ({ expect }) => payInShop(card, expect),
+    );
+  }
+});

@@ -1,0 +1,38 @@
+/**
+ * The outcome of a payment with each test card, with every part of the product real. The slow ones are in
+ * cards.long.test.ts.
+ */
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
+
+// The slowest first, so that the others run while they wait for a gateway.
+const cards = testCards
+  .filter((card) => closedAfterS(card) <= quickS)
+  .map((card) => ({ ...card, timeout: cardTimeoutMs(card) }))
+  .toSorted((left, right) => right.timeout - left.timeout);
+
+let demo: TestDemo;
+let audit: WebhookAudit | undefined;
+
+beforeAll(async () => {
+  demo = await startTestDemo();
+  audit = await auditWebhooks(demo);
+});
+afterAll(async () => {
+  try {
+    await audit?.finish();
+  } finally {
+    await demo?.close();
+  }
+});
+
+describe("the sandbox cards", () => {
+  for (const card of cards) {
+    it.concurrent(`${card.name}: ${card.behaviour}`, { timeout: card.timeout }, ({ expect }) =>
+      runCard(demo, card, expect),
+    );
+  }
+});

@@ -1,0 +1,176 @@
+/** Runs the clients' examples as a reader does: as separate processes, against a real demo. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePortRange } from "../testing/free-port-range.ts";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+const checkout = join(import.meta.dirname, "../../..");
+const examples = join(checkout, "src", "client", "examples");
+const nodeExample = join(checkout, "examples", "node", "server.mjs");
+let demo: TestDemo;
+let secretKey: string;
+
+beforeAll(async () => {
+  demo = await startTestDemo();
+  secretKey = demo.file.merchants[0]!.test.secretKey;
+});
+afterAll(() => demo?.close());
+
+/** Starts an example with only these variables, as its first lines describe. */
+function start(file: string, env: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill());
+  return child;
+}
+
+/** Waits until the example has printed this. */
+async function said(child: ChildProcess, expected: string): Promise<void> {
+  let heard = "";
+  for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {
+    heard += chunk;
+    if (heard.includes(expected)) return;
+  }
+  throw new Error(`it ended without "${expected}":\n${heard}`);
+}
+
+/** Returns the answer of a command of the command line. */
+async function command(...parts: string[]) {
+  const { code, out, err } = await runCommand([...parts, "--demo", demo.stateFolder, "--json"]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
+
+describe("merchant-backend.ts", () => {
+  it("opens an order, which is paid when the signed webhook says so, and refuses a webhook that is not", async () => {
+    const port = await freePortRange(1);
+    const origin = `http://127.0.0.1:${port}`;
+    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { connectOrigin } = demo.file;
+    const backend = start(join(examples, "merchant-backend.ts"), {
+      API_ORIGIN: connectOrigin,
+      SECRET_KEY: secretKey,
+      SIGNING_SECRET: signingSecret,
+      PORT: String(port),
+    });
+    await said(backend, `Listening on ${origin}`);
+    await Promise.all([
+      said(backend, "webhook_endpoint.test"),
+      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
+    ]);
+
+    const opened = (await (await fetch(`${origin}/orders`, { method: "POST" })).json()) as OpenedSession & {
+      orderRef: string;
+    };
+    const order = async () => (await fetch(`${origin}/orders/${opened.orderRef}`)).json();
+    expect(await order()).toEqual({ orderRef: opened.orderRef, paid: false, status: "CREATED", trail: [] });
+    const forged = await fetch(`${origin}/webhooks`, {
+      method: "POST",
+      body: JSON.stringify({ type: "payment_session.succeeded", data: { orderRef: opened.orderRef } }),
+    });
+    expect({ status: forged.status, body: await forged.json() }).toEqual({
+      status: 400,
+      body: { reason: "missing_header" },
+    });
+    expect(await order()).toMatchObject({ paid: false });
+
+    const customer = new ApiCheckout(demo.file);
+    const declinedThenApproved = "4000000000000002";
+    const paid = said(backend, `payment_session.succeeded ${opened.orderRef}`);
+    await customer.submit(opened, await customer.tokenize(opened, declinedThenApproved));
+    await paid;
+    expect(await order()).toMatchObject({
+      paid: true,
+      status: "SUCCEEDED",
+      trail: [
+        { gateway: "SANDBOX_A", outcome: "DECLINED", because: expect.stringMatching(/^Rule version 1 fails over/) },
+        { gateway: "SANDBOX_B", outcome: "CAPTURED" },
+      ],
+    });
+  });
+});
+
+describe("internal-caller.ts", () => {
+  it("creates a session, reads it, lists it, and reports a refusal", async () => {
+    const service = start(join(examples, "internal-caller.ts"), {
+      GRPC_ADDRESS: demo.file.grpcAddress,
+      SECRET_KEY: secretKey,
+    });
+    const [out, [code]] = await Promise.all([text(service.stdout!), once(service, "close")]);
+    expect(out).toMatch(
+      /^ps_\w{26} waits for a card\norder-\S+: 4900 EUR\nrefused: idempotency_key_reused after 1 request\n$/,
+    );
+    expect(code).toBe(0);
+  });
+});
+
+describe("examples/node", () => {
+  it("serves a page to pay on, receives the webhook, shows the attempts, and refuses an unsigned request", async () => {
+    const port = await freePortRange(1);
+    const origin = `http://127.0.0.1:${port}`;
+    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { connectOrigin } = demo.file;
+    const settings = { API_ORIGIN: connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
+    const backend = start(nodeExample, { ...settings, PORT: String(port) });
+    await said(backend, `Pay at ${origin}`);
+    await Promise.all([
+      said(backend, "webhook_endpoint.test"),
+      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
+    ]);
+
+    const page = await (await fetch(origin)).text();
+    expect((await fetch(/<script src="([^"]+)"/.exec(page)![1]!)).status).toBe(200);
+    const session = JSON.parse(/\.\.\.(\{.*\}),$/m.exec(page)![1]!) as OpenedSession & { apiBase: string };
+    const order = async () => (await fetch(origin + /href="(\/orders\/[^"]+)"/.exec(page)![1])).json();
+    const opened = (await order()) as { orderRef: string };
+    expect({ apiBase: session.apiBase, opened }).toEqual({
+      apiBase: connectOrigin,
+      opened: { orderRef: opened.orderRef, paid: false, status: "CREATED", trail: [] },
+    });
+    const forged = { type: "payment_session.succeeded", data: { orderRef: opened.orderRef } };
+    const refused = await fetch(`${origin}/webhooks`, { method: "POST", body: JSON.stringify(forged) });
+    expect(refused.status).toBe(400);
+    expect(await order()).toEqual(opened);
+
+    const customer = new ApiCheckout(demo.file);
+    const paid = said(backend, `payment_session.succeeded ${opened.orderRef}`);
+    await customer.submit(session, await customer.tokenize(session, "4000000000000002"));
+    await paid;
+    expect(await order()).toMatchObject({
+      paid: true,
+      status: "SUCCEEDED",
+      trail: [
+        { gateway: "SANDBOX_A", outcome: "DECLINED", because: expect.stringMatching(/fails over/) },
+        { gateway: "SANDBOX_B", outcome: "CAPTURED" },
+      ],
+    });
+  });
+});
+
+describe("examples/curl", () => {
+  it("opens a session once for two calls, is refused for another amount, reads and lists", async () => {
+    const script = join(checkout, "examples", "curl", "checkout.sh");
+    const env = { PATH: "/usr/bin:/bin", API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey };
+    const child = spawn("bash", [script], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const [out, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+    const [created, again] = [...out.matchAll(/^(ps_\w{26}), HTTP 201$/gm)].map(([, session]) => session!);
+    expect({ created, again, code }).toEqual({ created: expect.any(String), again: created, code: 0 });
+    expect([...out.matchAll(/^HTTP (\d+)$/gm)].map(([, status]) => status)).toEqual(["422", "200", "200"]);
+    expect(out).toContain('"code":"idempotency_key_reused"');
+    expect(out).toContain(`{"paymentSessions":[{"sessionId":"${created}"`);
+    expect(out).not.toMatch(/_secret_|_sk_/);
+  });
+});
+
+describe("each", () => {
+  const files = ["src/client/examples/merchant-backend.ts", "src/client/examples/internal-caller.ts"];
+  it.each([...files, "examples/node/server.mjs"])("says what it needs: %s", async (file) => {
+    const child = spawn(process.execPath, [join(checkout, file)], { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+    const [needed, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
+    expect({ needed, code }).toEqual({ needed: expect.stringMatching(/^Set .*SECRET_KEY.*\.\n$/), code: 1 });
+  });
+});

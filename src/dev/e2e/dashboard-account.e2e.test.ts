@@ -1,0 +1,234 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createDashboardClient } from "../../client/dashboard-client.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+// So that a failure names the step and not the test; a busy machine takes seconds for some.
+const stepMs = 15_000;
+
+// Every card of a page is loaded by then, on a busy machine too.
+const pageWaitMs = 15_000;
+
+let demo: TestDemo;
+let browser: Browser;
+let context: BrowserContext;
+// The lines in the pages' console.
+const noise: string[] = [];
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  context.setDefaultTimeout(stepMs);
+  const page = await open("/account");
+  await enter(page);
+  await page.getByRole("region", { name: "Passkeys" }).waitFor();
+  await page.close();
+}, 120_000);
+afterEach(() => expect(noise.splice(0)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
+
+async function open(path: string, within = context): Promise<Page> {
+  const page = await within.newPage();
+  page.on("console", (message) => {
+    // The browser's own line about an answer that a test expects to be a refusal, or to be missing.
+    if (!/Failed to load resource: .*(40[139]|400|ERR_FAILED)/.test(message.text())) noise.push(message.text());
+  });
+  page.on("pageerror", (error) => noise.push(String(error)));
+  await page.goto(demo.file.dashboardOrigin + path);
+  return page;
+}
+
+async function enter(page: Page, password = demo.file.member.password): Promise<void> {
+  await page.getByLabel("E-mail").fill(demo.file.member.email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+const pagePath = (name: string, environment = "test") =>
+  `/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
+const settingsPath = (environment = "test") => pagePath("settings", environment);
+
+/** Adds a virtual passkey device, whose user is always present and verified. */
+async function addDevice(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+describe("a passkey", () => {
+  it("is added after a proof, named, signs in, stands for the password, and is removed", async () => {
+    const browserOfTheirs = await browser.newContext();
+    const page = await open("/account", browserOfTheirs);
+    await addDevice(page);
+    await enter(page);
+    const card = page.getByRole("region", { name: "Passkeys" });
+    await card.getByRole("button", { name: "Add a passkey" }).click();
+    await card.getByText("Chrome on Linux").waitFor();
+    await card.getByRole("button", { name: "Rename Chrome on Linux" }).click();
+    await card.getByRole("textbox", { name: "Name" }).fill("Office laptop");
+    await card.getByRole("button", { name: "Save the name" }).click();
+    await card.getByText("Office laptop").waitFor();
+    await card.getByRole("button", { name: "Add a passkey" }).click();
+    await card.getByText("already has a passkey for the account").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "Sign in" }).waitFor();
+    // Within the page: the device is this tab's, and a new address would be one without it.
+    await page
+      .getByRole("link", { name: "Your account" })
+      .or(page.getByRole("link", { name: "Demo Owner" }))
+      .click();
+    await page.getByText("Sign in with passkey").waitFor();
+    await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
+    await card.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+    const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await proof.getByRole("button", { name: "Use a passkey" }).click();
+    await card.getByText("Office laptop").waitFor({ state: "detached" });
+    await browserOfTheirs.close();
+  });
+});
+
+describe("the settings page", () => {
+  it("shows the problem at its field, what is not saved, and that another member was first", async () => {
+    await demo.accountsQuery("UPDATE sign_in SET proved_at = clock_timestamp()");
+    const page = await open(settingsPath());
+    const origins = page.getByRole("region", { name: "Checkout origins" });
+    const field = origins.getByLabel("Origins");
+    await field.fill("https://shop.example.com/cart");
+    await origins.getByText("Not saved yet").waitFor();
+    await origins.getByRole("button", { name: "Save" }).click();
+    await origins.getByText("https://shop.example.com/cart is not an origin").waitFor();
+    await page.getByRole("link", { name: "Live", exact: true }).click();
+    const question = page.getByRole("alertdialog", { name: "Leave without saving?" });
+    await question.getByText("Checkout origins").waitFor();
+    await question.getByRole("button", { name: "Stay" }).click();
+    await field.fill("https://shop.example.com\nhttps://www.example.com");
+    const other = await open(settingsPath());
+    const lifetime = other.getByRole("region", { name: "Session lifetime" });
+    await lifetime.getByLabel("Minutes").fill("20");
+    await lifetime.getByRole("button", { name: "Save" }).click();
+    await lifetime.getByText("Saved.").waitFor();
+    await other.close();
+    await origins.getByRole("button", { name: "Save" }).click();
+    await origins.getByText("The settings were changed meanwhile").waitFor();
+    await origins.getByRole("button", { name: "Show the current value" }).click();
+    await expect.poll(() => page.getByLabel("Minutes").inputValue()).toBe("20");
+    await field.fill("https://shop.example.com");
+    await origins.getByRole("button", { name: "Save" }).click();
+    await origins.getByText("Saved.").waitFor();
+    await page.reload();
+    await expect.poll(() => field.inputValue()).toBe("https://shop.example.com");
+    await page.close();
+  });
+
+  it("says that the service does not answer, and continues when it does", async () => {
+    await context.route("**/GetSettings", (route) => route.abort());
+    const page = await open(settingsPath());
+    await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor();
+    await context.unroute("**/GetSettings");
+    await page.getByRole("button", { name: "Try again" }).click();
+    const lifetime = page.getByRole("region", { name: "Session lifetime" });
+    const draft = page.getByRole("region", { name: "Checkout origins" }).getByLabel("Origins");
+    await draft.fill("https://not-saved.example.com");
+    // What was read before stays when the next reading fails, and with it what is being changed.
+    await context.route("**/GetSettings", (route) => route.abort());
+    await lifetime.getByLabel("Minutes").fill("25");
+    await lifetime.getByRole("button", { name: "Save" }).click();
+    await lifetime.getByText("Saved.").waitFor();
+    expect(await draft.inputValue()).toBe("https://not-saved.example.com");
+    await context.unroute("**/GetSettings");
+    await page.close();
+  });
+});
+
+describe("the pages of the account and the settings", () => {
+  it.each([
+    ["light", 320],
+    ["dark", 1_280],
+  ] as const)("break no rule of WCAG 2.2 AA and scroll one way: %s, %i", async (colorScheme, width) => {
+    const page = await open("/account");
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    for (const path of ["/account", settingsPath("live"), await resetPath()]) {
+      await page.goto(demo.file.dashboardOrigin + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expect.poll(() => page.getByRole("status").count(), { timeout: pageWaitMs }).toBe(0);
+      expect(await findViolations(page), path).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(width);
+    }
+    await page.close();
+  });
+});
+
+describe("an operator's link", () => {
+  it("lets a member choose a new password, who then signs in with it", async () => {
+    const page = await open(await resetPath());
+    await page.getByLabel("New password").fill("seven words that belong together");
+    await page.getByRole("button", { name: "Set password" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await enter(page, "seven words that belong together");
+    await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "Sign in" }).waitFor();
+    await page.close();
+  });
+});
+
+/** Returns the path of a new link for a new password. */
+async function resetPath(): Promise<string> {
+  const { grpcAddress, operatorToken, member, dashboardOrigin } = demo.file;
+  const client = createDashboardClient(grpcAddress, new Secret(operatorToken));
+  const { link } = await client.members.resetMemberPassword({ email: member.email });
+  client.close();
+  return link!.slice(dashboardOrigin.length);
+}
+
+describe("an installation that sends no mail", () => {
+  it("shows an invitation's link once to the owner, and the link lets the invited person in", async () => {
+    const page = await open(pagePath("team"));
+    await page.getByLabel("E-mail").fill("grace@example.com");
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    const line = page.locator(".field").filter({ hasText: "Invitation link for grace@example.com" });
+    const link = await line.locator("code").textContent();
+    await page.reload();
+    await page.getByText("grace@example.com").first().waitFor();
+    expect(await page.content()).not.toContain(link!);
+    const guest = await browser.newContext();
+    const join = await open(new URL(link!).pathname + new URL(link!).hash, guest);
+    await join.getByRole("heading", { name: /^Join / }).waitFor();
+    await guest.close();
+    await page.close();
+  });
+});
+
+describe("the home page of an environment that is not set up", () => {
+  it("names what is missing, with a link to each step", async () => {
+    const page = await open(pagePath("home", "live"));
+    const setUp = page.getByRole("region", { name: "Set up live" });
+    await setUp.waitFor();
+    expect(await setUp.getByRole("link").allTextContents()).toEqual([
+      "Connect a gateway",
+      "Set up routing",
+      "Add an origin",
+      "Register an endpoint",
+    ]);
+    expect(await page.getByText("Nothing needs attention").count()).toBe(0);
+    expect(await findViolations(page)).toEqual([]);
+    await setUp.getByRole("link", { name: "Add an origin" }).click();
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    await page.close();
+  });
+});

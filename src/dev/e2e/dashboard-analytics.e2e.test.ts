@@ -1,0 +1,121 @@
+import { readFile } from "node:fs/promises";
+import { Client } from "pg";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { decodeId } from "../../platform/ids.ts";
+import { forgetCounts, storeSettled } from "../../reporting/analytics/settled-rows.fixture.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+let demo: TestDemo;
+let browser: Browser;
+let context: BrowserContext;
+// The lines in the page's console: its policy forbids inline styles and foreign hosts, and violations appear here.
+const noise: string[] = [];
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  context = await browser.newContext({ locale: "de-DE", timezoneId: "UTC", viewport: { width: 1280, height: 900 } });
+  const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+  const owner = new Client({ connectionString: testUrl });
+  await owner.connect();
+  const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId)!;
+  const paid = (settledAt: string, amountMinor: number) =>
+    ({
+      settledAt,
+      amountMinor,
+      seconds: 2,
+      attempts: [{ gateway: "SANDBOX_A", status: "CAPTURED", ms: 300 }],
+    }) as const;
+  await storeSettled(owner, merchantId, [
+    paid("2026-03-10T12:00:00Z", 4900),
+    paid("2026-03-10T23:30:00Z", 10_000),
+    {
+      ...{ settledAt: "2026-03-11T12:00:00Z", amountMinor: 2500 },
+      attempts: [
+        { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
+        { gateway: "SANDBOX_B", status: "CAPTURED", ms: 400 },
+      ],
+    },
+  ]);
+  await forgetCounts(owner);
+  await owner.end();
+}, 120_000);
+afterEach(() => expect(noise.splice(0)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
+
+const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") =>
+  `${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/analytics${query}`;
+
+async function openPage(): Promise<Page> {
+  const page = await context.newPage();
+  page.on("console", (message) => /40[13]/.test(message.text()) || noise.push(message.text()));
+  page.on("pageerror", (error) => noise.push(String(error)));
+  await page.goto(path());
+  if ((await context.cookies()).length === 0) {
+    await page.getByLabel("E-mail").fill(demo.file.member.email);
+    await page.getByLabel("Password").fill(demo.file.member.password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  }
+  await page.getByRole("heading", { name: "Definitions" }).waitFor();
+  return page;
+}
+
+/** The rows of a chart's table, each as its cells. */
+async function rowsOf(page: Page, title: string): Promise<string[][]> {
+  const toggle = page.getByRole("button", { name: `${title} as a table` });
+  if ((await toggle.getAttribute("aria-pressed")) === "false") await toggle.click();
+  const rows = page.getByRole("region", { name: title }).locator("tbody tr");
+  return rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+}
+
+describe("the analytics page", { timeout: 60_000 }, () => {
+  it("counts days in the chosen zone, draws them, and has the same numbers in a table and in a file", async () => {
+    const page = await openPage();
+    expect(await page.locator(".tiles dd").first().textContent()).toMatch(/^100/);
+    await page.locator(".plot canvas").first().waitFor();
+    const succeeded = async () => (await rowsOf(page, "Payments by outcome")).map(([, count]) => count);
+    expect(await succeeded()).toEqual(["0", "2", "1", "0"]);
+    await page.getByLabel("Time zone").selectOption("Asia/Kolkata");
+    await expect.poll(succeeded).toEqual(["0", "1", "2", "0"]);
+    expect(new URL(page.url()).searchParams.get("zone")).toBe("Asia/Kolkata");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Captured in EUR as a CSV file" }).click();
+    const file = await readFile(await (await download).path(), "utf8");
+    const lines = file.replace("\ufeff", "").trim().split("\r\n");
+    expect(lines[0]).toBe("Time,Captured,Saved by failover");
+    expect(lines.slice(1).map((line) => line.split(",").slice(-2).join(","))).toEqual(["0,0", "49,0", "125,25", "0,0"]);
+    await page.getByRole("combobox", { name: "Gateway" }).selectOption("SANDBOX_B");
+    await page.getByText("Attempts and declines are those at SANDBOX_B").waitFor();
+    await page.close();
+  });
+
+  it("accepts custom days, and says how payments arrive if there are none", async () => {
+    const page = await openPage();
+    await page.getByLabel("Range").selectOption("90d");
+    await page.getByText("No payments ended in this period").waitFor();
+    await page.getByLabel("First day").fill("2026-03-10");
+    await page.getByRole("heading", { name: "Payments by outcome" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("first")).toBe("2026-03-10");
+    await page.close();
+  });
+
+  it.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 320],
+  ] as const)("breaks no rule of WCAG 2.2 AA and scrolls one way: %s, %i pixels wide", async (colorScheme, width) => {
+    const page = await openPage();
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await page.locator(".plot canvas").first().waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await rowsOf(page, "Approval rate");
+    expect(await findViolations(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    await page.close();
+  });
+});

@@ -1,0 +1,274 @@
+import { readFileSync } from "node:fs";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+// Axe looks at every page of a look, on a machine that may have much else to do.
+const patienceMs = 90_000;
+
+let demo: TestDemo;
+let browser: Browser;
+let context: BrowserContext;
+// The lines in the pages' console.
+const noise: string[] = [];
+const backwards = "\u202edetrevni";
+// Card and order: declined and saved by the second gateway, two successes of one order, texts that try to be markup or
+// formulas.
+const orders = [
+  ["4242424242424242", { orderRef: "order-7" }],
+  ["4242424242424242", { orderRef: "order-7" }],
+  ["4000000000000002", { orderRef: "saved-1", amountMinor: 12_950 }],
+  ["4100000000000019", { orderRef: "<img src=x onerror=alert(1)>", amountMinor: 1_500, currency: "JPY" }],
+  ["4242424242424242", { orderRef: "=1+1", amountMinor: 1_234, currency: "KWD" }],
+  ["4242424242424242", { orderRef: backwards }],
+] as const;
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  const api = new ApiCheckout(demo.file);
+  for (const [card, fields] of orders) {
+    const session = await api.open(fields);
+    await api.submit(session, await api.tokenize(session, card));
+  }
+  context = await openContext();
+}, 120_000);
+afterEach(() => expect(noise.splice(0)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
+
+async function openContext(colorScheme: "light" | "dark" = "light", width = 1280): Promise<BrowserContext> {
+  const opened = await browser.newContext({
+    colorScheme,
+    viewport: { width, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+    locale: "en-GB",
+  });
+  const page = await open(pathOf("home"), opened);
+  await page.getByLabel("E-mail").fill(demo.file.member.email);
+  await page.getByLabel("Password").fill(demo.file.member.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await page.close();
+  return opened;
+}
+
+const pathOf = (name: string, environment = "test") => `/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
+
+async function open(path: string, within = context): Promise<Page> {
+  const page = await within.newPage();
+  page.on("console", (message) => {
+    // The browser's own line about an answer that a test expects to be a refusal.
+    if (!/Failed to load resource: .*40[14]/.test(message.text())) noise.push(message.text());
+  });
+  page.on("pageerror", (error) => noise.push(String(error)));
+  await page.goto(demo.file.dashboardOrigin + path);
+  return page;
+}
+
+const rows = (page: Page) => page.getByRole("rowheader").allTextContents();
+
+describe("the payments pages", () => {
+  it("go from a list by filters, which stand in the address, to a payment with its timeline", async () => {
+    const page = await open(pathOf("payments"));
+    await page.getByRole("link", { name: "=1+1" }).waitFor();
+    expect(await rows(page)).toEqual([
+      "\\u202edetrevni",
+      "=1+1",
+      "<img src=x onerror=alert(1)>",
+      "saved-1",
+      "order-7",
+      "order-7",
+    ]);
+    expect(await page.getByRole("row").filter({ hasText: "=1+1" }).textContent()).toMatch(/KWD\s1\.234/);
+    await page.getByText("Filters").click();
+    await page.getByLabel("Currency").selectOption("JPY");
+    await page.getByLabel("Amount from").fill("1500");
+    await page.getByRole("button", { name: "Apply", exact: true }).click();
+    await expect.poll(() => rows(page)).toEqual(["<img src=x onerror=alert(1)>"]);
+    expect(new URL(page.url()).search).toBe("?currency=JPY&from=1500");
+    await page.reload();
+    await expect.poll(() => rows(page)).toEqual(["<img src=x onerror=alert(1)>"]);
+    await page.getByRole("link", { name: "30 days" }).click();
+    await page.getByRole("link", { name: "Declined", exact: true }).click();
+    await expect
+      .poll(() => new URL(page.url()).search)
+      .toMatch(/^\?(?=.*currency=JPY)(?=.*from=1500)(?=.*after=)(?=.*status=declined)/);
+    await page.getByRole("button", { name: "Clear all" }).click();
+    await page.getByRole("link", { name: "Saved by failover" }).click();
+    await page.getByRole("link", { name: "saved-1" }).click();
+    await page.getByRole("heading", { name: "€129.50" }).waitFor();
+    const steps = await page.getByRole("region", { name: "Timeline" }).getByRole("listitem").allTextContents();
+    expect(steps.map((step) => step.replace(/^.* UTC/, ""))).toEqual(
+      expect.arrayContaining([
+        "Merchant: Created the session",
+        expect.stringMatching(
+          /^SANDBOX_A: Declined after \d+ ms: .*Rule version 1 fails over to SANDBOX_B after a hard decline/,
+        ),
+        "SANDBOX_B: Captured the money",
+      ]),
+    );
+    await page.getByText("Request that submitted it").waitFor();
+    await page.getByRole("button", { name: "Copy the session’s id" }).click();
+    await page.getByText("the session’s id copied").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      new URL(page.url()).pathname.split("/").at(-1),
+    );
+    await page.close();
+  });
+
+  it("find a payment by what is typed, and write a list as CSV without a formula in it", async () => {
+    const page = await open(pathOf("payments"));
+    await page.getByRole("link", { name: "=1+1" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("order-7");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 payments found").waitFor();
+    await page.getByLabel("Find a payment").fill("nothing like it");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "No results" }).waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    const csv = readFileSync(await download.path(), "utf8");
+    expect(csv.split("\r\n")).toHaveLength(orders.length + 2);
+    expect(csv).toContain(`,"'=1+1",1.234,1234,KWD,SUCCEEDED,`);
+    expect(csv).toContain(",\\u202edetrevni,");
+    await page.close();
+  });
+
+  it("begin at home, where two successes for one order are named and lead to both", async () => {
+    const page = await open(pathOf("home"));
+    await page.getByRole("heading", { name: "1 alert needs attention" }).waitFor();
+    expect(await page.getByRole("heading", { name: "Saved by failover" }).locator("..").textContent()).toContain("1");
+    await page.getByRole("link", { name: "See the payments" }).click();
+    await page.getByText("2 payments found").waitFor();
+    await page.close();
+  });
+
+  it("are controlled by keys, which are off while a person types, and permanently off by choice", async () => {
+    const page = await open(pathOf("home"));
+    await page.getByRole("heading", { name: "Home" }).waitFor();
+    await page.keyboard.type("gp");
+    await page.getByRole("heading", { name: "Payments" }).waitFor();
+    await page.getByLabel("Find a payment").focus();
+    await page.keyboard.type("gh?");
+    expect(await page.getByLabel("Find a payment").inputValue()).toBe("gh?");
+    await page
+      .getByRole("heading", { name: "Payments" })
+      .focus()
+      .catch(() => {});
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.type("?");
+    const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await dialog.getByText("Use them").click();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.type("gh");
+    await page.keyboard.type("?");
+    expect(await dialog.count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe(pathOf("payments"));
+    await page.evaluate(() => localStorage.clear());
+    await page.close();
+  });
+
+  it("show every column of a payment that used four gateways, on a wide screen and on a phone", async () => {
+    const page = await open(pathOf("payments"));
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const row = page.getByRole("row").filter({ hasText: "saved-1" });
+    // The demo has two gateways: each is shown once more.
+    await row
+      .locator(".gateways")
+      .evaluate((gateways) => gateways.append(...[...gateways.children].map((each) => each.cloneNode(true))));
+    const table = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
+    expect(table.scrollWidth).toBeLessThanOrEqual(table.clientWidth);
+    expect(table.clientWidth).toBeGreaterThan(1100);
+    await page.setViewportSize({ width: 390, height: 900 });
+    const [gateways, card] = [
+      await row.locator(".gateways").boundingBox(),
+      await row.locator(".card-face").boundingBox(),
+    ];
+    expect(gateways!.x + gateways!.width).toBeLessThan(card!.x);
+    await page.close();
+  });
+
+  it("end an attempt that its gateway never ends, by a statement and a reason", { timeout: patienceMs }, async () => {
+    await demo.sandbox.setDown("A", true);
+    const api = new ApiCheckout(demo.file);
+    const session = await api.open({ orderRef: "stuck-1" });
+    await api.submit(session, await api.tokenize(session, "4000000000005035"));
+    for (const [colorScheme, width] of endLooks) {
+      const own = await openContext(colorScheme, width);
+      const page = await open(pathOf(`payments/${session.sessionId}`), own);
+      await page.getByRole("button", { name: "End this attempt" }).first().click();
+      await page.getByText("Nothing was captured, or all of it was refunded").waitFor();
+      await expectSound(page, width);
+      await own.close();
+    }
+    const page = await open(pathOf(`payments/${session.sessionId}`));
+    const first = page.getByRole("region", { name: "Attempts" }).getByRole("listitem").first();
+    await first.getByRole("button", { name: "End this attempt" }).click();
+    const form = first.getByRole("form", { name: "End attempt 1" });
+    await form.getByLabel("What you have seen, and where").fill("No payment at the gateway.");
+    await form.getByRole("button", { name: "Give up" }).click();
+    expect(await form.getByRole("checkbox").evaluate((box: HTMLInputElement) => box.validity.valueMissing)).toBe(true);
+    await form.getByRole("checkbox").check();
+    await form.getByRole("button", { name: "Give up" }).click();
+    await first.getByText("Given up", { exact: true }).waitFor();
+    await page.getByText("Ended the attempt as given up").waitFor();
+    expect(await first.getByRole("button", { name: "End this attempt" }).count()).toBe(0);
+    await demo.sandbox.setDown("A", false);
+    await page.close();
+  });
+
+  const endLooks = [
+    ["light", 1440],
+    ["dark", 1440],
+    ["light", 390],
+    ["dark", 390],
+  ] as const;
+  const looks = [
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 320],
+  ] as const;
+  it.each(looks)(
+    "break no rule of WCAG 2.2 AA and scroll one way: %s, %i",
+    { timeout: patienceMs },
+    async (colorScheme, width) => {
+      const own = await openContext(colorScheme, width);
+      const page = await open(pathOf("payments?status=succeeded&failover=true"), own);
+      await page.getByRole("link", { name: "saved-1" }).click();
+      await page.getByRole("heading", { name: "Timeline" }).waitFor();
+      await expectSound(page, width);
+      for (const path of [
+        pathOf("home"),
+        pathOf("payments"),
+        pathOf("payments?status=expired&gateway=STRIPE"),
+        pathOf("payments", "live"),
+        pathOf("payments/ps_01h455vb4pex5vsknk084sn02q"),
+      ]) {
+        await page.goto(demo.file.dashboardOrigin + path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.getByText(/is loading\.$/).waitFor({ state: "detached" });
+        await expectSound(page, width);
+      }
+      await own.close();
+    },
+  );
+});
+
+function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
+  return { scrollWidth, clientWidth };
+}
+
+async function expectSound(page: Page, width: number): Promise<void> {
+  expect(await findViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth), page.url()).toBeLessThanOrEqual(width);
+}

@@ -1,0 +1,214 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { findViolations } from "./accessibility.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+// Each test goes through several pages, on a machine that may be busy.
+const patienceMs = 90_000;
+
+let demo: TestDemo;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+// The lines in the pages' console.
+const noise: string[] = [];
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startTestDemo({}, { dashboard: true }), launchBrowser()]);
+  // SANDBOX_A captures one; the other fails over to SANDBOX_B.
+  await Promise.all([pay("4242424242424242"), pay("4000000000000002")]);
+  context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  page = await open("routing");
+  await page.getByLabel("E-mail").fill(demo.file.member.email);
+  await page.getByLabel("Password").fill(demo.file.member.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("heading", { name: "Routing" }).waitFor();
+}, 120_000);
+afterEach(() => expect(noise.splice(0)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+});
+
+const urlOf = (name: string, environment = "test") =>
+  `${demo.file.dashboardOrigin}/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
+
+async function open(name: string): Promise<Page> {
+  const opened = await context.newPage();
+  opened.on("console", (message) => {
+    // The browser's own line about an answer that a test expects to be a refusal.
+    if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
+  });
+  opened.on("pageerror", (error) => noise.push(String(error)));
+  await opened.goto(urlOf(name));
+  return opened;
+}
+
+const list = (on: Page) => on.getByRole("grid", { name: "Order" });
+const orderOf = (on: Page) => list(on).locator("strong").allTextContents();
+const expectOrder = (on: Page, names: string[]) => expect.poll(() => orderOf(on), { timeout: 15_000 }).toEqual(names);
+const expectFocus = (label: RegExp) =>
+  expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel), { timeout: 15_000 }).toMatch(label);
+const unsaved = (on: Page) => on.getByRole("region", { name: "Unsaved changes" });
+const region = (name: string) => page.getByRole("region", { name });
+
+async function pay(card: string): Promise<void> {
+  const checkout = new ApiCheckout(demo.file);
+  const session = await checkout.open();
+  await checkout.submit(session, await checkout.tokenize(session, card));
+}
+
+describe("the routing page", () => {
+  it(
+    "is put in order by the keyboard alone, says what is not saved, and saves it as a new version",
+    async () => {
+      await expectOrder(page, ["Sandbox A", "Sandbox B"]);
+      // A key goes to the focus, which follows the key before in the browser's own time.
+      const press = async (key: string, focused: RegExp) => {
+        await page.keyboard.press(key);
+        await expectFocus(focused);
+      };
+      await list(page)
+        .getByRole("row", { name: /Sandbox A/ })
+        .focus();
+      await press("ArrowDown", /^Sandbox B/);
+      await press("Tab", /^Drag Sandbox B/);
+      await press("Enter", /^Insert after Sandbox B/);
+      await press("ArrowUp", /^Insert between/);
+      await press("ArrowUp", /^Insert before Sandbox A/);
+      await page.keyboard.press("Enter");
+      await expectOrder(page, ["Sandbox B", "Sandbox A"]);
+      await unsaved(page).getByRole("listitem").nth(1).waitFor();
+      expect(await unsaved(page).getByRole("listitem").allTextContents()).toEqual([
+        expect.stringMatching(/^SANDBOX_B \(.*\) moves from priority 2 to 1\.$/),
+        expect.stringMatching(/^SANDBOX_A \(.*\) moves from priority 1 to 2\.$/),
+      ]);
+      await unsaved(page).getByRole("button", { name: "Save as version 2" }).click();
+      await unsaved(page).waitFor({ state: "detached" });
+      await page.getByText("Version 2 in use", { exact: true }).waitFor();
+    },
+    patienceMs,
+  );
+
+  it(
+    "asks before changes are left, and names the other person who saved meanwhile",
+    async () => {
+      const other = await open("routing");
+      await page.getByRole("switch", { name: /Timeouts/ }).click();
+      await page.getByRole("link", { name: "Team" }).click();
+      const question = page.getByRole("alertdialog", { name: "Leave without saving?" });
+      await question.getByRole("button", { name: "Stay" }).click();
+      await other.getByRole("button", { name: /^Move Sandbox A .* up$/ }).click();
+      await other.getByRole("button", { name: "Save as version 3" }).click();
+      await other.getByText("Version 3 in use", { exact: true }).waitFor();
+      await other.close();
+      await page.getByRole("button", { name: "Save as version 3" }).click();
+      const conflict = page.getByRole("alertdialog", { name: "The rule has changed" });
+      await conflict.getByText(`Version 3 was set by ${demo.file.member.email}`).waitFor();
+      await conflict.getByText(/SANDBOX_A .* moves from priority 2 to 1/).waitFor();
+      await conflict.getByRole("button", { name: "Keep my changes" }).click();
+      await unsaved(page).getByRole("button", { name: "Save as version 4" }).waitFor();
+      await unsaved(page).getByText("Timeouts end the payment.").waitFor();
+      await unsaved(page).getByRole("button", { name: "Discard" }).click();
+      await expectOrder(page, ["Sandbox A", "Sandbox B"]);
+    },
+    patienceMs,
+  );
+
+  it(
+    "simulates the route of a payment and past payments, and restores an older version",
+    async () => {
+      const tester = region("Test a payment");
+      await tester.getByText("Rule version 3 fails over to SANDBOX_B after a hard decline at SANDBOX_A.").waitFor();
+      await tester.getByLabel("The gateways").selectOption({ label: "suspect fraud" });
+      await tester.getByText(/never retried on another gateway/).waitFor();
+      await page.getByRole("button", { name: /^Move Sandbox B .* up$/ }).click();
+      const whatIf = region("Simulate on past payments");
+      await whatIf.getByRole("button", { name: "Simulate" }).click();
+      // The one that SANDBOX_A captured: the answer of SANDBOX_B is unknown.
+      await whatIf.getByText("50.0 – 100.0 %").waitFor();
+      await whatIf.getByRole("cell", { name: /SANDBOX_B was not called then/ }).waitFor();
+      await unsaved(page).getByRole("button", { name: "Discard" }).click();
+      await region("History").getByRole("button", { name: "Restore version 2" }).click();
+      const question = page.getByRole("alertdialog");
+      await question.getByText(/SANDBOX_B .* moves from priority 2 to 1/).waitFor();
+      await question.getByRole("button", { name: "Restore version 2" }).click();
+      await region("History")
+        .getByText(/restores version 2/)
+        .waitFor();
+      await expectOrder(page, ["Sandbox B", "Sandbox A"]);
+    },
+    patienceMs,
+  );
+});
+
+describe("the gateways page", () => {
+  it(
+    "connects an account, shows what the test call showed, pauses it, and keeps its credentials when new ones fail",
+    async () => {
+      await page.goto(urlOf("gateways"));
+      await page.getByRole("button", { name: "Connect a gateway" }).click();
+      const form = region("Connect a gateway");
+      await form.getByLabel("Gateway", { exact: true }).selectOption({ label: "Stripe" });
+      await form.getByLabel("Account name").fill("second");
+      for (const field of await form.locator('input[type="password"]').all())
+        await field.fill(`sk_live_${"a1".repeat(12)}`);
+      await form.getByRole("button", { name: "Connect" }).click();
+      await form.getByText("This is a live key. Enter a key of test mode.").waitFor();
+      await form.getByLabel("Gateway", { exact: true }).selectOption({ label: "Sandbox A" });
+      await form.getByLabel("Account name").fill("second");
+      await form.getByLabel("API key").fill("nonsense");
+      await form.getByRole("button", { name: "Connect" }).click();
+      await form.getByText("Some credentials are missing or invalid.").waitFor();
+      await form.getByLabel("API key").fill("sandbox_test_second");
+      await form.getByRole("button", { name: "Connect" }).click();
+      await region("Sandbox A is connected").getByRole("button", { name: "Verify now" }).click();
+      await region("Sandbox A is connected").getByText("Verified: payments can be routed to it.").waitFor();
+      await page.getByRole("button", { name: "Done" }).click();
+      const card = region("Sandbox A second");
+      await card.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Pause" }).click();
+      await card.getByText("Paused").waitFor();
+      await card.getByRole("button", { name: "Resume" }).click();
+      await card.getByText("Ready").waitFor();
+      await card.getByRole("button", { name: "Change credentials" }).click();
+      await card.getByLabel("API key").fill("sandbox_live_second");
+      await card.getByRole("button", { name: "Verify and replace" }).click();
+      await card.getByText(/These credentials are not in use/).waitFor();
+      await page.reload();
+      await card.getByText("Ready").waitFor();
+      expect(await page.content()).not.toContain("sandbox_test_second");
+      // Both payments used the first gateway.
+      const lastHour = page
+        .getByRole("region", { name: /Sandbox A test_/ })
+        .getByText("Attempts in the last hour")
+        .locator("..");
+      await lastHour.getByText("2", { exact: true }).waitFor();
+    },
+    patienceMs,
+  );
+});
+
+describe("both pages", () => {
+  it.each([
+    { colorScheme: "light", width: 320 },
+    { colorScheme: "dark", width: 1280 },
+  ] as const)(
+    "break no rule of WCAG 2.2 AA and scroll one way: %o",
+    async ({ colorScheme, width }) => {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      for (const name of ["routing", "gateways"]) {
+        await page.goto(urlOf(name));
+        await page.locator(".way, .figures").first().waitFor();
+        if (name === "gateways") await page.getByRole("button", { name: "Connect a gateway" }).click();
+        else await page.getByRole("button", { name: /^Leave out Sandbox A/ }).click();
+        expect(await findViolations(page)).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+        if (name === "routing") await unsaved(page).getByRole("button", { name: "Discard" }).click();
+      }
+    },
+    patienceMs,
+  );
+});

@@ -1,0 +1,209 @@
+/** The dashboard's pages about webhooks in a browser, with a real receiver behind the endpoint. */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { Receiver } from "../testing/receiver.ts";
+import { findViolations } from "./accessibility.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+// Each test goes through several pages, on a machine that may be busy.
+const patienceMs = 90_000;
+
+let demo: TestDemo;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let receiver: Receiver;
+// The lines in the pages' console.
+const noise: string[] = [];
+beforeAll(async () => {
+  [demo, browser, receiver] = await Promise.all([
+    startTestDemo({}, { dashboard: true }),
+    launchBrowser(),
+    Receiver.start(),
+  ]);
+  context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  page = await context.newPage();
+  page.on("console", (message) => {
+    // The browser's own line about an answer that a test expects to be a refusal.
+    if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
+  });
+  page.on("pageerror", (error) => noise.push(String(error)));
+  await page.goto(urlOf("webhooks"));
+  await page.getByLabel("E-mail").fill(demo.file.member.email);
+  await page.getByLabel("Password").fill(demo.file.member.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+}, 120_000);
+beforeEach(() => page.goto(urlOf("webhooks")));
+afterEach(() => expect(noise.splice(0)).toEqual([]));
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+  await receiver?.close();
+});
+
+const urlOf = (name: string, environment = "test") =>
+  `${demo.file.dashboardOrigin}/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
+const card = () => page.getByRole("region", { name: receiver.url });
+const press = (name: string) => card().getByRole("button", { name, exact: true }).click();
+const isSaid = (text: string | RegExp) => card().getByText(text).first().waitFor();
+
+async function pay(): Promise<string> {
+  const checkout = new ApiCheckout(demo.file);
+  const session = await checkout.open();
+  await checkout.submit(session, await checkout.tokenize(session, "4242424242424242"));
+  return session.sessionId;
+}
+
+/** Confirms that it is the member where the page asks. */
+/** Makes every proof so old that it is required again. */
+async function expireProof(): Promise<void> {
+  await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
+}
+
+async function prove(): Promise<void> {
+  const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await proof.getByLabel("Password").fill(demo.file.member.password);
+  await proof.getByRole("button", { name: "Confirm" }).click();
+}
+
+describe("the webhook pages", () => {
+  it("register an endpoint, show its secret once, and verify it by a test event", { timeout: patienceMs }, async () => {
+    await page.getByRole("button", { name: "Register an endpoint" }).click();
+    const form = page.getByRole("region", { name: "Register an endpoint" });
+    await form.getByLabel("Every event").uncheck();
+    await form.getByLabel("payment_session.succeeded").check();
+    // The problem goes as the last letter is typed, so the button stands still under the press.
+    const problem = form.locator(".problem");
+    await form.getByLabel("URL").fill("no address");
+    await form.getByRole("button", { name: "Register" }).click();
+    await problem.waitFor();
+    await form.getByLabel("URL").fill(receiver.url);
+    await problem.waitFor({ state: "detached" });
+    await form.getByRole("button", { name: "Register" }).click();
+    const secret = page.locator("code").filter({ hasText: /_whsec_/ });
+    const shown = await secret.textContent();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await isSaid("Not verified");
+    expect(await page.content()).not.toContain(shown!);
+    receiver.answerWith({ status: 500 });
+    await press("Send a test event");
+    await isSaid(/answered 500 .* requires a 2xx/);
+    receiver.answerWith({ status: 204 });
+    await press("Send a test event");
+    await isSaid(/answered 204 .* is verified/);
+    await isSaid("Enabled");
+    expect(await card().textContent()).toContain("Receives payment_session.succeeded");
+  });
+
+  it("show a delivery as it proceeds, with the response as text, and send it again", {
+    timeout: patienceMs,
+  }, async () => {
+    await page.getByRole("link", { name: "Deliveries" }).first().click();
+    const option = page.getByRole("option").filter({ hasText: receiver.url });
+    await page.getByLabel("Endpoint").selectOption(await option.getAttribute("value"));
+    await page.locator('[aria-label="Deliveries"][aria-busy="false"]').getByText("No results").waitFor();
+    const markup = '<img src=x onerror="alert(1)">';
+    receiver.answerWith({ status: 503, body: markup });
+    const sessionId = await pay();
+    // The page was not reloaded.
+    const row = page.getByRole("row").filter({ hasText: "payment_session.succeeded" });
+    await row.getByText("Next attempt").waitFor({ timeout: 30_000 });
+    await expect.poll(() => page.locator("[aria-live=polite]").allTextContents()).toContain("1 new delivery");
+    expect(new URL(page.url()).search).toContain("endpoint=we_");
+    await page.getByLabel("State").selectOption("succeeded");
+    await page.getByText("No results").waitFor();
+    await page.getByLabel("State").selectOption("");
+    await page.getByLabel("Event or payment").fill(sessionId);
+    await page.getByRole("button", { name: "Find" }).click();
+    await row.getByRole("link").click();
+    await page.getByText("503").first().waitFor();
+    expect(await page.locator("td .excerpt").first().textContent()).toBe(markup);
+    receiver.answerWith({ status: 204 });
+    await page.getByRole("button", { name: "Resend" }).click();
+    await page.getByText(/Your server accepted it: 204/).waitFor();
+    await page.getByText("Succeeded", { exact: true }).waitFor();
+    await page.getByText("Raw requests").click();
+    await page.locator("pre").filter({ hasText: sessionId }).waitFor();
+  });
+
+  it("pause, change, and rotate the secret after a proof, with both secrets signing for a while", {
+    timeout: patienceMs,
+  }, async () => {
+    await press("Pause");
+    await isSaid("Paused");
+    await pay();
+    await press("Resume");
+    await isSaid("Enabled");
+    await card().getByText("Change this endpoint").click();
+    await card().getByLabel("Every event").check();
+    await expireProof();
+    await press("Save");
+    await prove();
+    await isSaid("Receives every event.");
+    await expireProof();
+    await card().getByLabel("The old secret stops").selectOption("after an hour");
+    await press("Create a new secret");
+    await prove();
+    await card()
+      .locator("code")
+      .filter({ hasText: /_whsec_/ })
+      .waitFor();
+    await isSaid("Webhooks are also signed with the previous secret");
+  });
+
+  it("report an endpoint that is gone, and send what it missed once it is there again", {
+    timeout: patienceMs,
+  }, async () => {
+    receiver.answerWith({ status: 410 });
+    await pay();
+    await isSaid(/Disabled since .* answered 410/);
+    await pay();
+    await page.getByRole("link", { name: "Alerts" }).click();
+    const alert = page.getByRole("region", { name: receiver.url });
+    await alert.getByText("Disabled: it answered 410").waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await alert.getByRole("button", { name: "Acknowledge" }).click();
+    await page.getByText("No alerts").waitFor();
+    await page.getByLabel("Show acknowledged alerts").check();
+    await alert.getByText(/Acknowledged .* by /).waitFor();
+    await page.getByRole("link", { name: "Endpoints" }).click();
+    receiver.requests.length = 0;
+    receiver.answerWith({ status: 204 });
+    await press("Enable");
+    await isSaid(/events? (was|were) not delivered while it was disabled/);
+    await press("Send again");
+    await isSaid(/[1-9] queued\./);
+    await receiver.waitForCount(1);
+  });
+
+  it("break no rule of WCAG 2.2 AA and scroll one way, light, dark and narrow", { timeout: patienceMs }, async () => {
+    const delivery = page.getByRole("row").filter({ hasText: "payment_session.succeeded" }).getByRole("link").first();
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 1280],
+      ["light", 320],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      const pages = ["webhooks", "webhooks/deliveries", "", "webhooks/alerts"];
+      for (const name of pages) {
+        if (name === "") await delivery.click();
+        else await page.goto(urlOf(name));
+        await page.getByRole("status").filter({ hasText: "is loading" }).waitFor({ state: "detached" });
+        if (name === "webhooks") {
+          await page.getByText("Change this endpoint").first().click();
+          await page.getByRole("button", { name: "Register an endpoint" }).click();
+        }
+        if (name === "") await page.getByText("Scheduled attempts").waitFor();
+        expect(await findViolations(page), `${name} ${colorScheme} ${width}`).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+      }
+    }
+  });
+});

@@ -1,0 +1,227 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { Mailbox } from "../testing/mailbox.ts";
+import { findViolations } from "./accessibility.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+// Every card of a page is loaded by then, on a busy machine too.
+const pageWaitMs = 15_000;
+
+let demo: TestDemo;
+let browser: Browser;
+let mailbox: Mailbox;
+const contexts: BrowserContext[] = [];
+// The lines in the page's console, and the requests to other hosts.
+const noise: string[] = [];
+beforeAll(async () => {
+  mailbox = await Mailbox.start();
+  const settings = {
+    SWITCHYARD_SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
+    SWITCHYARD_SMTP_FROM: "switchyard@example.com",
+  };
+  [demo, browser] = await Promise.all([startTestDemo(settings, { dashboard: true }), launchBrowser()]);
+}, 120_000);
+afterEach(async () => {
+  await Promise.all(contexts.splice(0).map((context) => context.close()));
+  expect(noise.splice(0)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await demo?.close();
+  await mailbox?.close();
+});
+
+async function openPage(path = "/", look: { colorScheme?: "light" | "dark"; width?: number } = {}): Promise<Page> {
+  const context = await browser.newContext({
+    colorScheme: look.colorScheme ?? "light",
+    viewport: { width: look.width ?? 1280, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  contexts.push(context);
+  const page = await context.newPage();
+  const { dashboardOrigin } = demo.file;
+  page.on("console", (message) => {
+    // The browser's own line about an answer that a test expects to be a refusal.
+    if (!/Failed to load resource: .*40[13]/.test(message.text())) noise.push(message.text());
+  });
+  page.on("pageerror", (error) => noise.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${dashboardOrigin}/`) && !request.url().startsWith("data:"))
+      noise.push(request.url());
+  });
+  await page.goto(dashboardOrigin + path);
+  return page;
+}
+
+async function signIn(page: Page, { email, password } = demo.file.member): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "Sign in" }).waitFor();
+}
+
+const merchantPath = (page: string, environment = "test") =>
+  `/${environment}/${demo.file.merchants[0]!.merchantId}/${page}`;
+
+describe("the dashboard in a browser", () => {
+  it("requires a sign-in before it shows anything, reports mistakes, and leads to the requested page", async () => {
+    const page = await openPage(merchantPath("team"));
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("E-mail").fill(demo.file.member.email);
+    await page.getByLabel("Password").fill("not the password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").filter({ hasText: "is not right" }).waitFor();
+    await signIn(page);
+    await page.getByRole("heading", { name: "Team" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(merchantPath("team"));
+  });
+
+  it("keeps the sign-in where no script can read it, and nothing else in the browser", async () => {
+    const page = await openPage();
+    await signIn(page);
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Strict", path: "/" });
+    expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual([
+      "",
+      0,
+      0,
+    ]);
+  });
+
+  it("regenerates a key only after a fresh proof and a confirmation, and the new one replaces the old at once", async () => {
+    const page = await openPage(merchantPath("keys"));
+    await signIn(page);
+    await expireProof();
+    const card = page.getByRole("region", { name: "Secret key" });
+    await card.getByRole("button", { name: "Regenerate" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Regenerate" }).click();
+    const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await proof.getByLabel("Password").fill(demo.file.member.password);
+    await proof.getByRole("button", { name: "Confirm" }).click();
+    const key = await card
+      .locator("code")
+      .filter({ hasText: /_sk_\w{38}/ })
+      .textContent();
+    const statuses = await Promise.all([key!, demo.file.merchants[0]!.test.secretKey].map(statusOf));
+    expect(statuses).toEqual([200, 401]);
+    expect(await page.content()).toContain(key!);
+    await page.reload();
+    await card.waitFor();
+    expect(await page.content()).not.toContain(key!);
+  });
+
+  it("admits a person by an invitation that was mailed to them, with the role that they were invited to", async () => {
+    const page = await openPage(merchantPath("team"));
+    await signIn(page);
+    await page.getByLabel("E-mail").fill("vera@example.com");
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    await page.getByText("The invitation was sent to vera@example.com.").waitFor();
+    const [mail] = await mailbox.waitForCount(1);
+    const path = mail!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
+    expect(await page.content()).not.toContain(path);
+    const guest = await openPage(path);
+    await guest.getByLabel("Your name").fill("Vera");
+    await guest.getByLabel("Choose a password").fill("seven words that belong together");
+    await guest.getByRole("button", { name: "Join" }).click();
+    await guest.getByRole("heading", { name: "Home" }).waitFor();
+    await guest.getByRole("link", { name: "API keys" }).click();
+    await guest.getByRole("heading", { name: "API keys" }).waitFor();
+    await expect(guest.getByRole("button", { name: "Regenerate" }).count()).resolves.toBe(0);
+    await page.goto(demo.file.dashboardOrigin + merchantPath("audit"));
+    await page
+      .getByRole("row")
+      .filter({ hasText: "Accept invitation" })
+      .filter({ hasText: "vera@example.com" })
+      .waitFor();
+  });
+
+  it("is used by keyboard alone", async () => {
+    const page = await openPage(merchantPath("keys"));
+    await page.getByLabel("E-mail").waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("email");
+    await page.keyboard.type(demo.file.member.email);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(demo.file.member.password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Regenerate" }).first().waitFor();
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alertdialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("alertdialog").waitFor({ state: "detached" });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
+  });
+});
+
+describe("every page of the dashboard", () => {
+  const looks = [
+    { colorScheme: "light", width: 1280 },
+    { colorScheme: "dark", width: 1280 },
+    { colorScheme: "light", width: 320 },
+  ] as const;
+
+  it.each(looks)("breaks no rule of WCAG 2.2 AA and scrolls one way: %o", async (look) => {
+    const page = await openPage("/account", look);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await signIn(page);
+    for (const path of ["/account", "/", ...["keys", "team", "audit"].map((name) => merchantPath(name, "live"))]) {
+      await page.goto(demo.file.dashboardOrigin + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expect.poll(() => page.getByRole("status").count(), { timeout: pageWaitMs }).toBe(0);
+      expect(await findViolations(page)).toEqual([]);
+      const tooWide = await page.evaluate(
+        (width) =>
+          [...document.querySelectorAll("body *")]
+            .filter(
+              (element) => !element.closest(".table-scroll, .nav") && element.getBoundingClientRect().right > width,
+            )
+            .map(({ outerHTML }) => outerHTML.slice(0, 120)),
+        look.width,
+      );
+      expect(tooWide).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(look.width);
+    }
+  });
+});
+
+describe("the dashboard's port", () => {
+  const call = (headers: Record<string, string>) =>
+    fetch(`${demo.file.dashboardOrigin}/dashboard.v1.SignInService/SignIn`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "connect-protocol-version": "1", ...headers },
+      body: JSON.stringify({ email: "a@example.com", password: "x" }),
+    }).then(({ status }) => status);
+
+  it("accepts calls only from its own page", async () => {
+    const { dashboardOrigin: origin, shopUrl } = demo.file;
+    expect(await call({ origin })).toBe(401);
+    expect(await call({ origin: shopUrl })).toBe(403);
+    expect(await call({})).toBe(403);
+    expect(await call({ origin, "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await call({ origin, "connect-protocol-version": "" })).toBe(403);
+  });
+
+  it("sends its policy with every answer", async () => {
+    for (const path of ["/", "/nothing.js", "/dashboard.v1.SignInService/SignIn", "/readyz"]) {
+      const { headers } = await fetch(demo.file.dashboardOrigin + path);
+      expect(headers.get("content-security-policy"), path).toMatch(/default-src 'none'; script-src 'self';/);
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+  });
+});
+
+/** Makes every proof so old that it is required again. */
+async function expireProof(): Promise<void> {
+  await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
+}
+
+async function statusOf(secretKey: string): Promise<number> {
+  const headers = { authorization: `Bearer ${secretKey}` };
+  return (await fetch(`${demo.file.restBase}/payment-sessions?pageSize=1`, { headers })).status;
+}

@@ -1,0 +1,120 @@
+/**
+ * The widget in Firefox, in WebKit and in Chromium as phones have it, in front of the whole demo: approved, failed
+ * over, and reloaded in mid-submission.
+ */
+import { devices } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../testing/browser.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import type { EnginePage, StartEngine } from "./engine.ts";
+import { startFirefox } from "./firefox-engine.ts";
+import { openLosingLine } from "./losing-line.ts";
+import { PlainShop } from "./plain-shop.ts";
+import { startWebKit } from "./webkit-engine.ts";
+
+/** Chromium with a phone's screen, touch and user agent. */
+async function startPhone(): Promise<EnginePage> {
+  const browser = await launchBrowser();
+  const page = await browser.newPage({ ...devices["Pixel 7"] });
+  return {
+    open: async (url) => void (await page.goto(url)),
+    reload: async () => void (await page.reload()),
+    run: (expression) => page.evaluate(expression),
+    runInFrame: (expression) => page.frames()[1]!.evaluate(expression),
+    close: () => browser.close(),
+  };
+}
+
+const engines: readonly [string, StartEngine][] = [
+  ["Firefox", startFirefox],
+  ["WebKit", startWebKit],
+  ["Chromium on a phone", startPhone],
+];
+// A busy machine starts a browser slowly, and a service too.
+const polling = { timeout: 60_000, interval: 250 };
+
+let demo: TestDemo;
+let shop: PlainShop;
+
+beforeAll(async () => {
+  demo = await startTestDemo();
+  shop = await PlainShop.start(demo.file);
+});
+afterAll(async () => {
+  await shop?.close();
+  await demo?.close();
+});
+
+const resultsOf = (session: { sessionId: string }) =>
+  shop.resultsOf(session).filter(({ name }) => name === "onSuccess" || name === "onDeclined");
+
+/** Opens a page for its own session, and types a card once the form is ready. */
+async function enterCard(page: EnginePage, number: string) {
+  const { session, url } = await shop.sell();
+  await page.open(url);
+  await expect.poll(() => shop.resultsOf(session).map(({ name }) => name), polling).toEqual(["onReady"]);
+  for (const [field, text] of Object.entries({ number, expiry: "0431", cvc: "123" })) {
+    // Like autofill: no key reaches a frame in a window that is not in front of a person.
+    await page.runInFrame(`((input) => {
+      input.value = "${text}";
+      input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    })(document.querySelector("#${field}"))`);
+  }
+  expect(await page.runInFrame('document.querySelector("#expiry").value')).toBe("04 / 31");
+  return session;
+}
+
+const pay = (page: EnginePage) =>
+  page.run('void document.querySelector("#card > div").shadowRoot.querySelector("button").click()');
+
+async function capturesOf(sessionId: string): Promise<number> {
+  const { attempts = [] } = await shop.api.read(sessionId);
+  const records = await Promise.all(attempts.map(({ attemptId = "" }) => demo.sandbox.authorizations(attemptId)));
+  return records.flat().filter(({ status }) => status === "captured").length;
+}
+
+const callbackNamesOf = (at: PlainShop, session: { sessionId: string }) =>
+  at.resultsOf(session).map(({ name }) => name);
+
+describe.each(engines)("the widget in %s", (_name, start) => {
+  let page: EnginePage;
+  beforeAll(async () => {
+    page = await start();
+  });
+  afterAll(() => page?.close());
+
+  it.each([
+    ["approved", "4242424242424242", { capturedVia: "SANDBOX_A", failoverUsed: false }],
+    ["failed over", "4000000000000002", { capturedVia: "SANDBOX_B", failoverUsed: true }],
+  ])("pays a card that is %s", async (_what, number, result) => {
+    const session = await enterCard(page, number);
+    await pay(page);
+    await expect.poll(() => resultsOf(session), polling).toEqual([{ name: "onSuccess", result }]);
+    expect(await capturesOf(session.sessionId)).toBe(1);
+  });
+
+  it("gets its second part at another address when that of its own is lost", async () => {
+    const line = await openLosingLine(demo.file.connectOrigin, "/session-api-");
+    const behindLine = await PlainShop.start(demo.file, line.origin);
+    try {
+      const { session, url } = await behindLine.sell();
+      await page.open(url);
+      await expect.poll(() => callbackNamesOf(behindLine, session), polling).toEqual(["onReady"]);
+      expect(line.lost()).toBeGreaterThan(0);
+    } finally {
+      await behindLine.close();
+      line.close();
+    }
+  });
+
+  it("follows a payment through a reload, and captures nothing twice", async () => {
+    const session = await enterCard(page, "4242424242424242");
+    await demo.sandbox.hold("a.authorize");
+    await pay(page);
+    await demo.sandbox.paused({ operation: "a.authorize" });
+    await page.reload();
+    await demo.sandbox.release();
+    await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
+    expect(await capturesOf(session.sessionId)).toBe(1);
+  });
+});

@@ -1,0 +1,156 @@
+/**
+ * Tests that docs/webhooks.md, docs/going-live.md and docs/running.md name only commands, options, types of events, files
+ * and sections that exist.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { webhookEventTypes } from "../../client/merchant/webhook-event.ts";
+import { createProgram } from "../../command-line/program.ts";
+import { writeAlert } from "../../events/alert-text.ts";
+import { parseEndpointUrl } from "../../events/egress.ts";
+
+const docs = join(import.meta.dirname, "../../../docs");
+const guide = readFileSync(join(docs, "webhooks.md"), "utf8");
+const inline = [...guide.matchAll(/`(switchyard [^`]+)`/g)].map(([, line]) => line!);
+const inBlocks = [...guide.matchAll(/^npx (switchyard .+)$/gm)].map(([, line]) => line!);
+
+/** Returns the problem of a line of the command line, or undefined. */
+function findMistake(line: string): string | undefined {
+  const [, ...words] = line.split(" ");
+  let command = createProgram();
+  while (command.commands.length > 0) {
+    const inner = command.commands.find((one) => one.name() === words[0]);
+    if (inner === undefined) return `${line}: there is no command "${words[0]}"`;
+    command = inner;
+    words.shift();
+  }
+  const options = words.filter((word) => word.startsWith("--"));
+  const unknown = options.find((option) => !command.options.some(({ long }) => long === option));
+  return unknown && `${line}: has no ${unknown}`;
+}
+
+/** The commands of a page, `$M` being what its text says. */
+function commandsOf(page: string): string[] {
+  const text = readFileSync(join(docs, page), "utf8").replaceAll("$M", "--environment live --merchant mer_1");
+  return [...text.matchAll(/(?:^|`)(?:npx )?(switchyard [a-z][^`\n]+)/gm)].map(([, line]) =>
+    line!.split("#")[0]!.trim(),
+  );
+}
+
+/** Returns the anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = [...readFileSync(join(docs, page), "utf8").matchAll(/^#+ (.+)$/gm)].map(([, title]) => title!);
+  return headings.map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("docs/webhooks.md", () => {
+  it("names commands and options that exist", () => {
+    expect(inline.length + inBlocks.length).toBeGreaterThan(15);
+    expect([...inline, ...inBlocks].map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
+    expect(findMistake("switchyard endpoint rotate we_1 --slowly")).toMatch(/has no --slowly$/);
+    expect(findMistake("switchyard endpoint paint")).toMatch(/no command "paint"$/);
+  });
+
+  it("has a section for each type of event", () => {
+    const sections = [...guide.matchAll(/^### (\w+\.\w+)$/gm)].map(([, type]) => type);
+    expect(sections.toSorted()).toEqual(webhookEventTypes.toSorted());
+  });
+
+  it("lists the refused addresses and names correctly", () => {
+    const [, table = ""] = /^\| refused \| such as \|\n(?:.*\n)((?:\|.*\n)+)/m.exec(guide) ?? [];
+    const hosts = [...table.matchAll(/`([^`]+)`/g)].map(([, host]) => host!);
+    const live = { httpsOnly: true, ports: [443, 8443], openings: [] };
+    const isTaken = (host: string) => {
+      try {
+        return parseEndpointUrl(`https://${isIPv6(host) ? `[${host}]` : host}/webhooks`, live) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    expect(hosts.length).toBeGreaterThan(20);
+    expect(hosts.filter(isTaken)).toEqual([]);
+    expect(["8.8.8.8", "2606:4700::1111", "shop.example.com"].filter(isTaken)).toHaveLength(3);
+  });
+
+  it("names every reason for a missing response", () => {
+    const source = readFileSync(join(docs, "..", "src", "events", "egress.ts"), "utf8");
+    const [, union = ""] = /export type NoAnswer =([^;]+);/.exec(source) ?? [];
+    const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason!);
+    expect(reasons.length).toBeGreaterThan(5);
+    expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
+  });
+
+  it("has no link that leads nowhere", () => {
+    const links = [...guide.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
+    expect(links.length).toBeGreaterThan(20);
+    const dead = links.filter(
+      ([, page, anchor]) =>
+        !existsSync(join(docs, page!)) || (anchor !== "" && !anchorsOf(page || "webhooks.md").includes(anchor!)),
+    );
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe.each([
+  ["going-live.md", 25],
+  ["running.md", 2],
+])("docs/%s", (page, minCount) => {
+  it("names commands and options that exist", () => {
+    const commands = commandsOf(page);
+    expect(commands.length).toBeGreaterThanOrEqual(minCount);
+    expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
+  });
+});
+
+describe("docs/going-live.md", () => {
+  const checklist = readFileSync(join(docs, "going-live.md"), "utf8");
+
+  it("creates each thing before it is used, and leaves out no area of the doctor", () => {
+    const table = readFileSync(join(docs, "doctor.md"), "utf8").split("## What is checked")[1]!;
+    const areas = [...table.matchAll(/^\| ([a-z]+)/gm)].map(([, area]) => area!).filter((area) => area !== "area");
+    const unseen = [...new Set(areas)].filter((area) => !checklist.includes(`OK ${area}`));
+    expect(unseen).toEqual(["disk"]);
+    const titles = [...checklist.matchAll(/^## (.+)$/gm)].map(([, title]) => title!.toLowerCase());
+    const started = ["keys", "databases", "nats", "settings", "vault", "edge, worker and dashboard"];
+    const configured = ["accounts", "gateways", "webhooks", "origins", "certificates", "mail", "disk and backups"];
+    for (const name of ["A", "M"]) {
+      expect(checklist.indexOf(`$${name}`)).toBeGreaterThan(checklist.indexOf(`\n${name}="`));
+      expect(checklist).toContain(`\n${name}="`);
+    }
+    expect(titles).toEqual([...started, ...configured, "the first payment"]);
+  });
+
+  it("says of every step what a good answer looks like", () => {
+    const rows = [...checklist.matchAll(/^\| (?!do \|)(.+) \|$/gm)].map(([, cells]) => cells!.split(" | "));
+    expect(rows.length).toBeGreaterThan(25);
+    const incomplete = rows.filter(
+      ([, command = "", answer = ""]) => !/^(`npx |\*yourself\*)/.test(command) || !answer,
+    );
+    expect(incomplete).toEqual([]);
+  });
+});
+
+describe("the mail of an endpoint alert", () => {
+  it("names commands and options that exist", () => {
+    const id = "01890000-0000-7000-8000-000000000001";
+    const about = {
+      id,
+      merchantId: id,
+      endpointId: id,
+      url: "https://hooks.example.com/",
+      failingSince: new Date(),
+      missedSince: new Date(),
+    };
+    const { text } = writeAlert({ ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null }, "live");
+    const commands = text.match(/switchyard .+/g) ?? [];
+    expect(commands).toHaveLength(4);
+    expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
+  });
+});

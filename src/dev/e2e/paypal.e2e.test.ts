@@ -1,0 +1,84 @@
+/** PAYPAL before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at PayPal's emulator. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+let demo: TestDemo;
+let checkout: ApiCheckout;
+
+beforeAll(async () => {
+  demo = await startTestDemo();
+  checkout = new ApiCheckout(demo.file);
+});
+afterAll(() => demo?.close());
+
+const run = (parts: readonly string[], input?: string) =>
+  runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });
+
+async function pay(number: string) {
+  const session = await checkout.open();
+  await checkout.submit(session, await checkout.tokenize(session, number));
+  return checkout.read(session.sessionId);
+}
+
+describe("switchyard connection with PAYPAL", () => {
+  it("verifies the account through the vault, and prints no secret", async () => {
+    const credentials = { clientId: "ClientOfTheShop_test_shop", clientSecret: "SecretOfTheShopsOwnApp" };
+    const added = await run(
+      ["connection", "add", "--gateway", "PAYPAL", "--account", "shop", "--credentials-file", "-"],
+      JSON.stringify(credentials),
+    );
+    const paypal = JSON.parse(added.out).connection.connectionId;
+    const verified = await run(["connection", "verify", paypal]);
+    expect({ code: verified.code, answer: JSON.parse(verified.out) }).toMatchObject({
+      code: 0,
+      answer: { verified: true },
+    });
+    expect(added.out + added.err + verified.out + verified.err).not.toContain(credentials.clientSecret);
+    const { connections } = JSON.parse((await run(["connection", "list"])).out);
+    const second = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_B").connectionId;
+    await run(["routing", "set", "--connections", `${paypal},${second}`]);
+  });
+});
+
+describe("a payment with PAYPAL at priority 1", () => {
+  it("is captured at PAYPAL", async () => {
+    const session = await pay("4012888888881881");
+    expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "PAYPAL", captureConfirmed: true });
+    const [attempt] = session.attempts!;
+    expect(attempt).toMatchObject({ status: "CAPTURED", gatewayReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
+    const authorizations = await demo.sandbox.authorizations(attempt!.attemptId!);
+    expect(authorizations).toMatchObject([{ acquirer: "PAYPAL", status: "captured", orderRef: session.orderRef }]);
+  });
+
+  it("fails over after a decline, and stops after fraud or if the customer would have to act", async () => {
+    expect(await pay("4000000000000002")).toMatchObject({
+      status: "SUCCEEDED",
+      capturedVia: "SANDBOX_B",
+      attempts: [{ gateway: "PAYPAL", status: "DECLINED", gatewayCode: "5100" }, { status: "CAPTURED" }],
+    });
+    for (const [number, declineCode] of [
+      ["4100000000000019", "fraud_suspected"],
+      ["4000002760003184", "authentication_required"],
+    ] as const) {
+      const session = await pay(number);
+      expect(session).toMatchObject({ status: "DECLINED", declineCode });
+      expect(session.attempts).toMatchObject([{ gateway: "PAYPAL", status: "DECLINED", declineCode }]);
+    }
+  });
+
+  it("voids the hold whose answer was lost, after the next gateway has captured", async () => {
+    const paying = pay("4000000000002040");
+    await demo.sandbox.paused({ operation: "paypal.silence" });
+    await demo.sandbox.release({ operation: "paypal.silence" });
+    const session = await paying;
+    expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    const [first] = session.attempts!;
+    await expect
+      .poll(async () => (await demo.sandbox.authorizations(first!.attemptId!)).map(({ status }) => status), {
+        timeout: 20_000,
+      })
+      .toEqual(["voided"]);
+  });
+});

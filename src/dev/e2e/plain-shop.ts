@@ -1,0 +1,106 @@
+/** A merchant's page with only the widget, before the real service: its server records the callbacks. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type { DemoFile } from "../../demo/demo-file.ts";
+import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+
+/** One callback of a page, over all its reloads. */
+export type ReceivedCallback = { readonly name: string; readonly result: unknown };
+
+/** A callback as a page sends it, with the load of the page and the callback's number in it. */
+type SentCallback = ReceivedCallback & { readonly load: string; readonly number: number };
+
+// Any browser can send this, and does so until it has arrived; a test's own functions work in only some browsers.
+const pageScript = `
+  const options = JSON.parse(document.getElementById("options").textContent);
+  const post = (body) =>
+    fetch("/callbacks/" + options.sessionId, { method: "POST", body, keepalive: true }).catch(() => setTimeout(post, 500, body));
+  const load = String(Math.random());
+  let number = 0;
+  const report = (name) => (result = null) => post(JSON.stringify({ load, number: ++number, name, result }));
+  const names = ["onReady", "onError", "onPending", "onSuccess", "onDeclined", "onExpired"];
+  const callbacks = Object.fromEntries(names.map((name) => [name, report(name)]));
+  const start = () => Switchyard.mount({ container: "#card", ...options, ...callbacks });
+  let widget = location.search === "?later" ? undefined : start();
+`;
+
+/** Sells the same product at a page for each session. */
+export class PlainShop {
+  readonly api: ApiCheckout;
+  readonly #apiBase: string;
+  readonly #server: Server;
+  readonly #sessions = new Map<string, OpenedSession>();
+  readonly #callbacks = new Map<string, SentCallback[]>();
+
+  private constructor(file: DemoFile, apiBase: string) {
+    this.#apiBase = apiBase;
+    this.api = new ApiCheckout(file);
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  /** Starts on a loopback address, which is another site than the service's and the vault's name. */
+  static async start(file: DemoFile, apiBase = file.connectOrigin): Promise<PlainShop> {
+    const shop = new PlainShop(file, apiBase);
+    shop.#server.listen(0, "127.0.0.1");
+    await once(shop.#server, "listening");
+    return shop;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Creates a session and returns the page that shows it. */
+  async sell(): Promise<{ readonly session: OpenedSession; readonly url: string }> {
+    const session = await this.api.open();
+    this.#sessions.set(session.sessionId, session);
+    this.#callbacks.set(session.sessionId, []);
+    return { session, url: `${this.origin}/${session.sessionId}` };
+  }
+
+  /** Returns the callbacks of the session's pages, in order. */
+  resultsOf({ sessionId }: Pick<OpenedSession, "sessionId">): readonly ReceivedCallback[] {
+    return (this.#callbacks.get(sessionId) ?? []).map(({ name, result }) => ({ name, result }));
+  }
+
+  /** Returns the callbacks by load of the page: a page that is left may receive its outcome as its successor does. */
+  callbacksByLoad({ sessionId }: Pick<OpenedSession, "sessionId">): readonly (readonly ReceivedCallback[])[] {
+    const byLoad = Map.groupBy(this.#callbacks.get(sessionId) ?? [], ({ load }) => load);
+    return [...byLoad.values()].map((sent) => sent.map(({ name, result }) => ({ name, result })));
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? "/", "http://shop").pathname;
+    const session = this.#sessions.get(path.slice(1));
+    if (path.startsWith("/callbacks/")) {
+      const sent = (await json(request)) as SentCallback;
+      const received = this.#callbacks.get(path.slice("/callbacks/".length));
+      // A page repeats a message whose answer was lost.
+      const isKnown = received?.some(({ load, number }) => load === sent.load && number === sent.number);
+      if (!isKnown) received?.push(sent);
+      response.writeHead(204).end();
+    } else if (path === "/page.js") {
+      response.writeHead(200, { "Content-Type": "text/javascript" }).end(pageScript);
+    } else if (session !== undefined) {
+      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+      response.end(this.#page(session));
+    } else {
+      response.writeHead(404).end();
+    }
+  }
+
+  #page({ sessionId, clientSecret, vault }: OpenedSession): string {
+    const apiBase = this.#apiBase;
+    const options = JSON.stringify({ apiBase, sessionId, clientSecret, vault }).replaceAll("<", "\\u003c");
+    return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+      <title>Shop</title><div id="card"></div><script type="application/json" id="options">${options}</script>
+      <script src="${apiBase}/widget/v1/widget.js"></script><script src="/page.js"></script></html>`;
+  }
+}

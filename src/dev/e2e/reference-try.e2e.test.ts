@@ -1,0 +1,63 @@
+/** A reader of /docs/api tries a call with a test key, in a real browser before a real edge; a live key is never sent. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type EdgeFixture, startEdgeFixture } from "../../edge/edge.fixture.ts";
+import { launchBrowser } from "../testing/browser.ts";
+
+let edge: EdgeFixture;
+let browser: Browser;
+beforeAll(async () => {
+  [edge, browser] = await Promise.all([startEdgeFixture(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  expect(edge.bugs).toEqual([]);
+  await edge?.close();
+});
+
+/** The reference with a key entered, and every call that it sends. */
+async function openWithKey(key: string) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  onTestFinished(() => context.close());
+  const page: Page = await context.newPage();
+  const complaints: string[] = [];
+  const calls: string[] = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    if (request.url().includes("/api/")) calls.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  await page.goto(`http://127.0.0.1:${edge.port}/docs/api`);
+  await page.getByPlaceholder("api-token").fill(key);
+  await page.getByRole("button", { name: "Set" }).click();
+  const creation = page.locator("[id='post-/api/v1/payment-sessions']");
+  return { page, complaints, calls, send: () => creation.getByRole("button", { name: "Try" }).click(), creation };
+}
+
+describe("/docs/api", () => {
+  it("creates a session with a test key, and shows the answer", async () => {
+    const { page, complaints, calls, send, creation } = await openWithKey(edge.keys.secret);
+    const answered = page.waitForResponse((response) => response.url().includes("/api/v1/payment-sessions"));
+    await send();
+    expect((await answered).status()).toBe(201);
+    await creation.getByText("201").first().waitFor();
+    expect(calls).toEqual(["POST /api/v1/payment-sessions"]);
+    expect(complaints).toEqual([]);
+    expect(await page.locator("#live-key").isVisible()).toBe(false);
+  });
+
+  it("sends nothing with a live key, and says why", async () => {
+    const { page, calls, send } = await openWithKey(edge.keys.secret.replace("_test_", "_live_"));
+    await send();
+    await page.getByRole("alert").filter({ hasText: "Nothing was sent." }).waitFor();
+    expect(calls).toEqual([]);
+  });
+
+  it("keeps no key: after a reload there is none", async () => {
+    const { page } = await openWithKey(edge.keys.secret);
+    await page.reload();
+    await page.getByText("No API key applied").first().waitFor();
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    expect(kept).not.toContain("switchyard_");
+  });
+});

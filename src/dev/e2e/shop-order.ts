@@ -1,0 +1,21 @@
+/** An order at the demo shop without a browser: reads its pages as plain HTTP. */
+import type { OpenedSession } from "./api-checkout.ts";
+
+/** An order that waits for its payment. */
+export type ShopOrder = { readonly orderRef: string; readonly session: OpenedSession };
+
+/** Buys the shop's product; returns the session in the checkout page. */
+export async function orderAtShop(shopUrl: string): Promise<ShopOrder> {
+  const page = await (await fetch(`${shopUrl}/orders`, { method: "POST" })).text();
+  const [, json = ""] = /<script type="application\/json" id="checkout">(.*?)<\/script>/s.exec(page) ?? [];
+  const { orderRef, widget } = JSON.parse(json);
+  return { orderRef, session: widget };
+}
+
+/** The types of the signed webhooks that the shop has received about an order. */
+export async function webhooksOf(shopUrl: string, orderRef: string): Promise<string[]> {
+  const page = await (await fetch(`${shopUrl}/orders/${orderRef}`)).text();
+  return [...page.matchAll(/<strong>(payment_\w+)\.<wbr>(\w+)<\/strong>/g)].map(
+    ([, what, event]) => `${what}.${event}`,
+  );
+}

@@ -1,0 +1,167 @@
+/** STRIPE before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at Stripe's emulator. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+let demo: TestDemo;
+let checkout: ApiCheckout;
+
+beforeAll(async () => {
+  demo = await startTestDemo();
+  checkout = new ApiCheckout(demo.file);
+});
+afterAll(() => demo?.close());
+
+const run = (parts: readonly string[], input?: string) =>
+  runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });
+
+const add = (secretKey: string) =>
+  run(
+    ["connection", "add", "--gateway", "STRIPE", "--account", "shop", "--credentials-file", "-"],
+    JSON.stringify({ secretKey }),
+  );
+
+/** Connects STRIPE and puts it before SANDBOX_B. */
+async function routeToStripe() {
+  const added = JSON.parse((await add("sk_test_theshopofthedemo")).out);
+  const stripe: string = added.connection.connectionId;
+  const verified = await run(["connection", "verify", stripe]);
+  const { connections } = JSON.parse((await run(["connection", "list"])).out);
+  const second = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_B").connectionId;
+  await run(["routing", "set", "--connections", `${stripe},${second}`]);
+  return verified;
+}
+
+async function pay(number: string) {
+  const session = await checkout.open();
+  await checkout.submit(session, await checkout.tokenize(session, number));
+  return checkout.read(session.sessionId);
+}
+
+describe("switchyard connection with STRIPE", () => {
+  it("refuses a live key in test without repeating it, has no real gateway in the demo's live, and verifies a test key", async () => {
+    const refused = await add("sk_live_theshopofthedemo");
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("sk_test_");
+    expect(refused.out + refused.err).not.toContain("sk_live_theshopofthedemo");
+    const live = await run(
+      [
+        "connection",
+        "add",
+        "--environment",
+        "live",
+        "--gateway",
+        "STRIPE",
+        "--account",
+        "shop",
+        "--credentials-file",
+        "-",
+      ],
+      '{"secretKey": "sk_live_theshopofthedemo"}',
+    );
+    expect(live).toMatchObject({ code: 1, err: expect.stringContaining("no connector for the gateway in live") });
+    const { code, out } = await routeToStripe();
+    expect({ code, answer: JSON.parse(out) }).toMatchObject({ code: 0, answer: { verified: true } });
+  });
+
+  it("pauses and resumes the account, and rotates its key, which changes nothing when the new one fails", async () => {
+    const { connections } = JSON.parse((await run(["connection", "list"])).out);
+    const { connectionId } = connections.find(({ gateway }: { gateway: string }) => gateway === "STRIPE");
+    const rotate = (secretKey: string) =>
+      run(["connection", "rotate", connectionId, "--credentials-file", "-"], JSON.stringify({ secretKey }));
+    const paused = JSON.parse((await run(["connection", "pause", connectionId])).out);
+    expect(paused.connection).toMatchObject({ paused: true, verified: true });
+    const resumed = JSON.parse((await run(["connection", "resume", connectionId])).out);
+    expect(resumed.connection).toMatchObject({ paused: false });
+    await demo.sandbox.setAccount("test_thekeythatfails", { rawCards: false });
+    const failed = await rotate("sk_test_thekeythatfails");
+    expect({ code: failed.code, answer: JSON.parse(failed.out) }).toMatchObject({
+      code: 1,
+      answer: { verified: false },
+    });
+    const rotated = await rotate("sk_test_thenextkeyoftheshop");
+    expect({ code: rotated.code, answer: JSON.parse(rotated.out) }).toMatchObject({
+      code: 0,
+      answer: { verified: true },
+    });
+    expect(JSON.parse((await run(["connection", "unclassified"])).out)).toEqual({ codes: [] });
+  });
+});
+
+describe("a payment with STRIPE at priority 1", () => {
+  it("is captured at STRIPE", async () => {
+    const session = await pay("4242424242424242");
+    expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "STRIPE", captureConfirmed: true });
+    const [attempt] = session.attempts!;
+    expect(attempt).toMatchObject({ status: "CAPTURED", gatewayReference: expect.stringMatching(/^pi_/) });
+    const authorizations = await demo.sandbox.authorizations(attempt!.attemptId!);
+    expect(authorizations).toMatchObject([{ acquirer: "STRIPE", status: "captured", orderRef: session.orderRef }]);
+  });
+
+  it("fails over after a decline, and captures once", async () => {
+    const session = await pay("4000000000000002");
+    expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
+    expect(session.attempts).toMatchObject([
+      { gateway: "STRIPE", status: "DECLINED", gatewayCode: "generic_decline" },
+      { gateway: "SANDBOX_B", status: "CAPTURED" },
+    ]);
+  });
+
+  it.each([
+    ["fraud", "4100000000000019", { declineCode: "fraud_suspected", gatewayCode: "fraudulent" }],
+    [
+      "a hidden block of Radar's",
+      "4000000000004954",
+      { declineCode: "fraud_suspected", gatewayCode: "generic_decline" },
+    ],
+    ["a stolen card", "4000000000009979", { declineCode: "lost_or_stolen" }],
+    ["a customer who would have to act", "4000002760003184", { declineCode: "authentication_required" }],
+  ])("charges no other gateway after %s", async (_, number, attempt) => {
+    const session = await pay(number);
+    expect(session).toMatchObject({ status: "DECLINED", declineCode: attempt.declineCode });
+    expect(session.attempts).toMatchObject([{ gateway: "STRIPE", status: "DECLINED", ...attempt }]);
+  });
+
+  it("voids the hold whose answer was lost, after the next gateway has captured", async () => {
+    const paying = pay("4000000000002040");
+    await demo.sandbox.paused({ operation: "stripe.silence" });
+    await demo.sandbox.release({ operation: "stripe.silence" });
+    const session = await paying;
+    expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    const [first] = session.attempts!;
+    await expect
+      .poll(async () => (await demo.sandbox.authorizations(first!.attemptId!)).map(({ status }) => status), {
+        timeout: 20_000,
+      })
+      .toEqual(["voided"]);
+    expect((await checkout.read(session.sessionId!)).attempts![0]).toMatchObject({
+      gatewayReference: expect.stringMatching(/^pi_/),
+    });
+  });
+
+  it("captures the hold whose answer was lost when the next gateway declines", async () => {
+    const paying = pay("4000000000003022");
+    await demo.sandbox.paused({ operation: "stripe.silence" });
+    await demo.sandbox.release({ operation: "stripe.silence" });
+    expect(await paying).toMatchObject({
+      status: "SUCCEEDED",
+      capturedVia: "STRIPE",
+      attempts: [
+        { gateway: "STRIPE", status: "CAPTURED" },
+        { gateway: "SANDBOX_B", status: "DECLINED" },
+      ],
+    });
+  });
+
+  it("captures once when the answer to the capture is lost", async () => {
+    const paying = pay("4000000000002081");
+    await demo.sandbox.paused({ operation: "stripe.lost-capture" });
+    await demo.sandbox.release({ operation: "stripe.lost-capture" });
+    const { sessionId } = await paying;
+    await expect.poll(async () => (await checkout.read(sessionId!)).status, { timeout: 20_000 }).toBe("SUCCEEDED");
+    const session = await checkout.read(sessionId!);
+    expect(session).toMatchObject({ capturedVia: "STRIPE" });
+    expect(await demo.sandbox.authorizations(session.attempts![0]!.attemptId!)).toMatchObject([{ status: "captured" }]);
+  });
+});

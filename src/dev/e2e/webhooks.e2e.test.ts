@@ -1,0 +1,244 @@
+/**
+ * A developer's work with webhooks, by command: real processes, and a receiver that verifies with the published
+ * packages.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
+import { RunningCommand, runCommand } from "../testing/run-command.ts";
+import { objectionsTo } from "../testing/stock-verifiers.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+
+let demo: TestDemo;
+let receiver: Receiver;
+let folder: string;
+let dashboard: DashboardClient;
+const scope = () => ({ merchantId: demo.file.merchants[0]!.merchantId, environment: "ENVIRONMENT_TEST" as const });
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "switchyard-webhooks-"));
+  demo = await startTestDemo();
+  dashboard = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
+});
+afterAll(async () => {
+  dashboard?.close();
+  await demo?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  receiver = await Receiver.start();
+  return () => receiver.close();
+});
+
+const onDemo = (...parts: string[]) => runCommand([...parts, "--demo", demo.stateFolder]);
+
+// biome-ignore lint/suspicious/noExplicitAny: each command answers in its own shape, which the test checks.
+async function json(...parts: string[]): Promise<any> {
+  const { code, out, err } = await onDemo(...parts, "--json");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
+
+/** A payment by card, and the id of its session. */
+async function pay(number = "4242424242424242"): Promise<string> {
+  const checkout = new ApiCheckout(demo.file);
+  const session = await checkout.open();
+  await checkout.submit(session, await checkout.tokenize(session, number));
+  return session.sessionId;
+}
+
+/** Returns the event of a request, if both published verifiers accept it, and refuse it once tampered with. */
+function verified(secret: string, request: ReceivedRequest): { type: string; data: { sessionId: string } } {
+  expect(objectionsTo(request, [secret])).toEqual([]);
+  return JSON.parse(request.body.toString());
+}
+
+const bringing = (sessionId: string) => (request: ReceivedRequest) => request.body.includes(sessionId);
+
+describe("switchyard listen", () => {
+  const listen = (...more: string[]) =>
+    new RunningCommand([
+      "listen",
+      "--demo",
+      demo.stateFolder,
+      "--forward",
+      `${receiver.url.replace("127.0.0.1", "localhost")}/hook`,
+      "--cursor-file",
+      join(folder, "cursor"),
+      ...more,
+    ]);
+
+  it("forwards events signed, each once even if it was stopped meanwhile, with one secret", async () => {
+    await pay();
+    const command = listen("--print-json");
+    const secret = (await command.waitForLine(/whsec_/)).trim();
+    expect(secret).toMatch(/^switchyard_test_whsec_[A-Za-z0-9+/]{43}=$/);
+    await command.waitForLine(/^Forwarding events of mer_/);
+
+    const first = await pay();
+    const request = await receiver.waitFor(bringing(first));
+    expect(request).toMatchObject({ method: "POST", path: "/hook" });
+    expect(verified(secret, request)).toMatchObject({ type: "payment_session.succeeded", data: { sessionId: first } });
+    const eventId = String(request.headers["webhook-id"]);
+    await command.waitForLine(new RegExp(`payment_session.succeeded {2}${eventId} {2}200 after \\d+ ms`));
+    await command.waitForLine(/^\{"id":"evt_/);
+
+    let starting = true;
+    receiver.answerWith(() => {
+      const answer = starting ? "reset" : { status: 400 };
+      starting = false;
+      return answer;
+    });
+    const second = await pay();
+    await command.waitForLine(/connection_lost: retrying/);
+    await command.waitForLine(/ {2}400 after \d+ ms/);
+    await command.waitForLine(/Check that your server verifies with the secret above/);
+    const [lost, again] = await receiver.waitForCount(2, bringing(second));
+    expect(again?.headers["webhook-id"]).toBe(lost?.headers["webhook-id"]);
+    expect(again?.body).toEqual(lost?.body);
+
+    expect(await command.stop()).toBe(0);
+    expect(command.lines.at(-1)).toBe(`To continue from here: --since ${lost?.headers["webhook-id"]}`);
+    expect(readFileSync(join(folder, "cursor"), "utf8").trim()).toBe(lost?.headers["webhook-id"]);
+
+    const missed = await pay();
+    receiver.answerWith({ status: 204 });
+    const restarted = listen();
+    const later = await receiver.waitFor(bringing(missed), 20_000);
+    expect(verified((await restarted.waitForLine(/whsec_/)).trim(), later).data.sessionId).toBe(missed);
+    expect(restarted.lines.find((line) => line.includes("whsec_"))?.trim()).toBe(secret);
+    await restarted.waitForLine(/ {2}204 after/);
+    expect(await restarted.stop()).toBe(0);
+    expect(receiver.requests.map(({ body }) => JSON.parse(String(body)).data.sessionId)).toEqual([
+      first,
+      second,
+      second,
+      missed,
+    ]);
+  });
+
+  it("forwards the requested types, from the named event", async () => {
+    const last = readFileSync(join(folder, "cursor"), "utf8").trim();
+    await pay();
+    const declined = await pay("4100000000000019");
+    const command = listen("--since", last, "--events", "payment_session.declined");
+    const request = await receiver.waitFor(bringing(declined), 20_000);
+    expect(JSON.parse(String(request.body)).type).toBe("payment_session.declined");
+    await command.waitForLine(/200 after/);
+    expect(await command.stop()).toBe(0);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it("is refused for live, for unknown types, and for an unknown event", async () => {
+    const to = ["listen", "--forward", "http://localhost:3000/hook"];
+    const refused = async (...more: string[]) => (await onDemo(...to, ...more)).err;
+    expect(await refused("--environment", "live")).toMatch(/unknown option '--environment'/);
+    expect(await refused("--events", "payment.made")).toMatch(/^The event types are payment_session.succeeded, /);
+    expect(await refused("--since", "evt_01h455vb4pex5vsknk084sn02q")).toMatch(/no event with this id. \(not_found/);
+    const { err } = await onDemo("listen", "--forward", "localhost:3000");
+    expect(err).toMatch(/^Give a URL to post to: --forward http/);
+  });
+});
+
+describe("switchyard endpoint, delivery", () => {
+  let endpointId: string;
+  let secret: string;
+  beforeEach(async () => {
+    const { endpoint, signingSecret } = await dashboard.endpoints.addWebhookEndpoint({ ...scope(), url: receiver.url });
+    [endpointId, secret] = [endpoint?.endpointId ?? "", signingSecret ?? ""];
+    await dashboard.endpoints.verifyWebhookEndpoint({ ...scope(), endpointId });
+    return async () => {
+      await dashboard.endpoints.removeWebhookEndpoint({ ...scope(), endpointId });
+    };
+  });
+
+  /** The deliveries of a session to the endpoint, once they are there. */
+  async function deliveriesOf(sessionId: string) {
+    for (;;) {
+      const { deliveries = [] } = await dashboard.deliveries.listWebhookDeliveries({
+        ...scope(),
+        endpointId,
+        sessionId,
+      });
+      if (deliveries.length > 0) return deliveries;
+    }
+  }
+
+  it("shows every attempt of a delivery, and replays it with the same id and bytes", async () => {
+    receiver.answerWith({ status: 500, body: "not yet" });
+    const sessionId = await pay();
+    const failed = await receiver.waitFor(bringing(sessionId));
+    receiver.answerWith({ status: 200 });
+    const [, taken] = await receiver.waitForCount(2, bringing(sessionId), 20_000);
+    expect(verified(secret, taken!).data.sessionId).toBe(sessionId);
+    const eventId = String(failed.headers["webhook-id"]);
+    // It is not recorded yet that it was accepted, and a delivery that is being posted is not replayed.
+    const recorded = async () => (await json("delivery", "show", eventId, endpointId)).delivery.status;
+    await expect.poll(recorded).toBe("SUCCEEDED");
+    const replayed = await json("delivery", "replay", eventId, endpointId);
+    expect(replayed).toMatchObject({ taken: true, tried: { statusCode: 200 }, delivery: { status: "SUCCEEDED" } });
+    const again = receiver.requests.at(-1)!;
+    expect([again.headers["webhook-id"], again.body]).toEqual([eventId, failed.body]);
+
+    const { log, body } = await json("delivery", "show", eventId, endpointId);
+    expect(log.map((tried: { statusCode: number }) => tried.statusCode)).toEqual([500, 200, 200]);
+    expect(log[0].answerExcerpt).toBe("not yet");
+    expect(body).toBe(String(failed.body));
+    const listed = await onDemo("delivery", "list", "--session", sessionId, "--endpoint", endpointId);
+    expect(listed.out).toMatch(new RegExp(`${eventId} +${endpointId} +payment_session.succeeded +SUCCEEDED +2\n$`));
+    receiver.answerWith({ status: 404 });
+    expect(await onDemo("delivery", "replay", eventId, endpointId)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/ {2}404 after \d+ ms\nThe delivery is SUCCEEDED\.\n$/),
+    });
+  });
+
+  it("pauses and resumes: pending deliveries are sent", async () => {
+    await json("endpoint", "pause", endpointId);
+    const { endpoint: unverified } = await json("endpoint", "add", `${receiver.url}/unverified`);
+    const sessionId = await pay();
+    await deliveriesOf(sessionId);
+    const { out } = await onDemo("delivery", "list", "--session", sessionId);
+    expect(out).toMatch(
+      new RegExp(`${endpointId} +payment_session.succeeded +PENDING +0 +waits until the endpoint is resumed\n`),
+    );
+    expect(out).toMatch(new RegExp(`${unverified.endpointId} +.* +PENDING +0 +waits until the endpoint is verified\n`));
+    await json("endpoint", "remove", unverified.endpointId);
+    const { deliveries } = await json("delivery", "list", "--endpoint", endpointId, "--status", "pending");
+    expect(deliveries).toMatchObject([{ sessionId, tries: 0 }]);
+    expect(receiver.requests.filter(bringing(sessionId))).toEqual([]);
+    expect((await onDemo("endpoint", "resume", endpointId)).out).toBe("Resumed: waiting events are posted now.\n");
+    await receiver.waitFor(bringing(sessionId));
+  });
+
+  it("disables and enables, says what was missed and the command that sends it", async () => {
+    await json("endpoint", "disable", endpointId);
+    const shown = await onDemo("endpoint", "show", endpointId);
+    expect(shown.out).toMatch(/DISABLED .*\nevents: all\ndisabled since .*: OWNER\n$/);
+    const sessionId = await pay();
+    await deliveriesOf(sessionId);
+    const { out } = await onDemo("endpoint", "enable", endpointId);
+    const [, line] = /It has missed 1 events since .*\n {2}npx switchyard (.*)\n/.exec(out) ?? [];
+    // Unchanged: it leads to this demo from anywhere.
+    const recovered = await runCommand(line!.split(" "));
+    expect(recovered).toMatchObject({ code: 0, out: expect.stringMatching(/^1 deliveries are due now\./) });
+    await receiver.waitFor(bringing(sessionId));
+  });
+
+  it("rotates the secret and changes URL and types", async () => {
+    const { endpoint, signingSecret } = await json("endpoint", "rotate", endpointId, "--overlap", "1");
+    expect(endpoint.overlapUntil).toMatch(/Z$/);
+    const sessionId = await pay();
+    const request = await receiver.waitFor(bringing(sessionId));
+    for (const each of [secret, signingSecret]) expect(verified(each, request).data.sessionId).toBe(sessionId);
+    const updated = await onDemo("endpoint", "update", endpointId, "--url", `${receiver.url}/new`, "--events", "all");
+    expect(updated.out).toMatch(
+      /PENDING .*\/new\nevents: all\ntwo secrets sign events until .*\nNothing is posted until/,
+    );
+    expect((await onDemo("endpoint", "update", endpointId)).err).toBe("Give --url, --events, or both.\n");
+  });
+});

@@ -1,0 +1,30 @@
+/**
+ * The widget and the card frame before axe-core, in the states and looks that differ most;
+ * widget-accessibility.long.test.ts has all.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findViolations } from "./accessibility.ts";
+import { WidgetStage } from "./widget-fixture.ts";
+import { type Look, openInState, type WidgetState } from "./widget-states.ts";
+
+let stage: WidgetStage;
+beforeAll(async () => {
+  stage = await WidgetStage.build();
+});
+afterAll(() => stage?.close());
+
+const samples: readonly [WidgetState, Look][] = [
+  ["errors", { locale: "en", colorScheme: "dark", window: "narrow" }],
+  ["filled", { locale: "ar", colorScheme: "light", window: "desktop" }],
+  ["declined", { locale: "he", colorScheme: "light", window: "zoomed" }],
+  ["success", { locale: "de", colorScheme: "dark", window: "phone" }],
+];
+
+describe("the widget before axe-core", () => {
+  it.each(samples)("breaks no rule of WCAG 2.2 AA: %s, %o", async (state, look) => {
+    const fixture = await openInState(stage, state, look);
+    expect(fixture.page.frames()).toHaveLength(2);
+    expect(await findViolations(fixture.page)).toEqual([]);
+    await fixture.close();
+  });
+});

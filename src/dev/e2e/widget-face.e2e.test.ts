@@ -1,0 +1,215 @@
+/**
+ * The widget's display around the card frame: merchant, accepted cards, the page's theme, and texts for every outcome.
+ */
+import type { BrowserContextOptions } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
+
+let stage: WidgetStage;
+let fixture: WidgetFixture;
+
+beforeAll(async () => {
+  stage = await WidgetStage.build();
+});
+afterAll(() => stage?.close());
+afterEach(() => fixture?.close());
+
+async function open(options: BrowserContextOptions = {}): Promise<void> {
+  fixture = await WidgetFixture.open(stage, options);
+}
+
+const themes = async () => [
+  await fixture.page.locator("#card > div").getAttribute("data-theme"),
+  await fixture.frame.locator("html").getAttribute("data-theme"),
+];
+
+/** Sets the page's head, which determines its colours. */
+function withHead(head: string): void {
+  const { contentType, body } = fixture.pageWith(fixture.scripts);
+  fixture.merchantFiles.set("/", { contentType, body: `${body}`.replace("<title>", `${head}<title>`) });
+}
+
+describe("the widget's summary", () => {
+  it("names the merchant and the amount that the service has, in the customer's language", async () => {
+    await open();
+    fixture.service.checkout.merchantName = "Café Müller & Söhne";
+    fixture.service.checkout.amountMinor = 123456n;
+    fixture.mountOptions = { ...fixture.mountOptions, locale: "de" };
+    await fixture.goToCheckout();
+    const summary = fixture.page.locator("#card .summary");
+    await expect.poll(() => summary.textContent()).toMatch(/Café Müller & Söhne1\.234,56\s€/);
+    expect(await fixture.payButton.textContent()).toBe("1.234,56\u00a0€ bezahlen");
+  });
+
+  it("moves nothing when it appears", async () => {
+    await open();
+    const topOf = (locator: ReturnType<typeof fixture.page.locator>) =>
+      locator.evaluate((element) => element.getBoundingClientRect().top);
+    const answers = Promise.withResolvers<void>();
+    await fixture.page.route("**/GetCheckout", async (route) => {
+      await answers.promise;
+      await route.continue();
+    });
+    await fixture.page.goto(fixture.merchantOrigin);
+    await fixture.frame.locator("#number").waitFor({ state: "attached" });
+    const before = await topOf(fixture.page.locator("#card .pay"));
+    answers.resolve();
+    await fixture.called("onReady");
+    expect(await topOf(fixture.page.locator("#card .pay"))).toBe(before);
+  });
+});
+
+describe("accepted cards", () => {
+  const marks = () =>
+    fixture.frame
+      .locator("#accepted svg")
+      .evaluateAll((found) => found.map((mark) => (mark as unknown as HTMLElement).dataset.brand));
+
+  it("are those of the service", async () => {
+    await open();
+    fixture.service.checkout.cardBrands = ["jcb", "visa"];
+    await fixture.goToCheckout();
+    await expect.poll(marks).toEqual(["visa", "jcb"]);
+  });
+
+  it("are not shown, and none is refused, if the service does not know", async () => {
+    await open();
+    fixture.service.onSubmit = () => fixture.service.succeed();
+    await fixture.goToCheckout();
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await fixture.called("onSuccess");
+    expect(await marks()).toEqual([]);
+  });
+});
+
+/** Presses the pay button as a finger does: longer than the card frame takes to notice that it has lost the focus. */
+async function pressSlowly(): Promise<void> {
+  const { x = 0, y = 0, width = 0, height = 0 } = (await fixture.payButton.boundingBox()) ?? {};
+  await fixture.page.mouse.move(x + width / 2, y + height / 4);
+  await fixture.page.mouse.down();
+  const frame = fixture.frame.locator("html");
+  await expect.poll(() => frame.evaluate(() => document.hasFocus())).toBe(false);
+  const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  await frame.evaluate(drawn);
+  await fixture.page.evaluate(drawn);
+  await fixture.page.mouse.up();
+}
+
+describe("the pay button", () => {
+  it("gets the click that leaves a field half filled, and the focus goes to the problem", async () => {
+    await open();
+    await fixture.goToCheckout();
+    await fixture.frame.locator("#number").click();
+    await fixture.page.keyboard.type("4242");
+    await pressSlowly();
+    await fixture.called("onError");
+    const number = fixture.frame.locator("#number");
+    await expect.poll(() => number.evaluate((one) => document.hasFocus() && one === document.activeElement)).toBe(true);
+    await fixture.page.keyboard.press("End");
+    await fixture.page.keyboard.type("424242424242");
+    await expect.poll(() => number.inputValue()).toBe("4242 4242 4242 4242");
+  });
+});
+
+describe("the theme auto", () => {
+  it.each([
+    ["", "light"],
+    ['<meta name="color-scheme" content="light dark">', "auto"],
+    ['<meta name="color-scheme" content="dark">', "dark"],
+  ])("on a page whose head has %j is %s, on a dark system", async (head, theme) => {
+    await open({ colorScheme: "dark" });
+    withHead(head);
+    await fixture.goToCheckout();
+    await expect.poll(themes).toEqual([theme, theme]);
+  });
+
+  it("gives way to the theme that the page asks for", async () => {
+    await open({ colorScheme: "light" });
+    fixture.mountOptions = { ...fixture.mountOptions, appearance: { theme: "dark" } };
+    await fixture.goToCheckout();
+    expect(await themes()).toEqual(["dark", "dark"]);
+  });
+});
+
+describe("a mistake in the appearance", () => {
+  const warnings: string[] = [];
+  const openWith = async (appearance: unknown) => {
+    warnings.length = 0;
+    await open();
+    fixture.page.on("console", (message) => message.type() === "warning" && warnings.push(message.text()));
+    fixture.mountOptions = { ...fixture.mountOptions, appearance };
+    await fixture.goToCheckout();
+  };
+
+  it("is reported by its name and omitted, and the rest applies", async () => {
+    const variables = { colour: "red", radius: 7, "color-primary": "rgb(1, 2, 3)" };
+    await openWith({ theme: "pink", colours: {}, variables });
+    const background = () => fixture.payButton.evaluate((button) => getComputedStyle(button).backgroundColor);
+    await expect.poll(background).toBe("rgb(1, 2, 3)");
+    expect(await themes()).toEqual(["light", "light"]);
+    const leftOut = (member: string) => `Switchyard.mount: appearance.${member} is not valid. It is left out.`;
+    const wrong = ["theme", "colours", "variables.colour", "variables.radius"];
+    expect(warnings).toEqual(wrong.map(leftOut));
+  });
+
+  it.each([null, "dark", { variables: null }])("such as %j leaves the form usable", async (appearance) => {
+    await openWith(appearance);
+    expect(await themes()).toEqual(["light", "light"]);
+  });
+});
+
+describe("the loading state", () => {
+  const spinner = (property: string) =>
+    fixture.page
+      .locator("#card .spinner")
+      .evaluate((one, name) => getComputedStyle(one).getPropertyValue(name), property);
+
+  it.each([
+    ["no-preference", "turn"],
+    ["reduce", "fade"],
+  ] as const)("with motion preference %s is a spinner that does %s", async (reducedMotion, animation) => {
+    await open({ reducedMotion });
+    await fixture.goToCheckout();
+    expect(await spinner("display")).toBe("none");
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await fixture.page.getByRole("status").getByText("Processing").waitFor();
+    expect(await spinner("display")).toBe("inline-block");
+    expect(await spinner("animation-name")).toBe(animation);
+  });
+});
+
+describe("forced colours", () => {
+  it("leave the pay button its edge and a message its border", async () => {
+    await open({ forcedColors: "active" });
+    fixture.service.onSubmit = () => fixture.service.decline("card_declined");
+    await fixture.goToCheckout();
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await fixture.called("onDeclined");
+    for (const part of [".pay", ".error"]) {
+      const style = await fixture.page.locator(`#card ${part}`).evaluate((one) => {
+        const { borderTopStyle, borderTopWidth, borderTopColor, backgroundColor } = getComputedStyle(one);
+        return { edge: `${borderTopWidth} ${borderTopStyle}`, isSeen: borderTopColor !== backgroundColor };
+      });
+      expect(style).toEqual({ edge: "1px solid", isSeen: true });
+    }
+  });
+});
+
+describe("a decline", () => {
+  it.each([
+    ["incorrect_cvc", "ja", "セキュリティコードが正しくありません"],
+    ["limit_exceeded", "fr", "plafond de la carte"],
+    ["processing_unavailable", "he", "לא חויבת"],
+  ])("%s is shown in %s, by an alert", async (code, locale, words) => {
+    await open();
+    fixture.mountOptions = { ...fixture.mountOptions, locale };
+    fixture.service.onSubmit = () => fixture.service.decline(code);
+    await fixture.goToCheckout();
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await fixture.page.getByRole("alert").getByText(words).waitFor();
+  });
+});

@@ -1,0 +1,74 @@
+/** Tests the npm packages as users get them: correct for every tool, complete, and working when installed. */
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildPackage } from "../../../widget/package/build-package.ts";
+import { buildClientPackage } from "./build-client-package.ts";
+import { findPackageProblems } from "./package-findings.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const run = promisify(execFile);
+
+/** A merchant's project, in which the packages are installed. */
+const project = mkdtempSync(join(tmpdir(), "npm-packages-"));
+const packages = join(project, "node_modules");
+const client = join(packages, "@switchyard", "client");
+const widget = join(packages, "@switchyard", "widget");
+
+beforeAll(async () => {
+  mkdirSync(join(packages, "@types"), { recursive: true });
+  for (const name of ["standardwebhooks", "@stablelib", "fast-sha256", "@types/node", "undici-types"]) {
+    symlinkSync(join(root, "node_modules", name), join(packages, name));
+  }
+  await Promise.all([buildClientPackage(client), buildPackage(widget)]);
+});
+afterAll(() => rmSync(project, { recursive: true }));
+
+describe("the npm packages", () => {
+  it("have no findings by publint and attw", async () => {
+    expect({ client: await findPackageProblems(client), widget: await findPackageProblems(widget) }).toEqual({
+      client: [],
+      widget: [],
+    });
+  });
+
+  it("have findings when types or a file are missing", async () => {
+    const manifest = join(client, "package.json");
+    const right = readFileSync(manifest, "utf8");
+    writeFileSync(manifest, right.replace('"./main.d.ts"', '"./types.d.ts"').replace('"./main.js"', '"./gone.js"'));
+    const found = (await findPackageProblems(client)).join("\n");
+    writeFileSync(manifest, right);
+    expect(found).toMatch(/publint: .*gone\.js/);
+    expect(found).toMatch(/attw: /);
+  });
+});
+
+describe("@switchyard/client", () => {
+  it("compiles and runs in a project that has it installed", async () => {
+    const shop = `
+import { ApiError, RestClient, RestError, verifyWebhook, WebhookVerificationError } from "@switchyard/client";
+import type { PaymentSession, ReceivedWebhook, SessionStatus, WebhookEvent } from "@switchyard/client";
+const payments: RestClient = new RestClient({ restBase: "http://127.0.0.1:9/api/v1", secretKey: "sk", triesMax: 1 });
+const statusOf = (session: PaymentSession): SessionStatus => session.status;
+const failure: unknown = await payments.getSession("ps_1").then(statusOf).catch((error: unknown) => error);
+const request: ReceivedWebhook = { body: "{}", headers: {}, secrets: "whsec_c2VjcmV0" };
+let event: WebhookEvent | undefined;
+try { event = verifyWebhook(request); } catch (error) {
+  const isRefused = error instanceof WebhookVerificationError && error.reason === "missing_header";
+  const isOurs = failure instanceof ApiError && failure instanceof RestError && failure.code === "unavailable";
+  console.log(JSON.stringify({ isRefused, isOurs, event }));
+}
+`;
+    writeFileSync(join(project, "shop.ts"), shop);
+    writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    // Not skipLibCheck: the package's own types are checked too.
+    const strict = ["--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "shop.ts"];
+    await run(process.execPath, [tsc, ...strict], { cwd: project });
+    const { stdout } = await run(process.execPath, ["shop.js"], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual({ isRefused: true, isOurs: true });
+  });
+});

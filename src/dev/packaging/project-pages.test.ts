@@ -1,0 +1,123 @@
+/** Tests that the pages about the project name existing files, functions, loops, scripts, sections, and the version. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import packageJson from "../../../package.json" with { type: "json" };
+
+const root = join(import.meta.dirname, "../../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const pages = [
+  ...["README.md", "docs/architecture.md", "docs/running.md", "docs/dependencies.md", "docs/benchmarks.md"],
+  ...["docs/going-live.md", "docs/deploying.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md"],
+  ...["docs/CHANGELOG.md", "examples/README.md", "examples/node/README.md", "examples/curl/README.md"],
+];
+
+/** Returns the anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = [...readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm)].map(([, title]) => title!);
+  return headings.map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** Finds links to missing files, and to missing sections. */
+function findDeadLinks(page: string, text: string): string[] {
+  const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#]*)#?([^)]*)\)/g)];
+  return links.flatMap(([link, path, anchor]) => {
+    const target = path === "" ? join(root, page) : join(root, dirname(page), path!);
+    if (!existsSync(target)) return [`${page}: ${link}`];
+    return anchor === "" || anchorsOf(target).includes(anchor!) ? [] : [`${page}: ${link}`];
+  });
+}
+
+/** Finds names in backticks right after a link to a source file that the file does not declare. */
+function findMissingNames(page: string, text: string): string[] {
+  const mentions = [...text.matchAll(/\]\(([^)]+\.(?:ts|mjs))\)((?:,? `\w+`)+)/g)];
+  return mentions.flatMap(([, path, names]) => {
+    const source = readFileSync(join(root, dirname(page), path!), "utf8");
+    const wanted = [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    return wanted
+      .filter((name) => !new RegExp(`(?:function|class|const|async|^ {2}) ?${name}\\b`, "m").test(source))
+      .map((name) => `${page}: ${path} has no ${name}`);
+  });
+}
+
+describe("the pages about the project", () => {
+  it.each(pages)("%s has no dead link, and names existing functions", (page) => {
+    const text = read(page);
+    expect([...findDeadLinks(page, text), ...findMissingNames(page, text)]).toEqual([]);
+  });
+
+  it("are checked by rules that can fail", () => {
+    const page = "docs/architecture.md";
+    const text =
+      "[a](../src/gone.ts) [b](safety.md#nowhere) [c](../src/processes/installation.ts) `startEdge`, `startNothing`";
+    expect(findDeadLinks(page, text)).toHaveLength(2);
+    expect(findMissingNames(page, text.replace("[a](../src/gone.ts)", ""))).toEqual([
+      `${page}: ../src/processes/installation.ts has no startNothing`,
+    ]);
+  });
+
+  it("name npm scripts that exist", () => {
+    const named = pages.flatMap((page) => [...read(page).matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!));
+    expect(named.length).toBeGreaterThan(8);
+    expect(named.filter((name) => !(name in packageJson.scripts))).toEqual([]);
+  });
+});
+
+describe("docs/architecture.md", () => {
+  const page = read("docs/architecture.md");
+
+  const sectionOf = (title: string) => page.split(`\n## ${title}\n`)[1]!.split("\n## ")[0]!;
+
+  it("follows one payment from nextStep on, through at most 20 files in at most 8 folders", () => {
+    const [first = "", ...rows] = [...sectionOf("One payment, top to bottom").matchAll(/^\| \d* ?\|.*$/gm)].map(String);
+    expect(first).toContain("](../src/core/next-step.ts) `nextStep`");
+    const names = (row: string) => [...row.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!);
+    const paths = new Set([first, ...rows].flatMap(names));
+    expect(rows.length).toBeGreaterThan(8);
+    expect([...paths].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    expect(paths.size).toBeLessThanOrEqual(20);
+    expect(new Set([...paths].map((path) => dirname(path))).size).toBeLessThanOrEqual(8);
+    expect([names(rows[0]!), names(rows.at(-1)!)]).toEqual([
+      ["src/edge/payments-rpc.ts", "src/core/create-session.ts"],
+      ["src/events/deliver.ts"],
+    ]);
+  });
+
+  it("says of every folder of src what it owns, and of none that is gone", () => {
+    const rows = [...sectionOf("Layout").matchAll(/^\| (`.+?) \|/gm)].map(([, folders]) => folders!);
+    const named = rows.flatMap((row) => [...row.matchAll(/`src\/([\w-]+)\/`/g)].map(([, folder]) => folder!));
+    const there = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(named.toSorted()).toEqual(there.map(({ name }) => name).toSorted());
+  });
+
+  it("names every loop of the worker, and no other", () => {
+    const started = [...read("src/processes/installation.ts").matchAll(/\bloop\(\s*"([\w-]+)"/g)].map(
+      ([, name]) => name!,
+    );
+    const [, table = ""] = page.split("\n## The worker's loops\n");
+    const rows = [...table.split("\n## ")[0]!.matchAll(/^\| (`.+?) \|/gm)].map(([, names]) => names!);
+    const named = rows.flatMap((names) => [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => name!));
+    expect(started.length).toBeGreaterThan(10);
+    expect(named.toSorted()).toEqual(started.toSorted());
+  });
+
+  it("names every role", () => {
+    const [, roles = ""] = /const roles: readonly Role\[\] = \[(.+)\]/.exec(read("src/command-line/serve.ts")) ?? [];
+    const wanted = [...roles.matchAll(/"(\w+)"/g)].map(([, role]) => role!);
+    expect(wanted).toHaveLength(5);
+    expect(wanted.filter((role) => !page.includes(`| \`${role}\` |`))).toEqual([]);
+  });
+});
+
+describe("docs/CHANGELOG.md", () => {
+  it("begins with the unreleased changes, and has this version", () => {
+    const headings = [...read("docs/CHANGELOG.md").matchAll(/^## (.+)$/gm)].map(([, title]) => title!);
+    expect(headings[0]).toBe("[Unreleased]");
+    expect(headings[1]).toMatch(new RegExp(`^\\[${packageJson.version.replaceAll(".", "\\.")}\\]`));
+  });
+});

@@ -1,0 +1,69 @@
+/**
+ * Sends the requests of a shop's backend, the card frame and the widget, from as many addresses as there are customers.
+ */
+import { Agent, request } from "undici";
+import type { Tally } from "./tally.ts";
+
+/** One request, ready to be sent. */
+export type Sent = {
+  readonly url: string;
+  readonly bearer: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: object;
+  /** Aborts the request, like a customer who leaves. */
+  readonly leave?: AbortSignal;
+};
+
+/** A response: its status and body. */
+export type Heard = { readonly status: number; readonly json: Readonly<Record<string, unknown>> };
+
+// The vault limits cards by address, 60 a minute: as many addresses as a busy shop has customers in that time.
+const addresses = 60;
+// Longer than a submit call waits for the outcome; a stopped process may take longer, and the call is aborted.
+const timeoutMs = 25_000;
+
+/** Sends calls from many addresses, so that no limit on one of them is reached. Close it at the end. */
+export class Browser {
+  readonly #agents = Array.from(
+    { length: addresses },
+    (_, index) => new Agent({ localAddress: `127.0.1.${index + 1}` }),
+  );
+  readonly #tally: Tally;
+  #next = 0;
+
+  constructor(tally: Tally) {
+    this.#tally = tally;
+  }
+
+  /** Posts JSON; returns undefined when no answer arrived. Answers are counted under the name `what`. */
+  async post(what: string, { url, bearer, headers, body, leave }: Sent): Promise<Heard | undefined> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${bearer}`, ...headers },
+        body: JSON.stringify(body),
+        signal: leave ? AbortSignal.any([deadline, leave]) : deadline,
+        dispatcher: this.#agents[this.#next++ % addresses]!,
+      });
+      const text = await response.body.text();
+      this.#tally.add(`answer ${what} ${response.statusCode}`);
+      return { status: response.statusCode, json: parse(text) };
+    } catch {
+      this.#tally.add(`answer ${what} ${leave?.aborted ? "left" : "none"}`);
+      return undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#agents.map((agent) => agent.destroy()));
+  }
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

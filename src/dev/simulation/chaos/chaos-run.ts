@@ -1,0 +1,264 @@
+/** Plays one chaos run from start to verdict: load and faults, then a calm phase, then a reconciliation of all records. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { CardBehaviour, TestCard } from "../../../gateways/sandbox/card-behaviour.ts";
+import { testCards } from "../../../gateways/sandbox/test-cards.ts";
+import { reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
+import type { FaultPlan } from "../../../sandbox/faults.ts";
+import { Dice } from "../dice.ts";
+import { Browser } from "./browser.ts";
+import { findViolations, type Violation } from "./check.ts";
+import { strikeUntil } from "./killer.ts";
+import { Load } from "./load.ts";
+import { Merchant } from "./merchant.ts";
+import { readRecords } from "./read-records.ts";
+import type { Records } from "./records.ts";
+import { Site } from "./site.ts";
+import { countOpen, expireIn, expireUnsubmitted, makeReconciliationDue, readReconciliation } from "./site-database.ts";
+import type { SiteGateways } from "./site-merchant.ts";
+import { Tally } from "./tally.ts";
+
+/** The options of a run. */
+export type ChaosOptions = {
+  readonly minutes: number;
+  /** Decides the faults and their targets; their exact times depend on the machine. */
+  readonly seed: number;
+  /** New sessions per second. */
+  readonly rate: number;
+  /** The two sandbox gateways by default; the emulators of the real ones beside them if chosen. */
+  readonly gateways?: SiteGateways | undefined;
+  /** Keeps the state folder even if nothing is wrong. */
+  readonly keep?: boolean | undefined;
+};
+
+type Phase = "chaos" | "coming to rest";
+
+/** The progress of a run. */
+export type Moment = {
+  readonly phase: Phase;
+  readonly elapsedS: number;
+  readonly totalS: number;
+  readonly orders: number;
+  /** Number of unfinished sessions; undefined while the database is down. */
+  readonly open: number | undefined;
+  /** Number of violations at the last check; undefined before the first. */
+  readonly violations: number | undefined;
+  readonly tally: Tally;
+};
+
+/** The result of a run. */
+export type Verdict = {
+  readonly options: ChaosOptions;
+  readonly tookS: number;
+  readonly records: Records;
+  readonly violations: readonly Violation[];
+  readonly faults: Readonly<Record<string, number>>;
+  /** The result of the service's own reconciliation with the gateways, run once everything was at rest. */
+  readonly reconciliation: Readonly<Record<string, number>> | undefined;
+  readonly tally: Tally;
+  /** The kept files, when something is wrong or they were requested: the state folder first. */
+  readonly kept: readonly string[];
+};
+
+const second = 1_000;
+const seedMax = 2 ** 31 - 1;
+
+// About every fifth request meets a fault, so that most payments meet one and hardly any meets only faults.
+const faultRates: FaultPlan["rates"] = {
+  request_lost: 0.04,
+  executed_late: 0.03,
+  // Past SANDBOX_B's latest execution time, as when the sender is stopped that long: a hold that nothing waits for.
+  executed_too_late: 0.01,
+  executed_twice: 0.03,
+  answer_lost: 0.04,
+  answered_late: 0.03,
+  error_after: 0.03,
+  result_late: 0.15,
+  notification_late: 0.15,
+  notification_twice: 0.1,
+};
+// Additional faults with the emulators of the real gateways. An error kept under a key occurs at Stripe and Adyen. A
+// lost notification arrives when Adyen repeats it, which is after the run's faults.
+const faultRatesOfAll: FaultPlan["rates"] = {
+  ...faultRates,
+  answer_cut: 0.02,
+  answer_garbled: 0.02,
+  error_kept: 0.03,
+  notification_lost: 0.05,
+};
+// Twice our timeout: after the call timed out and mostly after the session ended, and well within the 30 s that
+// SANDBOX_B promises for executing a request (gateways/sandbox/connector-parts.ts).
+const lateMsMax = 20 * second;
+// Everything delayed continues when the faults end; its effects have arrived after this time.
+const quietMs = 30 * second;
+// Within the same promise, and three to four times it past the latest execution times of ADYEN (80 s) and mostly of
+// PAYPAL (110 s).
+const lateMsMaxOfAll = 29 * second;
+const restMsMax = 12 * 60 * second;
+// Captures and voids that keep failing are retried at least every five minutes: a state that stays the same for longer
+// never changes.
+const stuckMs = repeatLongestMs + 60 * second;
+const lookEveryMs = 2 * second;
+
+// A capture that is accepted and much later reported as failed leaves no money to compare.
+const failsLater = (behaviour: CardBehaviour) => behaviour.act === "approve" && behaviour.capture === "fail_later";
+const cards = testCards.filter(({ onA, onB }) => !failsLater(onA) && !failsLater(onB));
+// ADYEN accepts every capture, and reports a refusal later.
+const refused = ({ onB }: TestCard) => onB.act === "approve" && onB.capture === "refuse";
+const ofApproved = 4;
+
+/**
+ * Runs chaos and returns the verdict; undefined when it was interrupted before there was one. Removes everything,
+ * except the state folder when something is wrong.
+ */
+export async function runChaos(
+  options: ChaosOptions,
+  observer: { signal: AbortSignal; show: (moment: Moment) => void },
+): Promise<Verdict | undefined> {
+  const tally = new Tally();
+  const startedAt = Date.now();
+  const dice = new Dice(options.seed);
+  const merchant = await Merchant.start({ dice: fork(dice), tally });
+  const browser = new Browser(tally);
+  let site: Site | undefined;
+  let keeps = false;
+  try {
+    site = await Site.open(tally);
+    const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, options.gateways);
+    merchant.trust(signingSecret);
+    const { databaseUrl, edgeOrigins: edges, vaultOrigin } = site;
+    const shop = {
+      browser,
+      secretKey,
+      edges,
+      vaultOrigin,
+      cards: cardNumbers(options),
+      expireIn: expireIn(databaseUrl),
+    };
+    const load = new Load(shop, fork(dice));
+    const run = { site, load, merchant, tally, options, observer };
+    await during(run, { phase: "chaos", totalS: options.minutes * 60 }, () => rage(run, dice));
+    const rest: Work = { phase: "coming to rest", totalS: restMsMax / second };
+    const { records, violations, reconciliation } = await during(run, rest, (state) => comeToRest(run, state));
+    if (observer.signal.aborted) return undefined;
+    keeps = violations.length > 0 || options.keep === true;
+    if (keeps) await keepRecords(site, { records, violations });
+    return {
+      options,
+      tookS: (Date.now() - startedAt) / second,
+      records,
+      violations,
+      faults: await site.acquirers.faults(),
+      reconciliation,
+      tally,
+      kept: keeps ? site.folders : [],
+    };
+  } finally {
+    await browser.close();
+    await site?.end();
+    await merchant.close();
+    if (!keeps) await site?.remove();
+  }
+}
+
+type Run = {
+  readonly site: Site;
+  readonly load: Load;
+  readonly merchant: Merchant;
+  readonly tally: Tally;
+  readonly options: ChaosOptions;
+  readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
+};
+
+type Work = { readonly phase: Phase; readonly totalS: number; violations?: number | undefined };
+
+/** Shows the progress of a part of the run every second. */
+async function during<Result>(run: Run, part: Work, work: (part: Work) => Promise<Result>): Promise<Result> {
+  const { site, load, tally, observer } = run;
+  const startedAt = Date.now();
+  const show = async () => {
+    const open = await countOpen(site.databaseUrl);
+    const elapsedS = (Date.now() - startedAt) / second;
+    observer.show({ ...part, violations: part.violations, elapsedS, orders: load.orders.length, open, tally });
+  };
+  const ticker = setInterval(() => void show(), second);
+  try {
+    return await work(part);
+  } finally {
+    clearInterval(ticker);
+  }
+}
+
+/** Sends customers and injects faults for the chosen duration. */
+async function rage({ site, load, options, observer }: Run, dice: Dice): Promise<void> {
+  const end = AbortSignal.any([observer.signal, AbortSignal.timeout(options.minutes * 60 * second)]);
+  const faults =
+    options.gateways === "all"
+      ? { rates: faultRatesOfAll, lateMsMax: lateMsMaxOfAll }
+      : { rates: faultRates, lateMsMax };
+  await site.acquirers.setFaults({ seed: String(options.seed), ...faults });
+  await Promise.all([load.run(options.rate, end), strikeUntil(end, site, fork(dice))]);
+}
+
+/**
+ * Checks until nothing is wrong, no more changes are possible and the records are reconciled, or until that takes too
+ * long.
+ */
+async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records" | "violations" | "reconciliation">> {
+  const { site, load, merchant, observer } = run;
+  const startedAt = Date.now();
+  merchant.calm();
+  await site.calm();
+  if (!observer.signal.aborted) await load.empty();
+  const quietFrom = Math.max(Date.now(), startedAt + quietMs);
+  let changedAt = Date.now();
+  let before = "";
+  let reconciledSince: Date | undefined;
+  for (;;) {
+    // Time passes for customers who never paid: every session ends.
+    await expireUnsubmitted(site.databaseUrl);
+    const records = { ...(await readRecords(site.databaseUrl, site.acquirers)), ...seenBy(run) };
+    const violations = findViolations(records);
+    part.violations = violations.length;
+    const now = Date.now();
+    const seen = JSON.stringify(violations);
+    if (seen !== before) changedAt = now;
+    before = seen;
+    // Reconciliation covers only records that are older than its lag.
+    const isDue = violations.every(isForReconciliation) && now > Math.max(changedAt, quietFrom) + reconciliationLagMs;
+    if (isDue) reconciledSince ??= await makeReconciliationDue(site.databaseUrl);
+    const reconciliation = reconciledSince && (await readReconciliation(site.databaseUrl, reconciledSince));
+    const isRight = violations.length === 0 && reconciliation !== undefined;
+    const isStuck = now > changedAt + stuckMs || now > startedAt + restMsMax;
+    if (isRight || isStuck || observer.signal.aborted) return { records, violations, reconciliation };
+    await pause(lookEveryMs, undefined, { signal: observer.signal }).catch(() => {});
+  }
+}
+
+/** True for a violation that reconciliation may correct. */
+function isForReconciliation({ kind }: Violation): boolean {
+  return kind === "late_hold" || kind === "hold_left" || kind === "work_item";
+}
+
+function seenBy({ load, merchant }: Run): Pick<Records, "orders" | "webhooks"> {
+  return { orders: load.orders, webhooks: merchant.arrivals };
+}
+
+/** Stores the records of the acquirers and the merchant, who keep nothing on disk. */
+async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
+  await writeFile(join(stateFolder, "records.json"), JSON.stringify(kept, null, 1));
+}
+
+/** Returns every card once, and the plain ones more often: as often as all others together would be too many. */
+function cardNumbers({ gateways }: ChaosOptions): string[] {
+  const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;
+  const approved = all.filter(({ group }) => group === "approved");
+  const plain = approved.flatMap(({ number }) => Array.from({ length: ofApproved }, () => number));
+  return [...plain, ...all.map(({ number }) => number)];
+}
+
+/** Derives separate dice for each part: the draws of one do not change those of another. */
+function fork(dice: Dice): Dice {
+  return new Dice(dice.between(0, seedMax));
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { findViolations, type ViolationKind, violationKinds } from "./check.ts";
+import type { Records } from "./records.ts";
+
+/** A sound session that failed over from A to B, was captured there, and whose events were all delivered. */
+function sound() {
+  return {
+    sessions: [
+      {
+        sessionId: "ps_1",
+        orderRef: "order-1",
+        status: "SUCCEEDED",
+        phase: "DONE",
+        winnerAttemptId: "att_2" as string | undefined,
+        submittedAt: "2026-01-01T00:00:00.000Z" as string | undefined,
+      },
+    ],
+    attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
+    events: [{ sessionId: "ps_1", eventId: "evt_1", sequence: 1, type: "payment_session.succeeded", body: "aa" }],
+    authorizations: [authorization("auth_1", "att_1", "voided"), authorization("auth_2", "att_2", "captured")],
+    webhooks: [
+      { eventId: "evt_1", body: "aa", signed: true, accepted: false },
+      { eventId: "evt_1", body: "aa", signed: true, accepted: true },
+    ],
+    audit: [] as { sessionId: string; rule: string }[],
+    workItems: [{ sessionId: "ps_1", kind: "ORPHANED_AUTHORIZATION", detail: "It was voided.", resolved: true }],
+    orders: [{ orderRef: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] }],
+  };
+}
+
+type Made = ReturnType<typeof sound>;
+
+function attempt(attemptId: string, sequence: number, status: string) {
+  return {
+    sessionId: "ps_1",
+    attemptId,
+    sequence,
+    gateway: sequence === 1 ? "SANDBOX_A" : "SANDBOX_B",
+    status,
+    failureKind: undefined as string | undefined,
+    voidKind: (status === "VOIDED" ? "VOIDED" : undefined) as string | undefined,
+    startedAt: `2026-01-01T00:00:0${sequence}.000Z`,
+    completedAt: `2026-01-01T00:00:0${sequence}.500Z`,
+    latestExecutionAt: "2026-01-01T00:00:50.000Z",
+    value: 4900,
+    currency: "EUR",
+  };
+}
+
+function authorization(id: string, reference: string, status: "held" | "captured" | "voided" | "declined") {
+  const capturedValue = status === "captured" ? 4900 : 0;
+  const gateway = reference === "att_1" ? "SANDBOX_A" : "SANDBOX_B";
+  const openedAt = "2026-01-01T00:00:01.000Z";
+  return { id, reference, gateway, status, value: 4900, capturedValue, currency: "EUR", openedAt };
+}
+
+/** Changes that spoil the sound record, and the kinds of violation that each must cause. */
+const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; also?: readonly ViolationKind[] }>> = {
+  not_final: {
+    spoil: ({ sessions: [session] }) => {
+      session!.phase = "PROCESSING";
+    },
+  },
+  captured_twice: {
+    spoil: ({ authorizations }) => {
+      authorizations[0] = authorization("auth_1", "att_1", "captured");
+    },
+    also: ["captured_by_another"],
+  },
+  captured_without_success: {
+    spoil: ({ sessions: [session], events: [event], orders: [order] }) => {
+      session!.status = "DECLINED";
+      event!.type = "payment_session.declined";
+      order!.heard = [];
+    },
+  },
+  success_without_capture: {
+    spoil: ({ authorizations }) => {
+      authorizations[1] = authorization("auth_2", "att_2", "voided");
+    },
+  },
+  captured_by_another: {
+    spoil: ({ sessions: [session] }) => {
+      session!.winnerAttemptId = "att_1";
+    },
+  },
+  other_gateway: {
+    spoil: ({ authorizations }) => {
+      authorizations[0] = { ...authorization("auth_1", "att_1", "voided"), gateway: "ADYEN" };
+    },
+  },
+  wrong_amount: {
+    spoil: ({ authorizations: [, captured] }) => {
+      captured!.capturedValue = 4901;
+    },
+  },
+  hold_left: {
+    spoil: ({ authorizations }) => {
+      authorizations[0] = authorization("auth_1", "att_1", "held");
+    },
+  },
+  late_hold: {
+    spoil: ({ attempts: [first], authorizations }) => {
+      first!.voidKind = "NEVER_EXISTED";
+      authorizations[0] = { ...authorization("auth_1", "att_1", "held"), openedAt: "2026-01-01T00:01:00.000Z" };
+    },
+  },
+  unknown_authorization: {
+    spoil: ({ authorizations }) => void authorizations.push(authorization("auth_3", "att_3", "declined")),
+  },
+  after_fraud: {
+    spoil: ({ attempts: [first] }) => {
+      first!.failureKind = "FRAUD";
+    },
+  },
+  final_events: {
+    spoil: ({ events: [event] }) => {
+      event!.type = "payment_session.declined";
+    },
+  },
+  sequence_gap: {
+    spoil: ({ events: [event] }) => {
+      event!.sequence = 2;
+    },
+  },
+  webhook_missing: { spoil: ({ webhooks }) => void webhooks.pop() },
+  webhook_changed: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.body = "bb";
+    },
+  },
+  webhook_unsigned: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.signed = false;
+    },
+  },
+  webhook_unknown: {
+    spoil: ({ webhooks: [first] }) => {
+      first!.eventId = "evt_2";
+    },
+  },
+  key_made_two: {
+    spoil: ({ sessions, events, webhooks, orders: [order] }) => {
+      sessions.push({ ...sessions[0]!, sessionId: "ps_2", status: "EXPIRED", winnerAttemptId: undefined });
+      events.push({ ...events[0]!, sessionId: "ps_2", eventId: "evt_2", type: "payment_session.expired" });
+      webhooks.push({ ...webhooks[1]!, eventId: "evt_2" });
+      order!.created.push("ps_2");
+    },
+  },
+  created_lost: {
+    spoil: (made) => {
+      for (const rows of [made.sessions, made.attempts, made.authorizations, made.events, made.webhooks]) {
+        rows.length = 0;
+      }
+      Object.assign(made.orders[0]!, { submitted: false, heard: [] });
+    },
+  },
+  submitted_lost: {
+    spoil: ({ sessions: [session] }) => {
+      session!.submittedAt = undefined;
+    },
+  },
+  audit: { spoil: ({ audit }) => void audit.push({ sessionId: "ps_1", rule: "two_capturable" }) },
+  work_item: {
+    spoil: ({ workItems: [item] }) => {
+      item!.resolved = false;
+    },
+  },
+  other_outcome: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
+};
+
+const kindsOf = (records: Records) => findViolations(records).map(({ kind }) => kind);
+
+describe("findViolations()", () => {
+  it("finds nothing wrong with a sound record", () => {
+    expect(findViolations(sound())).toEqual([]);
+  });
+
+  it.each(Object.entries(spoiled))("finds %s, and only what belongs to it", (kind, { spoil, also = [] }) => {
+    const made = sound();
+    spoil(made);
+    expect(kindsOf(made).sort()).toEqual([kind, ...also].sort());
+  });
+
+  it("reports a hold that existed before the latest execution time as one that should have been found", () => {
+    const made = sound();
+    made.attempts[0]!.voidKind = "NEVER_EXISTED";
+    made.authorizations[0] = authorization("auth_1", "att_1", "held");
+    expect(kindsOf(made)).toEqual(["hold_left"]);
+  });
+
+  it("accepts a fraud decline that was found after the next attempt had started", () => {
+    const made = sound();
+    made.attempts[0]!.failureKind = "FRAUD";
+    made.attempts[0]!.completedAt = "2026-01-01T00:00:03.000Z";
+    expect(kindsOf(made)).toEqual([]);
+  });
+
+  it("accepts no row on the work queue that says that records disagree, resolved or not", () => {
+    const made = sound();
+    made.workItems[0]!.kind = "RECORD_MISMATCH";
+    expect(kindsOf(made)).toEqual(["work_item"]);
+  });
+
+  it("leaves a second capture that failed to a person if the first one succeeded", () => {
+    const made = sound();
+    const detail =
+      "The gateway reports capture B as failed, but A of the whole amount as done: it is not charged again.";
+    const failed = { sessionId: "ps_1", kind: "CAPTURE_FAILED", detail: "", resolved: false };
+    made.workItems.push(failed);
+    expect(kindsOf(made)).toEqual(["work_item"]);
+    made.workItems.push({ sessionId: "ps_1", kind: "RECORD_MISMATCH", detail, resolved: false });
+    expect(kindsOf(made)).toEqual([]);
+    made.workItems.push({ ...failed, sessionId: "ps_2" });
+    expect(kindsOf(made)).toEqual(["work_item"]);
+  });
+
+  it("reports two final events of one session, and accepts a pending one", () => {
+    const made = sound();
+    const [event] = made.events;
+    made.events.push({ ...event!, eventId: "evt_2", sequence: 2, type: "payment_session.pending" });
+    made.webhooks.push({ ...made.webhooks[1]!, eventId: "evt_2" });
+    expect(kindsOf(made)).toEqual([]);
+    made.events[1]!.type = "payment_session.succeeded";
+    expect(kindsOf(made)).toEqual(["final_events"]);
+  });
+
+  it("describes every kind of violation", () => {
+    expect(Object.keys(spoiled).sort()).toEqual(Object.keys(violationKinds).sort());
+  });
+});

@@ -1,0 +1,202 @@
+/** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
+import type { AttemptRecord, EventRecord, OrderRecord, Records, SessionRecord, WebhookRecord } from "./records.ts";
+
+/** The kinds of violation, with the sentence that the report shows. */
+export const violationKinds = {
+  not_final: "a session has not ended",
+  captured_twice: "money was captured more than once",
+  captured_without_success: "money was captured, but the session has not succeeded",
+  success_without_capture: "the session succeeded, but nothing was captured",
+  captured_by_another: "an attempt other than the winner was captured",
+  other_gateway: "a gateway other than the attempt's has the authorization on record",
+  wrong_amount: "the captured amount is not the session's amount",
+  hold_left: "a hold was left at an acquirer",
+  late_hold: "a hold that was made after its attempt's latest execution time is still there",
+  unknown_authorization: "an acquirer has an authorization that belongs to no attempt",
+  after_fraud: "something followed a fraud decline",
+  final_events: "a session does not have exactly one final event, or its status is another",
+  sequence_gap: "a session's events are not numbered from 1 without gaps",
+  webhook_missing: "an event never reached the merchant",
+  webhook_changed: "a webhook's bytes are not those of its event",
+  webhook_unsigned: "a webhook's signature does not verify",
+  webhook_unknown: "a webhook belongs to no event",
+  key_made_two: "one Idempotency-Key made two sessions",
+  created_lost: "a session whose creation was answered is missing",
+  submitted_lost: "a submission that was answered is missing",
+  other_outcome: "a customer saw another outcome",
+  audit: "the database's own audit finds a broken rule",
+  work_item: "the work queue has a row that does not belong there, or that was never resolved",
+} as const;
+
+/** The name of a kind of violation. */
+export type ViolationKind = keyof typeof violationKinds;
+/** One violation, with its session. */
+export type Violation = { readonly kind: ViolationKind; readonly sessionId: string; readonly detail: string };
+
+type Found = Pick<Violation, "kind" | "detail">;
+type Money = Records["authorizations"][number];
+type Case = {
+  readonly session: SessionRecord;
+  readonly attempts: readonly AttemptRecord[];
+  readonly money: readonly { readonly attempt: AttemptRecord; readonly authorization: Money }[];
+  readonly events: readonly EventRecord[];
+};
+
+/**
+ * Returns every disagreement. A session that is still only created is a violation too: at the end each has ended, if
+ * only by expiring.
+ */
+export function findViolations(records: Records): Violation[] {
+  const attempts = new Map(records.attempts.map((attempt) => [attempt.attemptId, attempt]));
+  const money = records.authorizations.flatMap((authorization) => {
+    const attempt = attempts.get(authorization.reference);
+    return attempt === undefined ? [] : [{ attempt, authorization }];
+  });
+  const moneyOf = Map.groupBy(money, ({ attempt }) => attempt.sessionId);
+  const attemptsOf = Map.groupBy(records.attempts, ({ sessionId }) => sessionId);
+  const eventsOf = Map.groupBy(records.events, ({ sessionId }) => sessionId);
+  const ofSessions = records.sessions.flatMap((session) => {
+    const { sessionId } = session;
+    const one: Case = {
+      session,
+      attempts: attemptsOf.get(sessionId) ?? [],
+      money: moneyOf.get(sessionId) ?? [],
+      events: eventsOf.get(sessionId) ?? [],
+    };
+    const found = [...checkEnd(one), ...checkMoney(one), ...checkHolds(one), ...checkEvents(one)];
+    return found.map((violation) => ({ ...violation, sessionId }));
+  });
+  const secondCaptures = new Set(records.workItems.filter(isSecondCapture).map(({ sessionId }) => sessionId));
+  const strangers = records.authorizations.filter(({ reference }) => !attempts.has(reference));
+  return [
+    ...ofSessions,
+    ...strangers.map(({ id, reference }) => violation("unknown_authorization", "", `${id} for ${reference}`)),
+    ...checkWebhooks(records.events, records.webhooks),
+    ...checkOrders(records.orders, records.sessions),
+    ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
+    ...records.workItems
+      .filter((item) => !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, secondCaptures))
+      .map(({ sessionId, kind, detail }) => violation("work_item", sessionId, `${kind}: ${detail}`)),
+  ];
+}
+
+// Rows that outages cause and their end resolves; any other row on the work queue means that records disagree.
+const mayBeInWorkQueue = new Set(["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ORPHANED_AUTHORIZATION"]);
+
+/**
+ * Adyen accepts a capture under another key if it keeps an error for the first, and reports one of them as failed. A
+ * person sees that, and the records show whether the money was captured once.
+ */
+function isSecondCapture({ kind, detail }: Records["workItems"][number]): boolean {
+  return kind === "RECORD_MISMATCH" && / as failed, but .* of the whole amount as done/.test(detail);
+}
+
+/** The failure of the second capture may be reported before the first one's success: then both rows exist. */
+function isExplained(item: Records["workItems"][number], secondCaptures: ReadonlySet<string>): boolean {
+  return isSecondCapture(item) || (item.kind === "CAPTURE_FAILED" && secondCaptures.has(item.sessionId));
+}
+
+function checkEnd({ session, attempts }: Case): Found[] {
+  const { status, phase } = session;
+  const fraud = attempts.find(({ failureKind }) => failureKind === "FRAUD");
+  // A decline may be found only after another gateway was charged.
+  const followers = attempts.filter(({ startedAt }) => fraud?.completedAt && startedAt > fraud.completedAt);
+  const open = attempts.map((attempt) => `${attempt.gateway} ${attempt.status}`).join(", ");
+  return [
+    ...found("not_final", status === "CREATED" || phase !== "DONE", `${status}, ${phase}; ${open || "no attempt"}`),
+    ...found("after_fraud", followers.length > 0, `${followers.length} attempt(s) after ${fraud?.attemptId}`),
+  ];
+}
+
+function checkMoney({ session, money }: Case): Found[] {
+  const captured = money.filter(({ authorization }) => authorization.status === "captured");
+  const names = captured.map(({ authorization, attempt }) => `${authorization.id} of ${attempt.attemptId}`).join(", ");
+  const succeeded = session.status === "SUCCEEDED";
+  const others = captured.filter(({ attempt }) => attempt.attemptId !== session.winnerAttemptId);
+  const elsewhere = money.filter(({ attempt, authorization }) => attempt.gateway !== authorization.gateway);
+  const wrong = captured.filter(
+    ({ attempt, authorization: { capturedValue, currency } }) =>
+      capturedValue !== attempt.value || currency !== attempt.currency,
+  );
+  return [
+    ...found("captured_twice", captured.length > 1, names),
+    ...found("captured_without_success", captured.length > 0 && !succeeded, `${names}; ${session.status}`),
+    ...found("success_without_capture", captured.length === 0 && succeeded, `winner ${session.winnerAttemptId}`),
+    ...found("captured_by_another", others.length > 0 && succeeded, `${names}; winner ${session.winnerAttemptId}`),
+    ...found(
+      "other_gateway",
+      elsewhere.length > 0,
+      elsewhere.map(({ authorization: { id, gateway } }) => `${id} at ${gateway}`).join(", "),
+    ),
+    ...found("wrong_amount", wrong.length > 0, names),
+  ];
+}
+
+function checkHolds({ money }: Case): Found[] {
+  return money
+    .filter(({ authorization }) => authorization.status === "held")
+    .map(({ attempt, authorization: { id, openedAt } }) => ({
+      // The service could not know of it: the void found nothing, and was sent after the latest execution time.
+      kind: attempt.voidKind === "NEVER_EXISTED" && openedAt >= attempt.latestExecutionAt ? "late_hold" : "hold_left",
+      detail: `${id} of ${attempt.attemptId} at ${attempt.gateway}, ${attempt.status}, opened ${openedAt}`,
+    }));
+}
+
+function checkEvents({ session, events }: Case): Found[] {
+  const finals = events.filter(({ type }) => /^payment_session\.(?!pending$)/.test(type)).map(({ type }) => type);
+  const wanted = session.status === "CREATED" ? [] : [`payment_session.${session.status.toLowerCase()}`];
+  const numbers = events.map(({ sequence }) => sequence).sort((left, right) => left - right);
+  return [
+    ...found("final_events", finals.join() !== wanted.join(), `${finals.join(", ") || "none"}; ${session.status}`),
+    ...found("sequence_gap", !numbers.every((number, index) => number === index + 1), numbers.join(", ")),
+  ];
+}
+
+function checkWebhooks(events: readonly EventRecord[], webhooks: readonly WebhookRecord[]): Violation[] {
+  const received = Map.groupBy(webhooks, ({ eventId }) => eventId);
+  const known = new Set(events.map(({ eventId }) => eventId));
+  const ofEvents = events.flatMap(({ sessionId, eventId, type, body }) => {
+    const copies = received.get(eventId) ?? [];
+    const accepted = copies.some((copy) => copy.accepted);
+    return [
+      ...found("webhook_missing", !accepted, `${type}, ${eventId}: ${copies.length} arrived`),
+      ...found(
+        "webhook_changed",
+        copies.some((copy) => copy.body !== body),
+        eventId,
+      ),
+      ...found(
+        "webhook_unsigned",
+        copies.some((copy) => !copy.signed),
+        eventId,
+      ),
+    ].map((one) => ({ ...one, sessionId }));
+  });
+  const strangers = [...received.keys()].filter((eventId) => !known.has(eventId));
+  return [...ofEvents, ...strangers.map((eventId) => violation("webhook_unknown", "", eventId))];
+}
+
+function checkOrders(orders: readonly OrderRecord[], sessions: readonly SessionRecord[]): Violation[] {
+  const byOrder = Map.groupBy(sessions, ({ orderRef }) => orderRef);
+  return orders.flatMap(({ orderRef, created, submitted, heard }) => {
+    const stored = byOrder.get(orderRef) ?? [];
+    const [session] = stored;
+    const ids = new Set([...created, ...stored.map(({ sessionId }) => sessionId)]);
+    const missing = created.filter((id) => !stored.some(({ sessionId }) => sessionId === id));
+    const otherwise = heard.filter((status) => status !== session?.status);
+    return [
+      ...found("key_made_two", ids.size > 1, [...ids].join(", ")),
+      ...found("created_lost", missing.length > 0, missing.join(", ")),
+      ...found("submitted_lost", submitted && !session?.submittedAt, `order ${orderRef}`),
+      ...found("other_outcome", otherwise.length > 0, `${otherwise.join(", ")}; ${session?.status}`),
+    ].map((one) => ({ ...one, sessionId: session?.sessionId ?? created[0] ?? "" }));
+  });
+}
+
+function found(kind: ViolationKind, isWrong: boolean, detail: string): Found[] {
+  return isWrong ? [{ kind, detail }] : [];
+}
+
+function violation(kind: ViolationKind, sessionId: string, detail: string): Violation {
+  return { kind, sessionId, detail };
+}

@@ -1,0 +1,175 @@
+/** Plays one order from the shop's create call to the outcome, with the behaviour of customers and shops in between. */
+
+import { setTimeout as pause } from "node:timers/promises";
+import { unreachable } from "../../../platform/errors.ts";
+import type { Dice } from "../dice.ts";
+import type { Browser } from "./browser.ts";
+import type { OrderRecord } from "./records.ts";
+
+/** The shop's addresses and the run's functions for an order. */
+export type Shop = {
+  readonly browser: Browser;
+  readonly secretKey: string;
+  /** The public ports of the edges; any of them serves any call. */
+  readonly edges: readonly string[];
+  readonly vaultOrigin: string;
+  /** Card numbers, each as often as it should be used. */
+  readonly cards: readonly string[];
+  /** Makes a session expire after this many milliseconds. */
+  expireIn(sessionId: string, ms: number): Promise<void>;
+};
+
+/** The order's record while it is being filled in. */
+export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
+  created: string[];
+  heard: string[];
+};
+
+type Session = { readonly sessionId: string; readonly clientSecret: string; readonly sdkAuthorization: string };
+
+const currencies = ["EUR", "USD", "JPY"];
+const callsMax = 8;
+const pollsMax = 15;
+
+/** Pays one order, or abandons it. Records every answer in `order`. Never throws for an answer. */
+export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
+  const session = await create(shop, dice, order);
+  if (session === undefined || dice.chance(0.08)) return;
+  if (dice.chance(0.06)) await linger(shop, dice, session);
+  const token = await tokenize(shop, dice, session);
+  if (token === undefined || dice.chance(0.04)) return;
+  await submit(shop, dice, { session, token, order });
+}
+
+/**
+ * Creates the session. The shop repeats its call with the same key until it is answered, sometimes at two edges at
+ * once.
+ */
+async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | undefined> {
+  const body = { amountMinor: dice.between(1, 200_000), currency: dice.pick(currencies), orderRef: order.orderRef };
+  for (let round = 0; round < callsMax; round++) {
+    const edges = dice.chance(0.1) ? shop.edges : [dice.pick(shop.edges)];
+    const sent = { bearer: shop.secretKey, headers: { "idempotency-key": order.orderRef }, body };
+    // An impatient shop aborts the call, and repeats it with its key.
+    const leave = dice.chance(0.05) ? { leave: AbortSignal.timeout(dice.between(1, 30)) } : {};
+    const answers = await Promise.all(
+      edges.map((edge) => shop.browser.post("create", { ...sent, ...leave, url: `${edge}/api/v1/payment-sessions` })),
+    );
+    const made = answers.flatMap((answer) => (answer?.status === 201 ? [answer.json] : []));
+    order.created.push(...made.map(({ sessionId }) => String(sessionId)));
+    const [first] = made;
+    if (first !== undefined) {
+      const { sdkAuthorization } = first.vault as { sdkAuthorization: string };
+      return { sessionId: String(first.sessionId), clientSecret: String(first.clientSecret), sdkAuthorization };
+    }
+    await pause(dice.between(100, 2_000));
+  }
+  return undefined;
+}
+
+/** Waits like a page that is left open until its session is about to expire, or has just expired. */
+async function linger(shop: Shop, dice: Dice, { sessionId }: Session): Promise<void> {
+  await shop.expireIn(sessionId, dice.between(200, 3_000));
+  await pause(dice.between(0, 3_500));
+}
+
+async function tokenize(shop: Shop, dice: Dice, session: Session): Promise<string | undefined> {
+  const number = dice.pick(shop.cards);
+  const card = {
+    number,
+    expMonth: 4,
+    expYear: new Date().getUTCFullYear() + 3,
+    cvc: number.length === 15 ? "1234" : "123",
+  };
+  for (let round = 0; round < callsMax; round++) {
+    const answer = await shop.browser.post("tokenize", {
+      url: `${shop.vaultOrigin}/tokens`,
+      bearer: session.sdkAuthorization,
+      body: card,
+    });
+    if (answer?.status === 201) return String(answer.json.token);
+    // The session has expired, and its cards are deleted.
+    if (answer?.status === 409) return undefined;
+    await pause(dice.between(100, 2_000));
+  }
+  return undefined;
+}
+
+type Submission = { readonly session: Session; readonly token: string; readonly order: Order };
+
+/** Submits once, twice at once, at both edges, with a second card as well, or aborts midway. */
+async function submit(shop: Shop, dice: Dice, submission: Submission): Promise<void> {
+  const edge = dice.pick(shop.edges);
+  const manner = dice.weighted([
+    [70, "once"],
+    [8, "twice"],
+    [8, "everywhere"],
+    [6, "two cards"],
+    [8, "leave"],
+  ] as const);
+  switch (manner) {
+    case "once":
+      return untilEnded(shop, dice, submission);
+    case "twice":
+      return void (await Promise.all([untilEnded(shop, dice, submission), send(shop, edge, submission)]));
+    case "everywhere":
+      return void (await Promise.all(shop.edges.map((each) => send(shop, each, submission))));
+    case "two cards": {
+      const token = await tokenize(shop, dice, submission.session);
+      const other = token === undefined ? [] : [send(shop, edge, { ...submission, token })];
+      return void (await Promise.all([untilEnded(shop, dice, submission), ...other]));
+    }
+    case "leave":
+      return void (await send(shop, edge, submission, AbortSignal.timeout(dice.between(1, 4_000))));
+    default:
+      return unreachable(manner);
+  }
+}
+
+/** Behaves like the widget: submits again without an answer, and polls for the outcome if it takes longer. */
+async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promise<void> {
+  const { session, order } = submission;
+  let isSubmitted = false;
+  for (let poll = 0; poll < pollsMax && order.heard.length === 0; poll++) {
+    const edge = dice.pick(shop.edges);
+    if (!isSubmitted) {
+      const status = await send(shop, edge, submission);
+      // Refused permanently: expired, or being paid with another card.
+      if (status !== undefined && status >= 400 && status < 500) return;
+      isSubmitted = status === 200;
+    } else {
+      hear(order, (await call(shop, edge, "GetCheckout", session, {}))?.json);
+    }
+    if (order.heard.length === 0) await pause(dice.between(500, 3_000));
+  }
+}
+
+async function send(
+  shop: Shop,
+  edge: string,
+  submission: Submission,
+  leave?: AbortSignal,
+): Promise<number | undefined> {
+  const { session, token, order } = submission;
+  const answer = await call(shop, edge, "SubmitPayment", session, { vaultToken: token }, leave);
+  if (answer?.status === 200) hear(order, answer.json);
+  return answer?.status;
+}
+
+function call(shop: Shop, edge: string, rpc: string, session: Session, fields: object, leave?: AbortSignal) {
+  return shop.browser.post(rpc, {
+    url: `${edge}/payments.v1.CheckoutService/${rpc}`,
+    bearer: session.clientSecret,
+    body: { sessionId: session.sessionId, ...fields },
+    ...(leave ? { leave } : {}),
+  });
+}
+
+/** Records a session's status from an answer, to compare it with the end. */
+function hear(order: Order, json: Readonly<Record<string, unknown>> | undefined): void {
+  const { status, processing } = (json?.checkout ?? {}) as { status?: string; processing?: boolean };
+  if (processing) order.submitted = true;
+  if (status === undefined || status === "CREATED") return;
+  order.heard.push(status);
+  if (status !== "EXPIRED") order.submitted = true;
+}

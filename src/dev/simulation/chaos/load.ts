@@ -1,0 +1,46 @@
+/** Sends a steady stream of customers, independent of the outcome of earlier ones. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Dice } from "../dice.ts";
+import { type Order, pay, type Shop } from "./customer.ts";
+
+// Customers accumulate while everything is down; a shop's own servers hold only so many at once.
+const atOnceMax = 400;
+// Customers who still wait at the end of the run are answered soon, because everything runs again.
+const patienceMs = 60_000;
+
+/** The customers of a run, with the outcomes of their orders. */
+export class Load {
+  readonly orders: Order[] = [];
+  readonly #shop: Shop;
+  readonly #dice: Dice;
+  readonly #inShop = new Set<Promise<void>>();
+
+  constructor(shop: Shop, dice: Dice) {
+    this.#shop = shop;
+    this.#dice = dice;
+  }
+
+  /** Starts this many customers per second until `end`. */
+  async run(ratePerSecond: number, end: AbortSignal): Promise<void> {
+    while (!end.aborted) {
+      if (this.#inShop.size < atOnceMax) this.#letIn();
+      // Twice the mean at most: customers arrive unevenly.
+      await pause(this.#dice.between(0, Math.round(2_000 / ratePerSecond)), undefined, { signal: end }).catch(() => {});
+    }
+  }
+
+  /** Resolves when all customers have left, or after the longest wait. */
+  async empty(): Promise<void> {
+    const patience = new AbortController();
+    const waited = pause(patienceMs, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([Promise.allSettled(this.#inShop), waited]);
+    patience.abort();
+  }
+
+  #letIn(): void {
+    const order: Order = { orderRef: `order-${this.orders.length + 1}`, created: [], submitted: false, heard: [] };
+    this.orders.push(order);
+    const payment = pay(this.#shop, this.#dice, order).finally(() => this.#inShop.delete(payment));
+    this.#inShop.add(payment);
+  }
+}

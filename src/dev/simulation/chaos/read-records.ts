@@ -1,0 +1,112 @@
+/** Reads the records of a run from the database and the acquirers, for the checker. */
+import { currencies as currenciesOfAdyen } from "../../../gateways/adyen/currencies.ts";
+import { type CurrencyTable, toGatewayAmount } from "../../../gateways/amounts.ts";
+import type { Gateway } from "../../../gateways/connector.ts";
+import { currencies as currenciesOfPayPal } from "../../../gateways/paypal/currencies.ts";
+import { currencies as currenciesOfA } from "../../../gateways/sandbox/a/currencies.ts";
+import { currencies as currenciesOfB } from "../../../gateways/sandbox/b/currencies.ts";
+import { currencies as currenciesOfStripe } from "../../../gateways/stripe/currencies.ts";
+import { encodeId } from "../../../platform/ids.ts";
+import type { Authorization } from "../../../sandbox/ledger.ts";
+import type { SandboxControl } from "../../testing/sandbox-control.ts";
+import type { AttemptRecord, EventRecord, Records, SessionRecord } from "./records.ts";
+import { withDatabase } from "./site-database.ts";
+
+type Row<Fields extends string> = Record<Fields, string> & Record<"sequence" | "amountMinor", number>;
+
+const currenciesAt: Readonly<Record<Gateway, CurrencyTable>> = {
+  STRIPE: currenciesOfStripe,
+  ADYEN: currenciesOfAdyen,
+  PAYPAL: currenciesOfPayPal,
+  SANDBOX_A: currenciesOfA,
+  SANDBOX_B: currenciesOfB,
+};
+
+const selectSessions = `
+  SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
+         submitted_at AS "submittedAt"
+  FROM payment_session`;
+const selectAttempts = `
+  SELECT session_id AS "sessionId", id, sequence, gateway, status, failure_kind AS "failureKind",
+         void_kind AS "voidKind", started_at AS "startedAt", completed_at AS "completedAt", latest_execution_at AS "latestExecutionAt", amount_minor::float8 AS "amountMinor", currency
+  FROM attempt`;
+const selectEvents = `
+  SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
+
+const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
+const selectWorkItems = `
+  SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
+
+/** Reads the records of the service and the acquirers, from one snapshot of the database. */
+export async function readRecords(
+  databaseUrl: string,
+  acquirers: SandboxControl,
+): Promise<Omit<Records, "webhooks" | "orders">> {
+  return withDatabase(databaseUrl, async (client) => {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const sessions = (await client.query(selectSessions)).rows.map(toSession);
+    const attempts = (await client.query(selectAttempts)).rows.map(toAttempt);
+    const events = (await client.query(selectEvents)).rows.map(toEvent);
+    const audit = (await client.query(selectAudit)).rows.map(ofSession);
+    const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
+    const authorizations = (await acquirers.authorizations()).map(inBooks);
+    return { sessions, attempts, events, audit, workItems, authorizations };
+  });
+}
+
+function toSession(
+  row: Row<"id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt">,
+): SessionRecord {
+  return {
+    ...row,
+    sessionId: encodeId("ps", row.id),
+    winnerAttemptId: row.winnerAttemptId ? encodeId("att", row.winnerAttemptId) : undefined,
+    submittedAt: row.submittedAt ? momentOf(row.submittedAt) : undefined,
+  };
+}
+
+function toAttempt(
+  row: Row<
+    | "sessionId"
+    | "id"
+    | "gateway"
+    | "status"
+    | "failureKind"
+    | "voidKind"
+    | "startedAt"
+    | "completedAt"
+    | "latestExecutionAt"
+    | "currency"
+  >,
+): AttemptRecord {
+  const amount = toGatewayAmount(currenciesAt[row.gateway as Gateway], row);
+  return {
+    ...row,
+    sessionId: encodeId("ps", row.sessionId),
+    attemptId: encodeId("att", row.id),
+    failureKind: row.failureKind ?? undefined,
+    voidKind: row.voidKind ?? undefined,
+    startedAt: momentOf(row.startedAt),
+    completedAt: row.completedAt ? momentOf(row.completedAt) : undefined,
+    latestExecutionAt: momentOf(row.latestExecutionAt),
+    value: amount.type === "exact" ? amount.value : Number.NaN,
+  };
+}
+
+function inBooks(authorization: Authorization): Records["authorizations"][number] {
+  const { acquirer } = authorization;
+  return { ...authorization, gateway: acquirer === "A" || acquirer === "B" ? `SANDBOX_${acquirer}` : acquirer };
+}
+
+function toEvent(row: Row<"sessionId" | "id" | "type" | "body">): EventRecord {
+  return { ...row, sessionId: encodeId("ps", row.sessionId), eventId: encodeId("evt", row.id) };
+}
+
+/** Replaces a row's session id by the session's public id. */
+function ofSession<Named extends { readonly sessionId: string }>(row: Named): Named {
+  return { ...row, sessionId: encodeId("ps", row.sessionId) };
+}
+
+function momentOf(timestamp: string): string {
+  return new Date(timestamp).toISOString();
+}

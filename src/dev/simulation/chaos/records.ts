@@ -1,0 +1,86 @@
+/**
+ * The final records of a chaos run, as plain rows: of the service, the acquirers, the merchant and the customers. Types
+ * only.
+ */
+import type { Authorization } from "../../../sandbox/ledger.ts";
+
+/** Ids are the public ones, with their prefix. */
+export type SessionRecord = {
+  readonly sessionId: string;
+  readonly orderRef: string;
+  readonly status: string;
+  readonly phase: string;
+  readonly winnerAttemptId: string | undefined;
+  readonly submittedAt: string | undefined;
+};
+
+/** An attempt as the service stored it. */
+export type AttemptRecord = {
+  readonly sessionId: string;
+  readonly attemptId: string;
+  readonly sequence: number;
+  readonly gateway: string;
+  readonly status: string;
+  readonly failureKind: string | undefined;
+  readonly voidKind: string | undefined;
+  readonly startedAt: string;
+  readonly completedAt: string | undefined;
+  readonly latestExecutionAt: string;
+  /** The session's amount in the gateway's own unit. */
+  readonly value: number;
+  readonly currency: string;
+};
+
+/** An outbox row; `body` is a hash of its bytes. */
+export type EventRecord = {
+  readonly sessionId: string;
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly type: string;
+  readonly body: string;
+};
+
+/** One webhook as received; `accepted` when the merchant acknowledged it. */
+export type WebhookRecord = {
+  readonly eventId: string;
+  readonly body: string;
+  readonly signed: boolean;
+  readonly accepted: boolean;
+};
+
+/** A rule of the database's own audit that a session breaks. */
+type AuditRecord = { readonly sessionId: string; readonly rule: string };
+
+/** A row of the work queue. */
+type WorkItemRecord = {
+  readonly sessionId: string;
+  readonly kind: string;
+  readonly detail: string;
+  readonly resolved: boolean;
+};
+
+/** An order of the merchant, with its Idempotency-Key and the answers it received. */
+export type OrderRecord = {
+  readonly orderRef: string;
+  /** Every session id that a create call returned. */
+  readonly created: readonly string[];
+  /** True if an answer said that the payment was submitted. */
+  readonly submitted: boolean;
+  /** Every final status that an answer contained. */
+  readonly heard: readonly string[];
+};
+
+/** Everything stored, done and seen in a run. */
+export type Records = {
+  readonly sessions: readonly SessionRecord[];
+  readonly attempts: readonly AttemptRecord[];
+  readonly events: readonly EventRecord[];
+  readonly authorizations: readonly (Pick<
+    Authorization,
+    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt"
+  > & { /** In whose books it is. */ readonly gateway: string })[];
+  readonly audit: readonly AuditRecord[];
+  readonly workItems: readonly WorkItemRecord[];
+  readonly webhooks: readonly WebhookRecord[];
+  readonly orders: readonly OrderRecord[];
+};

@@ -1,0 +1,67 @@
+/** Formats the verdict of a chaos run as a table. PURE. */
+import type { Verdict } from "./chaos-run.ts";
+import { type ViolationKind, violationKinds } from "./check.ts";
+
+type Row = readonly [label: string, value: string];
+
+// Of each kind: enough to see a common cause.
+const shownMax = 10;
+
+/** Returns the whole report, ready to print. */
+export function writeReport(verdict: Verdict): string {
+  const { violations, kept } = verdict;
+  const rows = rowsOf(verdict);
+  const width = Math.max(...rows.map(([label]) => label.length));
+  const table = rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`).join("\n");
+  const groups = [...Map.groupBy(violations, ({ kind }) => kind)].map(([kind, found]) => {
+    const shown = found.slice(0, shownMax).map(({ sessionId, detail }) => `  ${sessionId || "no session"}  ${detail}`);
+    const rest = found.length > shownMax ? [`  and ${found.length - shownMax} more`] : [];
+    return [`${kind}: ${violationKinds[kind as ViolationKind]} (${found.length})`, ...shown, ...rest].join("\n");
+  });
+  const where = `Everything is kept in ${kept.join(" and ")}: rows, acquirers' records and webhooks in records.json, and the output of each process in logs/. Search both for the session's id.`;
+  const verdictInWords = violations.length === 0 ? ["Nothing is wrong."] : groups;
+  return [table, ...verdictInWords, ...(kept.length === 0 ? [] : [where])].join("\n\n");
+}
+
+function rowsOf({ options, tookS, records, violations, faults, reconciliation, tally }: Verdict): Row[] {
+  const { sessions, authorizations, webhooks, events, attempts } = records;
+  const statuses = [...Map.groupBy(sessions, ({ status }) => status)].map(
+    ([status, of]) => [status, of.length] as const,
+  );
+  const submitted = sessions.filter(({ submittedAt }) => submittedAt !== undefined).length;
+  const voided = authorizations.filter(({ status }) => status === "voided").length;
+  const captured = authorizations.filter(({ status }) => status === "captured");
+  const capturedAt = [...Map.groupBy(captured, ({ gateway }) => gateway)].map(
+    ([gateway, of]) => [gateway, of.length] as const,
+  );
+  const workItems = [...Map.groupBy(records.workItems, ({ kind }) => kind)];
+  return [
+    ["duration", `${options.minutes} min of chaos, ${Math.round(tookS)} s in all`],
+    ["seed, rate", `${options.seed}, ${options.rate} sessions/s`],
+    ["sessions", `${sessions.length}: ${list(statuses)}`],
+    ["submitted", `${submitted}, with ${attempts.length} attempts`],
+    ["SIGKILL", sumAndList(tally.under("kill "))],
+    ["SIGSTOP", sumAndList(tally.under("stop "))],
+    ["restarts", sumAndList(tally.under("restart "))],
+    ["acquirers cut off", sumAndList(tally.under("cut off "))],
+    ["rules changed", String(tally.of("rule changed"))],
+    ["processes that exited unexpectedly", sumAndList(tally.under("ended by itself: "))],
+    ["acquirer faults", sumAndList(Object.entries(faults))],
+    ["captures", sumAndList(capturedAt)],
+    ["holds voided", String(voided)],
+    ["events, webhooks", `${events.length}, ${webhooks.length}: ${list(tally.under("webhook "))}`],
+    ["answers", list(tally.under("answer "))],
+    ["reconciled with acquirers", reconciliation ? list(Object.entries(reconciliation)) : "not finished"],
+    ["work queue", sumAndList(workItems.map(([kind, of]) => [kind, of.length]))],
+    ["violations", String(violations.length)],
+  ];
+}
+
+function sumAndList(counts: readonly (readonly [string, number])[]): string {
+  const sum = counts.reduce((total, [, count]) => total + count, 0);
+  return sum === 0 ? "0" : `${sum}: ${list(counts)}`;
+}
+
+function list(counts: readonly (readonly [string, number])[]): string {
+  return counts.map(([name, count]) => `${name} ${count}`).join(", ");
+}

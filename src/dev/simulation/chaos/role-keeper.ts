@@ -1,0 +1,118 @@
+/** Runs one role as a process that is killed, stopped and restarted, as by an installation's supervisor. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Role } from "../../../config/checked-config.ts";
+import { CannotStart } from "../../../demo/detached-server.ts";
+import { type RoleProcess, startRole } from "../../../demo/roles.ts";
+import type { Tally } from "./tally.ts";
+
+/** A role that is kept running, with its variables. */
+export type KeptRole = {
+  /** For example `edge-2`; log files are named after it. */
+  readonly name: string;
+  readonly role: Role;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly logFolder: string;
+  readonly tally: Tally;
+};
+
+// A role that cannot start because its database is down is retried at a supervisor's interval.
+const startAgainMs = 1_000;
+
+/** Keeps one role's process running, except for the faults of the run. */
+export class RoleKeeper {
+  readonly #kept: KeptRole;
+  #process: RoleProcess | undefined;
+  #starts = 0;
+  #isStopped = false;
+  #isExpected = false;
+  #ended = false;
+  #goOn: NodeJS.Timeout | undefined;
+  #starting: Promise<void> = Promise.resolve();
+
+  constructor(kept: KeptRole) {
+    this.#kept = kept;
+  }
+
+  get name(): string {
+    return this.#kept.name;
+  }
+
+  /** True if it runs and is not stopped. */
+  get isUp(): boolean {
+    return this.#process !== undefined && !this.#isStopped;
+  }
+
+  /** Starts it, with as many retries as necessary, and keeps it running until `end`. */
+  start(): Promise<void> {
+    this.#starting = this.#keepStarting();
+    return this.#starting;
+  }
+
+  /** Sends SIGKILL; the role restarts after a while. */
+  kill(downMs: number): void {
+    if (this.#process === undefined) return;
+    this.#isExpected = true;
+    this.#goOnNow();
+    this.#kept.tally.add(`kill ${this.#kept.role}`);
+    process.kill(this.#process.pid, "SIGKILL");
+    void this.#process.ended.then(() => pause(downMs)).then(() => this.start());
+  }
+
+  /** Sends SIGSTOP, and SIGCONT after this time. */
+  stop(forMs: number): void {
+    if (!this.isUp) return;
+    this.#kept.tally.add(`stop ${this.#kept.role}`);
+    this.#isStopped = true;
+    process.kill(this.#process!.pid, "SIGSTOP");
+    this.#goOn = setTimeout(() => this.#goOnNow(), forMs);
+  }
+
+  /** Makes it run immediately. */
+  async wake(): Promise<void> {
+    this.#goOnNow();
+    await this.#starting;
+    while (this.#process === undefined && !this.#ended) await pause(startAgainMs / 10);
+  }
+
+  /** Stops it permanently. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#isExpected = true;
+    this.#goOnNow();
+    await this.#starting;
+    await this.#process?.close();
+  }
+
+  #goOnNow(): void {
+    clearTimeout(this.#goOn);
+    if (this.#isStopped && this.#process) process.kill(this.#process.pid, "SIGCONT");
+    this.#isStopped = false;
+  }
+
+  async #keepStarting(): Promise<void> {
+    const { name, role, variables, logFolder } = this.#kept;
+    mkdirSync(logFolder, { recursive: true });
+    while (!this.#ended) {
+      const logFile = join(logFolder, `${name}.${++this.#starts}.log`);
+      try {
+        this.#process = await startRole(role, { variables, logFile });
+        this.#isExpected = this.#ended;
+        void this.#process.ended.then(() => this.#afterEnd());
+        return;
+      } catch (error) {
+        if (!(error instanceof CannotStart)) throw error;
+        this.#kept.tally.add("start failed");
+        await pause(startAgainMs);
+      }
+    }
+  }
+
+  #afterEnd(): void {
+    this.#process = undefined;
+    if (this.#isExpected) return;
+    this.#kept.tally.add(`ended by itself: ${this.#kept.role}`);
+    void pause(startAgainMs).then(() => this.start());
+  }
+}

@@ -1,0 +1,66 @@
+/** The run's own access to the database: counts unfinished sessions, and moves times forward to save waiting. */
+import { Client } from "pg";
+import { decodeId } from "../../../platform/ids.ts";
+
+/** Number of unfinished sessions; undefined while the database is not available. */
+export async function countOpen(databaseUrl: string): Promise<number | undefined> {
+  const text = "SELECT count(*)::int AS count FROM payment_session WHERE phase <> 'DONE'";
+  const answer = await withDatabase(databaseUrl, (client) => client.query<{ count: number }>(text)).catch(
+    () => undefined,
+  );
+  return answer?.rows[0]?.count;
+}
+
+/**
+ * Moves one session's expiry forward, as if its page had been open that long. Changes that the database refuses are
+ * skipped.
+ */
+export function expireIn(databaseUrl: string): (sessionId: string, ms: number) => Promise<void> {
+  const text = `
+    UPDATE payment_session SET expires_at = app.clock() + $2 * interval '1 ms' WHERE id = $1 AND phase = 'IDLE'`;
+  return async (sessionId, ms) => {
+    const values = [decodeId("ps", sessionId), ms];
+    await withDatabase(databaseUrl, (client) => client.query(text, values)).catch(() => {});
+  };
+}
+
+/** Moves the expiry of all unsubmitted sessions forward. */
+export async function expireUnsubmitted(databaseUrl: string): Promise<void> {
+  const text = `
+    UPDATE payment_session SET expires_at = app.clock() WHERE phase = 'IDLE' AND expires_at > app.clock()`;
+  await withDatabase(databaseUrl, (client) => client.query(text));
+}
+
+/** Makes the hourly reconciliation with the gateways due, and returns the time after which its pass begins. */
+export async function makeReconciliationDue(databaseUrl: string): Promise<Date> {
+  const text = `
+    WITH earlier AS (UPDATE reconciliation_run SET started_at = started_at - interval '1 hour')
+    SELECT app.clock() AS now`;
+  const { rows } = await withDatabase(databaseUrl, (client) => client.query<{ now: Date }>(text));
+  return rows[0]!.now;
+}
+
+/** Returns the result of the passes since then; undefined until one is finished. */
+export async function readReconciliation(
+  databaseUrl: string,
+  since: Date,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  const text = `
+    SELECT attempts, read, by_notifications AS "by notifications", inconclusive AS "inconclusive", mismatches, orphans
+    FROM reconciliation_run WHERE started_at >= $1 AND finished_at IS NOT NULL`;
+  const { rows } = await withDatabase(databaseUrl, (client) => client.query<Record<string, number>>(text, [since]));
+  return rows[0];
+}
+
+/** Connects for one task: the database may have been restarted since the last one. */
+export async function withDatabase<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  // A broken connection is reported twice; the rejection of the query is enough.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

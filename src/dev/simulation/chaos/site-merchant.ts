@@ -1,0 +1,110 @@
+/** The only merchant of a chaos run, created by the service's own functions as in the demo. */
+import { Pool } from "pg";
+import { readConfig } from "../../../config/config.ts";
+import type { Core } from "../../../core/core.ts";
+import { findRoutingRule, recordRoutingRule } from "../../../core/routing-rules.ts";
+import type { DemoCredentials } from "../../../demo/demo-file.ts";
+import type { DemoAddresses } from "../../../demo/ports.ts";
+import { SandboxAccounts } from "../../../demo/sandbox-accounts.ts";
+import { seedMerchant } from "../../../demo/seed.ts";
+import { listConnections, recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";
+import { Database } from "../../../platform/database.ts";
+import { decodeId } from "../../../platform/ids.ts";
+import { createLogger } from "../../../platform/log.ts";
+import { systemRuntime } from "../../../platform/runtime.ts";
+import { openInstallation } from "../../../processes/installation.ts";
+import { emulatorAccounts, notificationKey } from "../../testing/emulator-accounts.ts";
+
+/** The merchant's credentials, and functions to change its notification address and its rule. */
+export type SiteMerchant = DemoCredentials & {
+  /** Sends the notifications of SANDBOX_B and ADYEN to this edge from now on. */
+  sendNotificationsTo(apiOrigin: string): Promise<void>;
+  /** Makes new payments use all of its connections, in the order that `arrange` returns. */
+  changeRule(databaseUrl: string, arrange: (connectionIds: readonly string[]) => readonly string[]): Promise<void>;
+};
+
+/** Puts STRIPE, ADYEN and PAYPAL before the sandbox gateways. */
+async function connectRealOnes({ database, sealing }: Core, merchantId: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    const sandbox = (await findRoutingRule(tx, merchantId))!;
+    const real: string[] = [];
+    for (const gateway of ["STRIPE", "ADYEN", "PAYPAL"] as const) {
+      const id = systemRuntime.uuid();
+      const account = `test_chaos${gateway.toLowerCase()}`;
+      await recordConnection(tx, { id, merchantId, gateway, account });
+      const credentials = emulatorAccounts[gateway].credentials(account);
+      const credentialVersion = await stageCredentials(tx, sealing, { connectionId: id, credentials });
+      await recordVerified(tx, { connectionId: id, credentialVersion });
+      real.push(id);
+    }
+    const { connectionIds, failoverOn } = sandbox;
+    await recordRoutingRule(tx, { merchantId, connectionIds: [...real, ...connectionIds], failoverOn });
+  });
+}
+
+type Location = {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly addresses: DemoAddresses;
+  readonly stateFolder: string;
+};
+
+/** The gateways of its rule: the two sandbox gateways, or the emulators of STRIPE, ADYEN and PAYPAL as well. */
+export type SiteGateways = "sandbox" | "all";
+
+/** Creates the merchant and verifies its webhook address, which must already answer. */
+export async function seedSite(
+  location: Location,
+  webhookUrl: string,
+  gateways: SiteGateways = "sandbox",
+): Promise<SiteMerchant> {
+  const config = readConfig(["worker"], location.variables);
+  if (config.service === undefined) throw new Error("the worker's configuration has a service part");
+  const log = createLogger({ name: "chaos", level: "error" });
+  const installation = await openInstallation({ ...config, service: config.service }, log);
+  const accountsVia = (apiOrigin: string) =>
+    new SandboxAccounts({ ...location.addresses, apiOrigin, seed: location.stateFolder });
+  try {
+    const wanted = { name: "Chaos", account: "chaos", webhookUrl, hasShop: true };
+    const { merchant, verify } = await seedMerchant(installation, accountsVia(location.addresses.apiOrigin), wanted);
+    await verify();
+    const { core } = installation.environments.find(({ name }) => name === "test")!;
+    const merchantId = decodeId("mer", merchant.merchantId) ?? "";
+    if (gateways === "all") await connectRealOnes(core, merchantId);
+    const connections = await listConnections(core.database, merchantId);
+    const of = (wanted: string) => connections.find(({ gateway }) => gateway === wanted);
+    const site: SiteMerchant = {
+      ...merchant.test,
+      async sendNotificationsTo(apiOrigin) {
+        const accounts = accountsVia(apiOrigin);
+        const { id: connectionId, account } = of("SANDBOX_B")!;
+        const credentials = accounts.credentialsFor("SANDBOX_B", account);
+        await accounts.sendNotificationsTo(account, { environment: "test", connectionId, credentials });
+        const adyen = of("ADYEN");
+        if (adyen === undefined) return;
+        const to = {
+          environment: "test",
+          connectionId: adyen.id,
+          credentials: { notificationHmacKey: notificationKey },
+        };
+        await accounts.sendNotificationsTo(adyen.account, to);
+      },
+      async changeRule(databaseUrl, arrange) {
+        // Connects for one change: the database may have been restarted since the last one.
+        const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+        pool.on("error", () => {});
+        try {
+          await new Database(pool).transaction(async (tx) => {
+            const { connectionIds, failoverOn } = (await findRoutingRule(tx, merchantId))!;
+            await recordRoutingRule(tx, { merchantId, connectionIds: arrange(connectionIds), failoverOn });
+          });
+        } finally {
+          await pool.end();
+        }
+      },
+    };
+    await site.sendNotificationsTo(location.addresses.apiOrigin);
+    return site;
+  } finally {
+    await installation.close();
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The processes of a chaos run: its own PostgreSQL and NATS, two edges, two workers, the vault and the sandbox
+ * acquirers.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Role } from "../../../config/checked-config.ts";
+import { prepareDatabases } from "../../../demo/databases.ts";
+import { addressesFrom, type DemoAddresses } from "../../../demo/ports.ts";
+import { roleVariables } from "../../../demo/role-variables.ts";
+import { requestLimitBounds } from "../../../limits.ts";
+import { type AcquirerName, acquirerNames } from "../../../sandbox/ledger.ts";
+import { freePortRange } from "../../testing/free-port-range.ts";
+import { SandboxControl } from "../../testing/sandbox-control.ts";
+import type { Dice } from "../dice.ts";
+import { RoleKeeper } from "./role-keeper.ts";
+import { NatsKeeper, PostgresKeeper } from "./server-keeper.ts";
+import { type SiteGateways, type SiteMerchant, seedSite } from "./site-merchant.ts";
+import type { Tally } from "./tally.ts";
+
+/** The prefix of every run's folder. */
+export const sitePrefix = "switchyard-chaos-";
+
+// Six ports for the first edge and all single parts, six for the second edge, two for the servers.
+const portsPerDemo = 6;
+const portsInAll = 2 * portsPerDemo + 2;
+
+/** The installation of one chaos run. Always close it, also after a failure. */
+export class Site {
+  readonly stateFolder: string;
+  readonly postgres: PostgresKeeper;
+  readonly nats: NatsKeeper;
+  readonly acquirers: SandboxControl;
+  /** The addresses at which each edge serves REST and the checkout's calls. */
+  readonly edgeOrigins: readonly string[];
+  readonly vaultOrigin: string;
+  /** The acquirers in the merchant's rule. */
+  acquirerNames: readonly AcquirerName[] = ["A", "B"];
+  sandbox!: RoleKeeper;
+  vault!: RoleKeeper;
+  edges: readonly RoleKeeper[] = [];
+  workers: readonly RoleKeeper[] = [];
+  /** The database of the test environment, under the roles' login. */
+  databaseUrl = "";
+  readonly #tally: Tally;
+  readonly #addresses: readonly [DemoAddresses, DemoAddresses];
+  readonly #started: { end(): Promise<void> }[] = [];
+  #variables: Record<string, string> = {};
+  #merchant: SiteMerchant | undefined;
+  #dataFolder: string | undefined;
+
+  private constructor(location: { stateFolder: string; firstPort: number; tally: Tally }) {
+    const { stateFolder, firstPort, tally } = location;
+    this.stateFolder = stateFolder;
+    this.#tally = tally;
+    this.#addresses = [addressesFrom(firstPort), addressesFrom(firstPort + portsPerDemo)];
+    const [serverPort, natsPort] = [firstPort + portsInAll - 2, firstPort + portsInAll - 1];
+    this.postgres = new PostgresKeeper({ stateFolder, tally, port: serverPort });
+    this.nats = new NatsKeeper({ stateFolder, tally, port: natsPort });
+    const [{ sandboxOrigin, vaultOrigin }] = this.#addresses;
+    this.acquirers = new SandboxControl(sandboxOrigin);
+    this.edgeOrigins = this.#addresses.map(({ apiOrigin }) => apiOrigin);
+    this.vaultOrigin = vaultOrigin;
+  }
+
+  /** Starts everything in a new folder; removes everything if a part cannot start. */
+  static async open(tally: Tally): Promise<Site> {
+    const stateFolder = await mkdtemp(join(tmpdir(), sitePrefix));
+    const site = new Site({ stateFolder, firstPort: await freePortRange(portsInAll), tally });
+    try {
+      await site.#start();
+      return site;
+    } catch (error) {
+      await site.end();
+      await site.remove();
+      throw error;
+    }
+  }
+
+  /** Creates the merchant, whose webhooks are posted to this address. */
+  async openMerchant(webhookUrl: string, gateways: SiteGateways = "sandbox"): Promise<SiteMerchant> {
+    if (gateways === "all") this.acquirerNames = acquirerNames;
+    const { stateFolder } = this;
+    const [addresses] = this.#addresses;
+    this.#merchant = await seedSite({ variables: this.#variables, addresses, stateFolder }, webhookUrl, gateways);
+    return this.#merchant;
+  }
+
+  /** Makes an acquirer drop all connections for a while; its records stay. */
+  async cutOff(acquirer: AcquirerName, forMs: number): Promise<void> {
+    this.#tally.add(`cut off ${acquirer.length === 1 ? `SANDBOX_${acquirer}` : acquirer}`);
+    await this.acquirers.setDown(acquirer, true).catch(() => {});
+    await pause(forMs);
+    await this.acquirers.setDown(acquirer, false).catch(() => {});
+  }
+
+  /** Sends notifications to this edge from now on, as if a load balancer had chosen another one. */
+  async moveNotificationsTo(edge: number): Promise<void> {
+    await this.#merchant?.sendNotificationsTo(this.edgeOrigins[edge] ?? "").catch(() => {});
+  }
+
+  /** Sets a rule with the gateways in another order. A change that the database refuses is skipped. */
+  async reorderGateways(dice: Dice): Promise<void> {
+    this.#tally.add("rule changed");
+    await this.#merchant?.changeRule(this.databaseUrl, (ids) => dice.shuffled(ids)).catch(() => {});
+  }
+
+  /** Restarts everything, reconnects the acquirers and removes their faults. */
+  async calm(): Promise<void> {
+    await Promise.all([this.postgres.wake(), this.nats.wake()]);
+    await Promise.all(this.#roles().map((keeper) => keeper.wake()));
+    await this.acquirers.setFaults();
+    await Promise.all(this.acquirerNames.map((acquirer) => this.acquirers.setDown(acquirer, false)));
+  }
+
+  /** Stops everything; stored data stays. */
+  async end(): Promise<void> {
+    const [servers, roles] = [this.#started.slice(0, 2), this.#started.slice(2)];
+    await Promise.all(roles.map((one) => one.end()));
+    for (const one of servers.toReversed()) await one.end();
+  }
+
+  /** All folders of the run. As root, PostgreSQL's data and programs are alone in a system folder. */
+  get folders(): readonly string[] {
+    const isElsewhere = this.#dataFolder !== undefined && !this.#dataFolder.startsWith(this.stateFolder);
+    return [this.stateFolder, ...(isElsewhere ? [dirname(dirname(this.#dataFolder!))] : [])];
+  }
+
+  /** Removes everything. */
+  async remove(): Promise<void> {
+    await Promise.all(this.folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+
+  async #start(): Promise<void> {
+    const server = await this.postgres.start();
+    this.#started.push(this.postgres);
+    this.#dataFolder = server.dataFolder;
+    const databases = await prepareDatabases(server.ownerUrl, this.stateFolder);
+    this.databaseUrl = databases.test;
+    const { urls } = await this.nats.start();
+    this.#started.push(this.nats);
+    const [first, second] = this.#addresses;
+    this.#variables = roleVariables(this.stateFolder, first, { databases, nats: urls });
+    this.sandbox = this.#keep("sandbox", "sandbox");
+    this.vault = this.#keep("vault", "vault");
+    this.edges = [this.#keep("edge", "edge-1"), this.#keep("edge", "edge-2", second)];
+    this.workers = [this.#keep("worker", "worker-1"), this.#keep("worker", "worker-2")];
+    await Promise.all(this.#roles().map((keeper) => keeper.start()));
+  }
+
+  #keep(role: Role, name: string, own: DemoAddresses = this.#addresses[0]): RoleKeeper {
+    const variables = {
+      ...this.#variables,
+      SWITCHYARD_ENVIRONMENTS: "test",
+      // There is one merchant, and after an outage all of its customers call at once.
+      SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
+      SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
+      SWITCHYARD_PUBLIC_PORT: String(own.ports.public),
+      SWITCHYARD_GRPC_PORT: String(own.ports.grpc),
+    };
+    const logFolder = join(this.stateFolder, "logs");
+    const keeper = new RoleKeeper({ name, role, variables, logFolder, tally: this.#tally });
+    this.#started.push(keeper);
+    return keeper;
+  }
+
+  #roles(): readonly RoleKeeper[] {
+    return [this.sandbox, this.vault, ...this.edges, ...this.workers];
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Tests the real connectors of STRIPE, ADYEN and PAYPAL under the real flow, while requests, answers, notifications and
+ * processes fail.
+ */
+import { describe, expect, it } from "vitest";
+import { replaced } from "../../../core/recovery.fixture.ts";
+import type { Connector } from "../../../gateways/connector.ts";
+import { playAll } from "./play-all.ts";
+import { realGateways } from "./world.ts";
+
+// Two worlds at once, each with its own database and emulators: half a second a payment on two quiet cores, mostly
+// spent waiting for answers that never arrive.
+const paymentsEach = 20;
+const timeoutMs = 240_000;
+
+/** Captures a hold in place of voiding it, if the gateway can be read. */
+const capturesInPlaceOfVoids = (connector: Connector) =>
+  replaced(connector, {
+    async void(call, attempt) {
+      const found = await connector.lookUp(call, attempt);
+      if (found.type !== "held") return connector.void(call, attempt);
+      const { attemptReference, amountMinor, currency } = attempt;
+      const hold = { gatewayReference: found.gatewayReference, attemptReference, amountMinor, currency };
+      const { type } = await connector.capture(call, hold);
+      return type === "done" ? { type } : connector.void(call, attempt);
+    },
+  });
+
+describe.concurrent("the real connectors under faults", { timeout: timeoutMs }, () => {
+  it.each([1, 1 + paymentsEach])("capture each payment's money once or not at all, from seed %i on", async (from) => {
+    const { records, violations, faults } = await playAll(from, paymentsEach);
+    expect(violations).toEqual([]);
+    expect(records.sessions).toHaveLength(paymentsEach);
+    const captured = records.attempts.filter(({ status }) => status === "CAPTURED");
+    expect(new Set(captured.map(({ gateway }) => gateway))).toEqual(new Set(realGateways));
+    expect(Object.keys(faults)).toEqual(expect.arrayContaining(["answer_lost", "error_kept", "notification_lost"]));
+  });
+});
+
+describe("the check of the real connectors", { timeout: timeoutMs }, () => {
+  it("finds the money of a connector that captures a hold instead of voiding it", async () => {
+    const { violations } = await playAll(1, 2 * paymentsEach, capturesInPlaceOfVoids);
+    expect(new Set(violations.map(({ kind }) => kind))).toContain("captured_twice");
+  });
+});

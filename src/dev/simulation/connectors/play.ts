@@ -1,0 +1,215 @@
+/**
+ * Plays one payment by a seed: requests, answers and notifications fail at the emulators, a second process takes over,
+ * hours pass; then a calm phase until the session rests.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { CircuitBreaker } from "../../../core/circuit-breaker.ts";
+import type { Core } from "../../../core/core.ts";
+import { createSession } from "../../../core/create-session.ts";
+import { recoverSessionsOnce } from "../../../core/recover-sessions.ts";
+import { loadSession } from "../../../core/session-with-attempts.ts";
+import { submitPayment } from "../../../core/submit-payment.ts";
+import { processNotificationsOnce } from "../../../oversight/notifications/process-notifications.ts";
+import { voidOrphansOnce } from "../../../oversight/orphaned-authorizations.ts";
+import { reconcileOnce } from "../../../oversight/reconcile.ts";
+import { encodeId } from "../../../platform/ids.ts";
+import { Secret } from "../../../platform/secrets.ts";
+import type { FaultPlan } from "../../../sandbox/faults.ts";
+import { makeReconciliationDue } from "../chaos/site-database.ts";
+import { Dice } from "../dice.ts";
+import { type RealGateway, realGateways, type World } from "./world.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+// Each request meets one in about every third case, so that most payments meet several.
+const rates: FaultPlan["rates"] = {
+  request_lost: 0.04,
+  executed_late: 0.04,
+  executed_twice: 0.05,
+  answer_lost: 0.06,
+  answered_late: 0.02,
+  error_after: 0.04,
+  answer_cut: 0.04,
+  answer_garbled: 0.04,
+  error_kept: 0.05,
+  result_late: 0.1,
+  notification_late: 0.2,
+  notification_lost: 0.15,
+  notification_twice: 0.2,
+};
+
+// Delayed requests wait for the run, which releases them long before this.
+const lateMsMax = 10 * minute;
+
+/** By weight: mostly approved, so that there is money to lose. */
+const cards = [
+  [12, "4242424242424242"],
+  [2, "5555555555554444"],
+  // Declined by STRIPE and PAYPAL, approved by ADYEN.
+  [3, "4000000000000002"],
+  // Insufficient funds at every gateway; fraud at every gateway.
+  [1, "4000000000009995"],
+  [1, "4100000000000019"],
+] as const;
+
+/** The call during which another process takes the payment over. */
+const takeOverAt: Readonly<Record<RealGateway, readonly string[]>> = {
+  STRIPE: ["stripe.create", "stripe.confirm", "stripe.capture"],
+  ADYEN: ["adyen.authorize", "adyen.capture"],
+  PAYPAL: ["paypal.create", "paypal.authorize", "paypal.capture"],
+};
+
+const turnsOfTrouble = 5;
+// A capture or void is repeated after five minutes at most, and no gateway executes anything later than this.
+const calmTurnMs = 6 * minute;
+const calmTurnsMax = 40;
+// Gateways report within milliseconds; this only keeps turns from using all of the time.
+const breathMs = 5;
+
+type Pair = readonly [Core, Core];
+
+/** Plays one seed until its session settles, and returns the session's id, even if it never settles. */
+export async function play(world: World, seed: number): Promise<string> {
+  const payment = new Payment(world, new Dice(seed));
+  await payment.begin(seed);
+  for (let turn = 0; turn < turnsOfTrouble; turn++) await payment.troubledTurn();
+  await payment.letHoursPass();
+  await world.setFaults();
+  for (let turn = 0; turn < calmTurnsMax; turn++) {
+    if (await payment.restsAfterTurn(turn)) break;
+    await payment.passTime(calmTurnMs);
+    await pause(breathMs);
+  }
+  return payment.sessionId;
+}
+
+class Payment {
+  sessionId = "";
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #processes: Pair;
+  #aheadMs = 0;
+
+  constructor(world: World, dice: Dice) {
+    this.#world = world;
+    this.#dice = dice;
+    // The circuit breaker must not carry over results of other seeds.
+    const fresh = (core: Core): Core => ({ ...core, circuitBreaker: new CircuitBreaker() });
+    this.#processes = [fresh(world.processes[0]), fresh(world.processes[1])];
+  }
+
+  /** One process submits the payment; another may take it over during its first gateway's calls. */
+  async begin(seed: number): Promise<void> {
+    const { control, owner } = this.#world;
+    const dice = this.#dice;
+    await this.#world.setClockAhead(0);
+    const gateways = dice.shuffled(realGateways).slice(0, dice.between(1, realGateways.length));
+    await this.#world.setRule(gateways);
+    this.#world.useCard(dice.weighted(cards));
+    const [first, second] = this.#shuffled();
+    const order = { amountMinor: dice.between(1, 200_000), currency: dice.pick(["EUR", "USD", "JPY"]) };
+    const { session } = await createSession(first, owner, { ...order, orderRef: `order-${seed}` });
+    this.sessionId = session.id;
+    await this.#world.setFaults({ seed: String(seed), rates, lateMsMax });
+    const operation = dice.chance(0.4) ? dice.pick(takeOverAt[gateways[0]!]) : undefined;
+    if (operation !== undefined) await control.hold(operation);
+    // The page leaves at once and does not wait for the outcome.
+    await submitPayment(first, {
+      session: (await loadSession(first.database, session.id)).session,
+      vaultToken: new Secret("tok_1"),
+      signal: AbortSignal.abort(),
+    });
+    if (operation !== undefined) await this.#takeOver(operation, first, second);
+    await this.#world.idle();
+  }
+
+  /** Time passes, delayed requests may arrive, and the first process to claim the session continues. */
+  async troubledTurn(): Promise<void> {
+    const { control } = this.#world;
+    const dice = this.#dice;
+    await this.passTime(
+      dice.weighted([
+        [50, dice.between(1, 5) * second],
+        [30, dice.between(10, 40) * second],
+        [20, dice.between(1, 10) * minute],
+      ]),
+    );
+    if (dice.chance(0.4)) await control.release({ operation: "fault" });
+    const [one, other] = this.#shuffled();
+    const operation = dice.chance(0.2) ? dice.pick(Object.values(takeOverAt).flat()) : undefined;
+    if (operation !== undefined) await control.hold(operation);
+    await processNotificationsOnce(one);
+    await recoverSessionsOnce(one);
+    if (operation !== undefined) await this.#takeOver(operation, one, other);
+    await this.#world.idle();
+  }
+
+  /**
+   * Hours pass, as in an outage. A payment without a name at its gateway then needs a person to end it, so each must
+   * have one.
+   */
+  async letHoursPass(): Promise<void> {
+    if (!this.#dice.chance(0.2)) return;
+    const { attempts } = await loadSession(this.#processes[0].database, this.sessionId);
+    const areNamed = attempts.every(({ gatewayReference, completedAt }) => gatewayReference ?? completedAt);
+    if (areNamed) await this.passTime(this.#dice.between(7, 30) * hour);
+  }
+
+  /** Runs a turn of recovery without faults; returns true when nothing is left to do. */
+  async restsAfterTurn(turn: number): Promise<boolean> {
+    const { control, asOwner, databaseUrl } = this.#world;
+    const one = this.#processes[turn % this.#processes.length]!;
+    await processNotificationsOnce(one);
+    await recoverSessionsOnce(one);
+    await this.#world.idle();
+    const { session, attempts } = await loadSession(one.database, this.sessionId);
+    if (session.phase !== "DONE") return false;
+    const references = new Set(attempts.map(({ id }) => encodeId("att", id)));
+    const isHeld = (await control.authorizations()).some(
+      ({ reference, status }) => status === "held" && references.has(reference),
+    );
+    if (isHeld) {
+      await makeReconciliationDue(databaseUrl);
+      while (await reconcileOnce(one));
+    }
+    await voidOrphansOnce(one);
+    return !isHeld && (await asOwner.query(orphans, [this.sessionId])).length === 0;
+  }
+
+  async passTime(ms: number): Promise<void> {
+    this.#aheadMs += ms;
+    await this.#world.setClockAhead(this.#aheadMs);
+  }
+
+  /**
+   * Lets the other process take the payment over while this one waits for a gateway's answer, which arrives afterwards.
+   */
+  async #takeOver(operation: string, from: Core, to: Core): Promise<void> {
+    const { control, asOwner } = this.#world;
+    const called = control.paused({ operation });
+    // If the call is never made, this ends with the emulators.
+    called.catch(() => {});
+    await Promise.race([called, Promise.all(from.inFlight)]);
+    await asOwner.query(lapse, [this.sessionId]);
+    await recoverSessionsOnce(to);
+    await Promise.all(to.inFlight);
+    await control.release({ operation });
+  }
+
+  #shuffled(): Pair {
+    const [one, other] = this.#processes;
+    return this.#dice.chance(0.5) ? [one, other] : [other, one];
+  }
+}
+
+const lapse = {
+  name: "lapse",
+  text: `
+    UPDATE payment_session SET lease_until = app.clock() - interval '1 s' WHERE id = $1 AND phase = 'PROCESSING'`,
+};
+const orphans = {
+  name: "orphans_left",
+  text: "SELECT 1 FROM orphaned_authorization WHERE session_id = $1 AND ended_at IS NULL",
+};

@@ -1,0 +1,288 @@
+/** The promises of docs/safety.md as a program checks them, after every step of a run and at its end. PURE. */
+import type { Observed, ObservedAttempt, ObservedSession, Shown } from "./observed.ts";
+import type { Authorization } from "./simulated-gateway.ts";
+
+/** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
+export type Moment = {
+  readonly observed: Observed;
+  /** The authorizations of every attempt, by the attempt's public id. */
+  readonly authorizations: readonly Authorization[];
+  /** Captures that were sent and may still be executed, by the attempt's public id. */
+  readonly capturesOnTheirWay: ReadonlyMap<string, number>;
+  readonly referenceOf: (attemptId: string) => string;
+  /**
+   * True if a gateway has reported that this attempt's money was captured: by a notification that arrived, or by a
+   * record that can be read.
+   */
+  readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
+  /** Time of the last void of this attempt; undefined when none was sent. */
+  readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
+  /** True if the database was restored to an earlier moment, which lost what gateways and customers had been sent. */
+  readonly isRestored: boolean;
+};
+
+const finalEventOf: Readonly<Record<string, string>> = {
+  SUCCEEDED: "payment_session.succeeded",
+  DECLINED: "payment_session.declined",
+  DEGRADED: "payment_session.degraded",
+  EXPIRED: "payment_session.expired",
+};
+const finalEvents = Object.values(finalEventOf);
+
+/** Returns the first promise that is broken now, given the moment before; undefined while all are kept. */
+export function findViolation(now: Moment, before: Observed | undefined): string | undefined {
+  return (
+    findDoubleCapture(now) ??
+    findWrongEnd(now) ??
+    findFalseConfirmation(now) ??
+    findFalseEvent(now.observed, before) ??
+    findChangedEnd(now.observed, before) ??
+    findForbiddenAttempt(now, before) ??
+    findBelievedTooEarly(now)
+  );
+}
+
+function capturesOf(moment: Moment): number {
+  return moment.authorizations.reduce((sum, { captures }) => sum + captures, 0);
+}
+
+function findDoubleCapture(moment: Moment): string | undefined {
+  const captures = capturesOf(moment);
+  return captures > 1 ? `the money was captured ${captures} times` : undefined;
+}
+
+function findWrongEnd(moment: Moment): string | undefined {
+  const { session, attempts, events } = moment.observed;
+  const ends = events.filter(({ type }) => finalEvents.includes(type));
+  const expected = finalEventOf[session.status];
+  if (ends.length !== (expected === undefined ? 0 : 1) || (expected && ends[0]?.type !== expected)) {
+    return `${session.status} with the final events [${ends.map(({ type }) => type).join(", ")}]`;
+  }
+  if (session.status === "CREATED") return undefined;
+  return session.status === "SUCCEEDED" ? findWrongSuccess(moment, attempts) : findKept(moment);
+}
+
+function findWrongSuccess(moment: Moment, attempts: readonly ObservedAttempt[]): string | undefined {
+  const { session } = moment.observed;
+  const captured = attempts.filter(({ status }) => status === "CAPTURED");
+  const [winner] = captured;
+  if (captured.length !== 1 || winner?.id !== session.winner_attempt_id) {
+    return `SUCCEEDED with ${captured.length} captured attempts`;
+  }
+  const reference = moment.referenceOf(winner!.id);
+  const atGateway = moment.authorizations.find(
+    ({ attemptReference, captures, captureFailed }) =>
+      attemptReference === reference && (captures > 0 || captureFailed),
+  );
+  if (atGateway === undefined) return "SUCCEEDED, and nothing was captured";
+  if (atGateway.amountMinor !== session.amount_minor) return "SUCCEEDED with another amount";
+  const others = moment.authorizations.filter(
+    (authorization) => authorization !== atGateway && authorization.captures > 0,
+  );
+  return others.length > 0 ? "SUCCEEDED, and the money was captured at another attempt" : undefined;
+}
+
+function findKept(moment: Moment): string | undefined {
+  const { status } = moment.observed.session;
+  if (capturesOf(moment) > 0) return `${status}, and the money was captured`;
+  const keepable = moment.authorizations.some(
+    ({ state, captureRefused, attemptReference }) =>
+      state === "held" && !captureRefused && (moment.capturesOnTheirWay.get(attemptReference) ?? 0) > 0,
+  );
+  return keepable ? `${status}, and a capture may still land` : undefined;
+}
+
+function findChangedEnd(now: Observed, before: Observed | undefined): string | undefined {
+  if (before === undefined || before.session.status === "CREATED") return undefined;
+  const kept: readonly (keyof ObservedSession)[] = [
+    "status",
+    "winner_attempt_id",
+    "captured_via",
+    "failover",
+    "decline_code",
+  ];
+  const changed = kept.find((column) => now.session[column] !== before.session[column]);
+  if (changed !== undefined) return `${changed} changed after the session had ended`;
+  return now.attempts.length > before.attempts.length ? "an attempt was made after the session had ended" : undefined;
+}
+
+/** A capture that was only accepted is confirmed by nothing but the gateway's report. */
+function findFalseConfirmation(moment: Moment): string | undefined {
+  const { session, attempts } = moment.observed;
+  if (session.capture_confirmed !== true) return undefined;
+  const winner = attempts.find(({ id }) => id === session.winner_attempt_id);
+  return winner && moment.isReportedCaptured(winner)
+    ? undefined
+    : "the capture is confirmed, and no gateway has said so";
+}
+
+/** An event shows the session exactly as it is after the change that the event reports. */
+function findFalseEvent(now: Observed, before: Observed | undefined): string | undefined {
+  for (const { type, sequence, shown } of now.events.slice(before?.events.length ?? 0)) {
+    const contradiction = findContradiction(shown, now);
+    if (contradiction !== undefined) return `${type} ${contradiction}`;
+    if (shown.captureConfirmed !== (now.session.capture_confirmed ?? undefined)) {
+      return `${type} shows another captureConfirmed than the session has`;
+    }
+    const statuses = now.attempts.map(({ status }) => status).join(" ");
+    if (shown.attempts.map(({ status }) => status).join(" ") !== statuses) return `${type} shows other attempts`;
+    if (shown.sequence !== sequence) return `${type} has another number than its body`;
+    if (type === "payment_attempt.voided" && now.session.status === "CREATED") return `${type} before the end`;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the contradiction between a merchant's view of a session and its state; undefined if they agree, or if the
+ * view reports no end.
+ */
+function findContradiction(shown: Shown, { session, attempts }: Observed): string | undefined {
+  const isSame =
+    shown.status === session.status &&
+    shown.capturedVia === (session.captured_via ?? undefined) &&
+    shown.declineCode === (session.decline_code ?? undefined) &&
+    shown.failover === session.failover;
+  if (!isSame) return `shows ${shown.status}, and the session is ${session.status}`;
+  const winner = attempts.find(({ id }) => id === session.winner_attempt_id);
+  const captured = shown.attempts.filter(({ status }) => status === "CAPTURED");
+  if (session.status !== "SUCCEEDED") return captured.length === 0 ? undefined : "shows a capture without success";
+  if (captured.length !== 1 || captured[0]?.gateway !== shown.capturedVia) return "shows another capture";
+  return shown.failover === (winner?.sequence ?? 0) > 1 ? undefined : "shows the wrong failover";
+}
+
+/** Checks the merchant's read against the session at the time of the request and now. */
+export function findFalseRead(shown: Shown, { begun, now }: { begun: Observed; now: Moment }): string | undefined {
+  if (shown.status === "CREATED") return findStale(begun);
+  const contradiction = findContradiction(shown, now.observed);
+  if (contradiction !== undefined) return `a read ${contradiction}`;
+  // The report may have arrived since.
+  return shown.captureConfirmed && now.observed.session.capture_confirmed !== true
+    ? "a read shows a capture as confirmed that is not"
+    : undefined;
+}
+
+function findStale({ session }: Observed): string | undefined {
+  return session.status === "CREATED" ? undefined : `CREATED is shown after the end as ${session.status}`;
+}
+
+/** Checks the customer's outcome against the session at the time of the request and now. */
+export function findFalseOutcome(
+  outcome: unknown,
+  { begun, now }: { begun: Observed; now: Observed },
+): string | undefined {
+  if (outcome === undefined) return findStale(begun);
+  const expected = JSON.stringify(outcomeFor(now));
+  const shown = JSON.stringify(outcome);
+  return shown === expected ? undefined : `the customer is shown ${shown}, and it is ${expected}`;
+}
+
+// Part of the contract: browsers see the plain refusal in place of these.
+const hiddenCodes: readonly (string | null)[] = ["fraud_suspected", "lost_or_stolen", "unclassified"];
+
+function outcomeFor({ session, attempts }: Observed): unknown {
+  const decline = (declineCode: string | null) => ({ outcome: { case: "decline", value: { declineCode } } });
+  switch (session.status) {
+    case "SUCCEEDED": {
+      const winner = attempts.find(({ status }) => status === "CAPTURED");
+      const value = { capturedVia: winner?.gateway, failoverUsed: winner?.sequence !== 1 };
+      return { outcome: { case: "success", value } };
+    }
+    case "DECLINED": {
+      const code = attempts.findLast(({ status }) => status === "DECLINED")?.decline_code ?? null;
+      return decline(hiddenCodes.includes(code) ? "card_declined" : code);
+    }
+    case "DEGRADED":
+      return decline("processing_unavailable");
+    case "EXPIRED":
+      return decline("session_expired");
+    default:
+      return undefined;
+  }
+}
+
+/** Checks the error code that the customer received in place of an outcome. */
+export function findFalseRefusal(code: unknown, { session }: Observed): string | undefined {
+  const isWrong =
+    (code === "session_expired" && session.submitted_at !== null) ||
+    (code === "session_ended" && session.status === "CREATED");
+  return isWrong ? `the customer received ${code}, but the session is ${session.status} ${session.phase}` : undefined;
+}
+
+/**
+ * Returns the holds that will have to be voided. A hold beside the captured authorization of the same attempt is
+ * excluded: a look-up reports only the capture (docs/safety.md, "Known and not handled").
+ */
+export function holdsToVoid(authorizations: readonly Authorization[]): readonly Authorization[] {
+  const isCaptured = (reference: string) =>
+    authorizations.some(({ attemptReference, state }) => attemptReference === reference && state === "captured");
+  return authorizations.filter(({ state, attemptReference }) => state === "held" && !isCaptured(attemptReference));
+}
+
+function findForbiddenAttempt({ observed, isRestored }: Moment, before: Observed | undefined): string | undefined {
+  const { attempts, session } = observed;
+  const stopped = before?.attempts.find(({ stop }) => stop !== null);
+  if (stopped !== undefined && attempts.length > (before?.attempts.length ?? 0)) {
+    return `attempt ${attempts.length} follows attempt ${stopped.sequence}, which said stop (${stopped.stop})`;
+  }
+  const fraud = attempts.some(({ failure_kind }) => failure_kind === "FRAUD");
+  if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
+  if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
+    return "an attempt over another amount";
+  // After a restore the deadline is over, and earlier operations at gateways get their rows back.
+  const late = isRestored
+    ? undefined
+    : attempts.find(({ started_at }) => started_at >= (session.submit_deadline ?? ""));
+  if (late !== undefined) return `attempt ${late.sequence} was opened after the deadline`;
+  const gone = before?.attempts.find(({ id }) => !attempts.some((attempt) => attempt.id === id));
+  return gone && "an attempt has disappeared";
+}
+
+/** A gateway's answer decides an outcome only if it answers the right question. */
+function findBelievedTooEarly(moment: Moment): string | undefined {
+  for (const attempt of moment.observed.attempts) {
+    const { sequence, void_kind, latest_execution_at, capture_refusal_code } = attempt;
+    const sentAt = moment.voidSentAt(attempt);
+    if (void_kind === "NEVER_EXISTED" && (sentAt === undefined || sentAt < new Date(latest_execution_at))) {
+      return `attempt ${sequence} is said never to have existed, and no void was sent after its latest execution time`;
+    }
+    const reference = moment.referenceOf(attempt.id);
+    const isRefused = moment.authorizations.some(
+      ({ attemptReference, hasRefused }) => attemptReference === reference && hasRefused,
+    );
+    if (capture_refusal_code !== null && !isRefused)
+      return `attempt ${sequence}: its capture counts as refused, and no gateway has refused it permanently`;
+  }
+  return undefined;
+}
+
+/**
+ * True for a capture, after a restore, of an attempt whose row is lost: a person adopts it (`restore adopt`), no worker
+ * does.
+ */
+function isLeftToPerson({ isRestored, observed, authorizations, referenceOf }: Moment): boolean {
+  const references = observed.attempts.map(({ id }) => referenceOf(id));
+  return isRestored && authorizations.some((one) => one.captures > 0 && !references.includes(one.attemptReference));
+}
+
+/**
+ * Returns the promise that is broken after faults have stopped and time has passed: the session is over, and nothing is
+ * left at a gateway.
+ */
+export function findUnfinished(moment: Moment): string | undefined {
+  const { session, attempts, events } = moment.observed;
+  if (session.phase !== "DONE" && isLeftToPerson(moment)) return undefined;
+  if (session.phase !== "DONE") return `the session did not end: ${session.status} ${session.phase}`;
+  const open = attempts.find(({ completed_at }) => completed_at === null);
+  if (open !== undefined) return `attempt ${open.sequence} did not end: ${open.status}`;
+  const [held] = holdsToVoid(moment.authorizations);
+  if (held !== undefined) return `a hold is left at a gateway: ${held.attemptReference}`;
+  if (events.some(({ sequence }, index) => sequence !== index + 1)) return "the events' sequence has a gap";
+  // Reports that the lost database received are not repeated.
+  if (moment.isRestored) return undefined;
+  const emitted = events.filter(({ type }) => type === "payment_attempt.capture_failed").length;
+  const failed = moment.authorizations.filter(({ captureFailed }) => captureFailed).length;
+  if (emitted !== failed)
+    return `${failed} accepted captures failed, but ${emitted} capture_failed events were emitted`;
+  const isUnconfirmed = session.status === "SUCCEEDED" && failed === 0 && !session.capture_confirmed;
+  return isUnconfirmed ? "the capture was reported, and is not confirmed" : undefined;
+}

@@ -1,0 +1,139 @@
+/**
+ * One process of the service in a run, with its loops. Turns that would find nothing are skipped: they change no row.
+ */
+
+import type { Core } from "../../core/core.ts";
+import { expireOnce } from "../../core/expire-sessions.ts";
+import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
+import { reconciliationEveryMs } from "../../limits.ts";
+import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
+import { voidOrphansOnce } from "../../oversight/orphaned-authorizations.ts";
+import { reconcileOnce } from "../../oversight/reconcile.ts";
+import type { Observed } from "./observed.ts";
+import type { SimulatedPool } from "./simulated-pool.ts";
+import { SimulatedProcess, type Stage } from "./simulated-process.ts";
+
+/** The parts of the run that a member uses. */
+export type MemberParts = {
+  readonly stage: Stage;
+  readonly createPool: (process: SimulatedProcess) => SimulatedPool;
+  /** Creates the core of one life of the process: nothing of it outlives a death. */
+  readonly createCore: (process: SimulatedProcess, pool: SimulatedPool) => Core;
+  readonly observed: () => Observed | undefined;
+  /** Converts a time of the database to milliseconds since the run began. */
+  readonly sinceStart: (moment: string) => number;
+};
+
+// The pause between two turns of a loop.
+const turnMs = 1_000;
+
+/** A process that serves submissions, receives notifications and runs its turns. */
+export class Member {
+  readonly process: SimulatedProcess;
+  readonly #parts: MemberParts;
+  readonly #pool: SimulatedPool;
+  #core: Core;
+  #recoversAtMs = Number.POSITIVE_INFINITY;
+  #isVoidingOrphans = false;
+
+  constructor(name: string, parts: MemberParts) {
+    this.#parts = parts;
+    this.process = new SimulatedProcess(name, parts.stage);
+    this.#pool = parts.createPool(this.process);
+    this.#core = parts.createCore(this.process, this.#pool);
+    this.process.onKill = () => this.#pool.abandon();
+    this.process.onStop = (ms) => this.#pool.stopFor(ms);
+    this.process.onStart = () => {
+      this.#core = parts.createCore(this.process, this.#pool);
+      this.#recoversAtMs = Number.POSITIVE_INFINITY;
+      this.#isVoidingOrphans = false;
+      this.start();
+    };
+  }
+
+  get core(): Core {
+    return this.#core;
+  }
+
+  /** Starts its loops. */
+  start(): void {
+    this.onChange();
+    this.expireWhenDue();
+    this.processNotifications();
+    this.#reconcileHourly();
+  }
+
+  /** Rows have changed: a turn may be due earlier than before. */
+  onChange(): void {
+    this.#recoverWhenDue();
+    this.#voidOrphansWhenDue();
+  }
+
+  /** Releases its connections to the database. */
+  abandon(): Promise<void> {
+    return this.#pool.abandon();
+  }
+
+  processNotifications(): void {
+    const again = () => this.process.later(turnMs, () => this.processNotifications());
+    this.#inTurn(0, () => void processNotificationsOnce(this.#core).catch(again));
+  }
+
+  expireWhenDue(): void {
+    const session = this.#parts.observed()?.session;
+    if (session?.phase !== "IDLE") return;
+    const again = () => this.expireWhenDue();
+    this.#inTurn(this.#delayUntil(session.expires_at), () => {
+      if (this.#parts.observed()?.session.phase === "IDLE") void expireOnce(this.#core).then(again, again);
+    });
+  }
+
+  #recoverWhenDue(): void {
+    const { timeline, dice } = this.#parts.stage;
+    const session = this.#parts.observed()?.session;
+    if (session?.phase !== "PROCESSING" || session.lease_until === null) return;
+    const atMs = timeline.nowMs + this.#delayUntil(session.lease_until) + dice.between(1, turnMs);
+    if (this.#recoversAtMs <= atMs) return;
+    this.#recoversAtMs = atMs;
+    this.process.later(atMs - timeline.nowMs, () => {
+      if (this.#recoversAtMs !== atMs) return;
+      this.#recoversAtMs = Number.POSITIVE_INFINITY;
+      const leaseUntil = this.#parts.observed()?.session.lease_until;
+      if (leaseUntil != null && this.#parts.sinceStart(leaseUntil) >= timeline.nowMs) return this.#recoverWhenDue();
+      const again = () => this.process.later(turnMs, () => this.#recoverWhenDue());
+      void recoverSessionsOnce(this.#core).then(again, again);
+    });
+  }
+
+  #voidOrphansWhenDue(): void {
+    const dueAt = this.#parts.observed()?.orphanDueAt;
+    if (dueAt == null || this.#isVoidingOrphans) return;
+    this.#isVoidingOrphans = true;
+    const again = () => {
+      this.#isVoidingOrphans = false;
+      this.#voidOrphansWhenDue();
+    };
+    this.#inTurn(this.#delayUntil(dueAt), () => void voidOrphansOnce(this.#core).then(again, again));
+  }
+
+  #reconcileHourly(): void {
+    const { timeline } = this.#parts.stage;
+    const again = () => this.#reconcileHourly();
+    this.#inTurn(reconciliationEveryMs - (timeline.nowMs % reconciliationEveryMs), () => {
+      void reconcilePass(this.#core).then(again, again);
+    });
+  }
+
+  #delayUntil(moment: string): number {
+    return Math.max(0, this.#parts.sinceStart(moment) - this.#parts.stage.timeline.nowMs);
+  }
+
+  /** Runs after this delay, in the next turn of its loop. */
+  #inTurn(delayMs: number, run: () => void): void {
+    this.process.later(delayMs + this.#parts.stage.dice.between(0, turnMs), run);
+  }
+}
+
+async function reconcilePass(core: Core): Promise<void> {
+  while (await reconcileOnce(core));
+}

@@ -1,0 +1,102 @@
+/** Delivers gateways' notifications until a process of the service has acknowledged them: late, twice, in any order. */
+import type { Notification } from "../../gateways/connector.ts";
+import { takeNotification } from "../../oversight/notifications/intake.ts";
+import { encodeId } from "../../platform/ids.ts";
+import type { Dice } from "./dice.ts";
+import type { Member } from "./member.ts";
+import type { Report, SimulatedGateway } from "./simulated-gateway.ts";
+import type { Stage } from "./simulated-process.ts";
+
+// Gateways repeat a notification without acknowledgement, at first after a few seconds.
+const repeatMs = 15_000;
+
+/** Mostly at the time of its answer: messages of the same moment meet in the database. */
+export function soonMs(dice: Dice): number {
+  return dice.chance(0.7) ? dice.pick([20, 200]) + dice.between(0, 5) : dice.between(1, 1_500);
+}
+
+/** The facts that a gateway has reported, by the kind of notification and the attempt. */
+type Arrived = Pick<Notification, "kind" | "attemptReference">;
+
+/** Carries every notification of a run. */
+export class NotificationCarrier {
+  readonly #stage: Stage;
+  readonly #members: readonly Member[];
+  readonly #longestMs: number;
+  /** Notifications that have reached a process, even if it could not store them. */
+  readonly #arrived: Arrived[] = [];
+  #sent = 0;
+  #underWay = 0;
+
+  constructor(stage: Stage, members: readonly Member[], { longestMs }: { longestMs: number }) {
+    this.#stage = stage;
+    this.#members = members;
+    this.#longestMs = longestMs;
+  }
+
+  /** True while a notification or its repeat is not yet acknowledged. */
+  get isCarrying(): boolean {
+    return this.#underWay > 0;
+  }
+
+  get arrived(): readonly Arrived[] {
+    return this.#arrived;
+  }
+
+  /** Sends a notification of the gateway. */
+  report(connectionId: string, ...[kind, about, declined]: Parameters<Report>): void {
+    const { attemptReference, gatewayReference, amountMinor, currency } = about;
+    const amount = kind === "absent" ? undefined : { amountMinor, currency };
+    this.send(connectionId, { kind, attemptReference, gatewayReference, amount, declined });
+  }
+
+  send(connectionId: string, notification: Omit<Notification, "notificationId">): void {
+    const { timeline, dice, faults } = this.#stage;
+    const notificationId = `notification-${++this.#sent}-of-${notification.attemptReference}`;
+    const body = Buffer.from(JSON.stringify({ notificationId, ...notification }));
+    const strikes = (kind: "delayNotification" | "repeatNotification") => faults.strikes(kind, timeline.nowMs);
+    const copies = strikes("repeatNotification") ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++) {
+      const delayMs = strikes("delayNotification") ? dice.between(1_000, this.#longestMs) : soonMs(dice);
+      this.#underWay++;
+      timeline.after(delayMs, () => this.#deliver(connectionId, body, notification));
+    }
+  }
+
+  #deliver(connectionId: string, body: Uint8Array, notification: Arrived): void {
+    const { timeline, dice } = this.#stage;
+    const { process, core } = dice.pick(this.#members);
+    let isAcknowledged = false;
+    timeline.after(repeatMs, () => {
+      if (isAcknowledged) this.#underWay--;
+      else this.#deliver(connectionId, body, notification);
+    });
+    if (!process.isRunning) return;
+    process.note(() => `receives ${Buffer.from(body).toString()}`);
+    this.#arrived.push(notification);
+    takeNotification(core, encodeId("gc", connectionId), async () => ({ headers: {}, body })).then(
+      () => {
+        isAcknowledged = true;
+        for (const member of this.#members) member.processNotifications();
+      },
+      () => process.note(() => "does not acknowledge the notification"),
+    );
+  }
+}
+
+/**
+ * True if a gateway that captured an attempt's money has reported it: by its notification, or at once if it can be
+ * read.
+ */
+export function isReportedCaptured(
+  reference: string,
+  gateways: readonly SimulatedGateway[],
+  { arrived }: Pick<NotificationCarrier, "arrived">,
+): boolean {
+  const isIts = ({ attemptReference }: { readonly attemptReference: string }) => attemptReference === reference;
+  const isReported = arrived.some((one) => isIts(one) && (one.kind === "captured" || one.kind === "already_captured"));
+  return gateways.some(
+    ({ shape, authorizations }) =>
+      (shape.canRead || isReported) && authorizations.some((one) => isIts(one) && one.capturedUnder !== undefined),
+  );
+}

@@ -1,0 +1,96 @@
+/** Reads the current rows of a run's session, without any code of the product. */
+import type { QueryResult } from "pg";
+
+/** The columns of an attempt that the checks use. */
+export type ObservedAttempt = {
+  readonly id: string;
+  readonly sequence: number;
+  readonly gateway: string;
+  readonly status: string;
+  readonly failure_kind: string | null;
+  readonly stop: string | null;
+  readonly amount_minor: number;
+  readonly capture_ordered_at: string | null;
+  readonly started_at: string;
+  readonly completed_at: string | null;
+  readonly void_kind: string | null;
+  readonly latest_execution_at: string;
+  readonly capture_refusal_code: string | null;
+  readonly decline_code: string | null;
+};
+
+/** The columns of a session that the checks use. */
+export type ObservedSession = {
+  readonly id: string;
+  readonly status: string;
+  readonly phase: string;
+  readonly lease_epoch: number;
+  readonly lease_until: string | null;
+  readonly amount_minor: number;
+  readonly winner_attempt_id: string | null;
+  readonly captured_via: string | null;
+  readonly capture_confirmed: boolean | null;
+  readonly failover: boolean;
+  readonly decline_code: string | null;
+  readonly expires_at: string;
+  readonly submit_deadline: string | null;
+  readonly submitted_at: string | null;
+};
+
+/** A merchant's view of a session, from a read or from the body of an event. */
+export type Shown = {
+  readonly status: string;
+  readonly processing: boolean;
+  readonly failover: boolean;
+  readonly capturedVia?: string;
+  readonly captureConfirmed?: boolean;
+  readonly declineCode?: string;
+  readonly attempts: readonly { readonly status: string; readonly gateway: string }[];
+};
+
+/** The columns of an event that the checks use. */
+type ObservedEvent = {
+  readonly type: string;
+  readonly sequence: number;
+  readonly shown: Shown & { readonly sequence: number };
+};
+
+/** One moment of a session. */
+export type Observed = {
+  readonly session: ObservedSession;
+  readonly attempts: readonly ObservedAttempt[];
+  readonly events: readonly ObservedEvent[];
+  /** The time of the next void of an orphaned authorization; null if there is none. */
+  readonly orphanDueAt: string | null;
+};
+
+/** Returns the statement that reads the session with this id. */
+export function observedQuery(sessionId: string) {
+  return {
+    name: "observe",
+    text: `
+      SELECT to_json(s) AS session,
+        coalesce((SELECT json_agg(a ORDER BY a.sequence) FROM attempt a WHERE a.session_id = s.id), '[]') AS attempts,
+        coalesce((SELECT json_agg(json_build_object('type', e.type, 'sequence', e.sequence,
+                    'shown', convert_from(e.body, 'UTF8')::json -> 'data') ORDER BY e.sequence)
+                  FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events,
+        (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt"
+      FROM payment_session s WHERE s.id = $1`,
+    values: [sessionId],
+  };
+}
+
+/** Converts the result of the statement above. */
+export function observedOf({ rows }: QueryResult): Observed {
+  return rows[0] as Observed;
+}
+
+/** Formats one line for the history. */
+export function describeObserved({ session, attempts, events }: Observed): string {
+  const steps = attempts.map((attempt) => {
+    const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";
+    return `${attempt.sequence} ${attempt.gateway} ${attempt.status}${ordered}`;
+  });
+  const emitted = events.length > 0 ? `; emitted: ${events.map(({ type }) => type).join(", ")}` : "";
+  return `= ${session.status} ${session.phase}, epoch ${session.lease_epoch} [${steps.join(", ")}]${emitted}`;
+}

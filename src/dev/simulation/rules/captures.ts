@@ -1,0 +1,97 @@
+/** Rules 1 to 3: the attempt to capture, the time, and its limit. */
+import { files, type Rule, withoutConstraint, withoutGuard, withoutUnique } from "./rule.ts";
+
+/** Rules 1 to 3, each with its removal. */
+export const captureRules: readonly Rule[] = [
+  {
+    id: "winner-once",
+    number: 1,
+    says: "The winner is named by compare-and-set from none.",
+    code: [
+      {
+        file: files.lease,
+        instead: ['"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",'],
+      },
+    ],
+    database: [
+      withoutGuard("a winner is named from null only"),
+      withoutGuard("a hold is adopted only while CREATED and without a winner"),
+      withoutGuard("an authorized attempt is the winner"),
+      withoutUnique("attempt_one_capturable"),
+    ],
+    coveredBy: ["lease-epoch", "conditional-move"],
+    harm: "captured",
+    harmless: "a second winner would need two more walls to be gone: the index and the guard that came first",
+  },
+  {
+    id: "winner-voids-unknown",
+    number: 1,
+    says: "The transaction that names the winner voids every unknown attempt.",
+    code: [
+      {
+        file: files.attempts,
+        instead: [""],
+      },
+    ],
+    database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
+    seenAt: 5,
+  },
+  {
+    id: "capture-ordered-first",
+    number: 2,
+    says: "The order to capture is committed before the capture is sent.",
+    code: [
+      { file: files.flowSteps, instead: [""] },
+      {
+        file: files.nextStep,
+        instead: [""],
+      },
+    ],
+    database: [withoutConstraint("attempt_check3")],
+  },
+  {
+    id: "capture-never-given-up",
+    number: 2,
+    says: "An unanswered capture is repeated until the gateway answers it.",
+    code: [
+      {
+        file: files.captureSteps,
+        instead: [
+          `{
+        const next = await lockAndDecide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
+        return recordCaptureRefused(tx, attempt, "no answer", next);
+      }`,
+        ],
+      },
+    ],
+    database: [],
+    coveredBy: ["former-winner-waits"],
+  },
+  {
+    id: "former-winner-waits",
+    number: 3,
+    says: "Nothing else happens while a former winner may still turn out captured.",
+    code: [
+      {
+        file: files.nextStep,
+        instead: [""],
+      },
+    ],
+    database: [
+      withoutUnique("attempt_one_capturable"),
+      withoutGuard("no end without a capture while one may still land"),
+    ],
+  },
+  {
+    id: "landed-capture-adopted",
+    number: 3,
+    says: "A former winner whose capture had landed after all ends the session as SUCCEEDED.",
+    code: [
+      {
+        file: files.flowSteps,
+        instead: ["  if (false) {"],
+      },
+    ],
+    database: [],
+  },
+];

@@ -1,0 +1,148 @@
+/** Rules 7 to 10: the possible ends of a session, and the gateways' answers that decide them. */
+import { files, type Rule, withoutConstraint, withoutGuard } from "./rule.ts";
+
+/** Rules 7 to 10, each with its removal. */
+export const endRules: readonly Rule[] = [
+  {
+    id: "success-is-captured",
+    number: 7,
+    says: "SUCCEEDED means that the winner is captured.",
+    code: [
+      {
+        file: files.captureSteps,
+        instead: [
+          `renewLease(tx, lease);
+      return settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: false });`,
+        ],
+      },
+    ],
+    database: [withoutConstraint("payment_session_captured")],
+  },
+  {
+    id: "amount-pinned",
+    number: 7,
+    says: "An attempt is over exactly its session's amount.",
+    code: [{ file: files.attempts, instead: ["session.amountMinor + 1,"] }],
+    database: [withoutConstraint("attempt_session_id_amount_minor_currency_fkey")],
+  },
+  {
+    id: "stop-ends-plan",
+    number: 7,
+    says: "No attempt follows a fraud decline or another stop.",
+    code: [
+      {
+        file: "src/core/failover.ts",
+        instead: [
+          "const stop = undefined as Stop | undefined;",
+          'if (failure.kind !== "FRAUD" && !rule.failoverOn.includes(switchOf[failure.kind])) {',
+        ],
+      },
+    ],
+    database: [withoutGuard("a fraud-class decline is never retried"), withoutGuard("no attempt follows a stop")],
+    seenAt: 11,
+  },
+  {
+    id: "no-hold-after-fraud",
+    number: 7,
+    says: "After a fraud decline no earlier hold is adopted.",
+    code: [{ file: files.nextStep, instead: ['if (unknown) return { type: "lookUp", attempt: unknown };'] }],
+    database: [withoutGuard("no hold is adopted after a fraud decline")],
+    seenAt: 183,
+  },
+  {
+    id: "deadline",
+    number: 7,
+    says: "No attempt is opened after the deadline.",
+    code: [
+      {
+        file: files.nextStep,
+        instead: ["return now !== undefined;"],
+      },
+    ],
+    database: [withoutGuard("no attempt after the deadline")],
+    seenAt: 33,
+  },
+  {
+    id: "expiry-only-idle",
+    number: 7,
+    says: "Only a session that was never submitted expires.",
+    code: [
+      {
+        file: "src/core/expire-sessions.ts",
+        instead: ["WHERE id = $1 AND status = 'CREATED' AND expires_at <= app.clock()"],
+      },
+    ],
+    database: [
+      withoutConstraint("payment_session_check7"),
+      withoutConstraint("payment_session_check9"),
+      withoutConstraint("payment_session_check12"),
+      withoutGuard("no end while an attempt is AUTHORIZING"),
+      withoutGuard("DONE means that every attempt is final"),
+    ],
+    seenAt: 67,
+  },
+  {
+    id: "look-up-reads",
+    number: 8,
+    says: "A look-up never requests money.",
+    code: [
+      {
+        file: files.gatewayCalls,
+        instead: [
+          `  const again = { ...atGateway(attempt), sessionId: "", orderRef: "", vaultToken: new Secret("") };
+  await connector.authorize({ ...call, idempotencyKey: again.attemptReference }, again);
+  const answer = await connector.lookUp(call, atGateway(attempt));`,
+        ],
+      },
+    ],
+    database: [],
+    seenAt: 4,
+  },
+  {
+    id: "capture-one-key",
+    number: 8,
+    says: "A capture is repeated under one idempotency key.",
+    code: [
+      {
+        file: files.gatewayCalls,
+        instead: ['const key = encodeId("att", attempt.id) + "_cap" + attempt.retries;'],
+      },
+    ],
+    database: [],
+    seenAt: 12,
+  },
+  {
+    id: "latest-execution-time",
+    number: 9,
+    says: "An attempt counts as never held only once a hold can no longer come into being.",
+    code: [
+      {
+        file: files.flowSteps,
+        instead: ["const late = true;"],
+      },
+    ],
+    database: [
+      {
+        type: "constraint",
+        name: "attempt_never_existed",
+        instead:
+          "void_kind IS DISTINCT FROM 'NEVER_EXISTED' OR capture_ordered_at IS NULL OR capture_refusal_code IS NOT NULL",
+      },
+    ],
+    coveredBy: ["orphans-voided"],
+    seenAt: 4,
+  },
+  {
+    id: "orphans-voided",
+    number: 10,
+    says: "A hold that is found after its attempt has ended is voided.",
+    code: [
+      {
+        file: "src/oversight/orphaned-authorizations.ts",
+        instead: ["    if (owner !== undefined) return false;"],
+      },
+    ],
+    database: [],
+    seenAt: 9,
+  },
+];

@@ -1,0 +1,54 @@
+/**
+ * A rule of docs/safety.md with the texts that implement it, so that the simulation can remove it and detect the
+ * damage.
+ */
+
+import type { SchemaRemoval } from "../schema-removals.ts";
+
+/**
+ * The lines of a file that carry a rule: each ends with the comment `rule:` and the rule's id, or follows a line that is
+ * this comment alone. `instead`: the text in place of each of them once the rule is removed, in their order.
+ */
+export type Removal = { readonly file: string; readonly instead: readonly string[] };
+
+/** One rule, with its removals from the code and from the schema. */
+export type Rule = {
+  readonly id: string;
+  /** The number of the rule in docs/safety.md. */
+  readonly number: number;
+  readonly says: string;
+  /** The lines by which the flow keeps it. */
+  readonly code: readonly Removal[];
+  /** The objects of PostgreSQL that enforce it, if there are any. */
+  readonly database: readonly SchemaRemoval[];
+  /** Rules that cover this one: they must be removed with it before money is in danger. */
+  readonly coveredBy?: readonly string[];
+  /** The text of its violation, if the rules that cover it have others. */
+  readonly harm?: string;
+  /** The reason that money is not in danger even then, if no violation was ever found. */
+  readonly harmless?: string;
+  /** The first seed of the search for its violation, in place of 1: seeds before it show none, and take minutes. */
+  readonly firstSeed?: number;
+  /** A seed that showed its violation: `--least` begins there and stops at the first violation. */
+  readonly seenAt?: number;
+};
+
+/** The files that contain most rules. */
+export const files = {
+  attempts: "src/core/attempts.ts",
+  captureSteps: "src/core/capture-steps.ts",
+  flowSteps: "src/core/flow-steps.ts",
+  gatewayCalls: "src/core/gateway-calls.ts",
+  lease: "src/core/lease.ts",
+  nextStep: "src/core/next-step.ts",
+  submitPayment: "src/core/submit-payment.ts",
+} as const;
+
+/** A guard of the schema that no longer refuses for this reason. */
+export const withoutGuard = (reason: string): SchemaRemoval => ({ type: "refusal", reason });
+
+/** A check or a foreign key that is gone. */
+export const withoutConstraint = (name: string): SchemaRemoval => ({ type: "constraint", name });
+
+/** A unique index that is gone. */
+export const withoutUnique = (name: string): SchemaRemoval => ({ type: "uniqueIndex", name });

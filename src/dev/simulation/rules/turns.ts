@@ -1,0 +1,106 @@
+/** Rules 4 to 6: the process whose turn it is, and the changes that are made together. */
+import { files, type Rule, withoutGuard, withoutUnique } from "./rule.ts";
+
+/** Rules 4 to 6, each with its removal. */
+export const turnRules: readonly Rule[] = [
+  {
+    id: "one-authorizing",
+    number: 4,
+    says: "At most one attempt is AUTHORIZING.",
+    code: [
+      {
+        file: files.nextStep,
+        instead: [
+          `const waiting = attempts.filter((attempt) => attempt.status === "AUTHORIZING");
+  const authorizing = waiting.find((attempt) => attempt.id === moment.unsentAttemptId) ?? waiting[0];`,
+          `const [to] = planLeft(session, attempts);
+  if (authorizing && to && mayStillOpen(session, moment)) return { type: "open", to, because: "" };
+  if (authorizing) return { type: "markUnknown", attempt: authorizing };`,
+        ],
+      },
+    ],
+    database: [withoutUnique("attempt_one_authorizing"), withoutGuard("no end while an attempt is AUTHORIZING")],
+    seenAt: 5,
+  },
+  {
+    id: "end-voids-unknown",
+    number: 5,
+    says: "The transaction that ends a session voids every unknown attempt.",
+    code: [{ file: files.submitPayment, instead: [""] }],
+    database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
+    seenAt: 4,
+  },
+  {
+    id: "end-with-event",
+    number: 5,
+    says: "The final status and its event are one transaction.",
+    code: [
+      {
+        file: "src/core/settle.ts",
+        instead: [
+          `tx.afterCommit(() => {
+      const emit = (later: Tx) => emitEvent(later, core, session, eventOf[ending.status]);
+      core.database.transaction(emit).catch(() => {});
+    }),`,
+        ],
+      },
+    ],
+    database: [],
+  },
+  {
+    id: "lease-epoch",
+    number: 6,
+    says: "A worker whose session was taken over changes nothing.",
+    code: [
+      {
+        file: files.lease,
+        instead: ["WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'"],
+      },
+      {
+        file: files.submitPayment,
+        instead: [""],
+      },
+    ],
+    database: [],
+    coveredBy: ["conditional-move", "winner-once"],
+    firstSeed: 2_000,
+    seenAt: 2_044,
+  },
+  {
+    id: "conditional-move",
+    number: 6,
+    says: "Every change of an attempt is conditional on the status that it was decided from.",
+    code: [
+      {
+        file: files.attempts,
+        instead: ["WHERE session_id = $1 AND id = $2 AND $3::text IS NOT NULL RETURNING id`,"],
+      },
+    ],
+    database: [withoutGuard("illegal attempt transition ")],
+    coveredBy: ["lease-epoch", "winner-once"],
+    firstSeed: 2_000,
+    seenAt: 2_044,
+  },
+  {
+    id: "session-locked-first",
+    number: 6,
+    says: "Every transaction locks the session before it decides.",
+    code: [
+      {
+        file: files.lease,
+        instead: [
+          `const renew = (returned: string) => \`
+    SELECT \${returned} FROM payment_session s
+    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND ($3::int, $4::int, $5::text, $6::text) IS DISTINCT FROM NULL\`;
+const _renew = (returned: string) => \``,
+        ],
+      },
+    ],
+    database: [
+      { type: "lock", guard: "app.guard_new_attempt" },
+      { type: "lock", guard: "app.guard_attempt" },
+    ],
+    coveredBy: ["conditional-move", "winner-once"],
+    harmless: "it keeps transactions from deadlocks; a worker that was overtaken in mid-transaction meets the others",
+  },
+];

@@ -1,0 +1,307 @@
+/**
+ * Plays one seed: a session, its customer, two or three processes of the service, its gateways, and all of the faults.
+ */
+import { createSession } from "../../core/create-session.ts";
+import { declareRestore } from "../../oversight/declare-restore.ts";
+import { Database } from "../../platform/database.ts";
+import { encodeId } from "../../platform/ids.ts";
+import type { Runtime } from "../../platform/runtime.ts";
+import { Callers } from "./callers.ts";
+import { Dice } from "./dice.ts";
+import { Faults } from "./faults.ts";
+import { History } from "./history.ts";
+import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
+import { Member } from "./member.ts";
+import { isReportedCaptured, NotificationCarrier } from "./notifications.ts";
+import { describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
+import { RequestsSeen } from "./requests-seen.ts";
+import {
+  accounts,
+  describeSchedule,
+  drawSchedule,
+  type Schedule,
+  type SimulatedGatewayName,
+  shapes,
+} from "./schedule.ts";
+import { restoreLater } from "./session-backup.ts";
+import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
+import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simulated-core.ts";
+import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
+import { SimulatedPool } from "./simulated-pool.ts";
+import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+import type { SimulationDatabase } from "./simulation-database.ts";
+import { Timeline } from "./timeline.ts";
+
+/** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
+export type RunResult = {
+  readonly seed: number;
+  readonly violation: string | undefined;
+  readonly status: string;
+  readonly steps: number;
+  readonly refusals: readonly string[];
+  readonly history: readonly string[];
+};
+
+// Several passes of the hourly reconciliation, and every repeat with its longest pause several times over.
+const endWithinMs = 6 * 3_600_000;
+// Messages still under way when a session is over arrive within this time.
+const stragglersMs = 600_000;
+// The longest runs take about a tenth of it.
+const stepsMax = 30_000;
+const price = { amountMinor: 4_900, currency: "EUR" };
+
+/** Plays a seed from its beginning; the same seed gives the same run. */
+export async function playSeed(
+  database: SimulationDatabase,
+  options: { seed: number; keepHistory: boolean },
+): Promise<RunResult> {
+  return new Run(database, options).play();
+}
+
+class Run implements GatewayWorld {
+  readonly #seed: number;
+  readonly #database: SimulationDatabase;
+  readonly #epochMs: number;
+  readonly #stage: Stage;
+  readonly #schedule: Schedule;
+  readonly #runtime: Runtime;
+  readonly #members: readonly Member[];
+  readonly #gateways: readonly SimulatedGateway[];
+  readonly #notifications: NotificationCarrier;
+  readonly #requests = new RequestsSeen();
+  readonly #refusals: string[] = [];
+  /** The time at which the faults are over, including those that take hours. */
+  readonly #calmAtMs: number;
+  unheardCapturesUntilMs = 0;
+  #sessionId = "";
+  #observed: Observed | undefined;
+  #isRestored = false;
+  #changedAtMs = 0;
+  #violation: string | undefined;
+
+  constructor(database: SimulationDatabase, { seed, keepHistory }: { seed: number; keepHistory: boolean }) {
+    this.#seed = seed;
+    this.#database = database;
+    this.#epochMs = database.nextEpochMs();
+    const dice = new Dice(seed);
+    const timeline = new Timeline(dice);
+    this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
+    this.#schedule = drawSchedule(dice);
+    this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
+    this.#members = Array.from({ length: this.#schedule.processes }, (_, index) => this.#createMember(index + 1));
+    const { notificationMs: longestMs, unheardCapturesMs, authorizeAgainMs } = this.#schedule.longWaits;
+    this.#notifications = new NotificationCarrier(this.#stage, this.#members, { longestMs });
+    const restoredMs = this.#schedule.restore?.atMs ?? 0;
+    this.#calmAtMs = this.#stage.faults.endMs + Math.max(longestMs, unheardCapturesMs, authorizeAgainMs, restoredMs);
+    this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
+  }
+
+  async play(): Promise<RunResult> {
+    const { timeline, history, faults } = this.#stage;
+    const { server } = this.#database;
+    server.onChange = () => this.#look();
+    for (const line of describeSchedule(this.#schedule, this.#seed, faults)) this.#note(() => line);
+    await server.setClock(this.#epochMs);
+    await this.#database.begin(this.#schedule);
+    await this.#createSession();
+    const callers = this.#createCallers();
+    for (const submission of this.#schedule.submissions) {
+      timeline.after(submission.atMs, () => callers.submit(submission));
+    }
+    for (const atMs of this.#schedule.readsAtMs) timeline.after(atMs, () => callers.read("merchant"));
+    for (const atMs of this.#schedule.looksAtMs) timeline.after(atMs, () => callers.read("customer"));
+    restoreLater(this.#schedule.restore, {
+      timeline,
+      server,
+      session: { id: this.#sessionId, sinceMs: this.#epochMs },
+      stopAll: async () => {
+        for (const { process } of this.#members) await process.kill("as the database is lost");
+      },
+      onRestored: () => this.#onRestored(),
+      note: (what) => this.#note(() => what),
+    });
+    for (const member of this.#members) member.start();
+    while (this.#violation === undefined && timeline.nowMs < this.#calmAtMs + endWithinMs) {
+      if (!(await timeline.runNext()) || this.#isOver()) break;
+      if (history.steps > stepsMax) this.#violate(`no rest after ${stepsMax} steps`);
+    }
+    this.#violation ??= findUnfinished(this.#moment()) ?? (await this.#audited());
+    for (const member of this.#members) await member.abandon();
+    return {
+      seed: this.#seed,
+      violation: this.#violation,
+      status: this.#observed?.session.status ?? "",
+      steps: history.steps,
+      refusals: this.#refusals,
+      history: history.lines,
+    };
+  }
+
+  /** Returns the findings of the product's own audit of the session at its end. */
+  async #audited(): Promise<string | undefined> {
+    const text = "SELECT rule FROM app.audit(ARRAY[$1::uuid])";
+    const { rows } = await this.#database.server.observe({ name: "audit", text, values: [this.#sessionId] });
+    return rows.length === 0 ? undefined : `the audit finds ${rows.map(({ rule }) => rule).join(", ")}`;
+  }
+
+  #isOver(): boolean {
+    const { timeline, faults } = this.#stage;
+    const { session, orphanDueAt } = this.#observed!;
+    if (
+      session.phase !== "DONE" ||
+      orphanDueAt !== null ||
+      timeline.nowMs < Math.max(faults.endMs, this.#schedule.restore?.atMs ?? 0)
+    ) {
+      return false;
+    }
+    if (
+      this.#notifications.isCarrying ||
+      this.#requests.isRepeating ||
+      timeline.nowMs < this.#changedAtMs + stragglersMs
+    ) {
+      return false;
+    }
+    return holdsToVoid(this.#authorizations()).length === 0;
+  }
+
+  #createCallers(): Callers {
+    return new Callers({
+      stage: this.#stage,
+      members: this.#members,
+      merchantId: this.#database.merchantId,
+      price,
+      moment: () => this.#moment(),
+      violate: (violation) => this.#violate(violation),
+    });
+  }
+
+  async #onRestored(): Promise<void> {
+    const { server } = this.#database;
+    this.#isRestored = true;
+    this.#observed = observedOf(await server.observe(observedQuery(this.#sessionId)));
+    await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
+    await declareRestore(this.#direct(), { backupTakenAt: undefined });
+    await this.#look();
+  }
+
+  /** Returns a database that bypasses all processes. */
+  #direct(): Database {
+    const { server } = this.#database;
+    return new Database({ query: server.observe.bind(server) } as never);
+  }
+
+  #createMember(number: number): Member {
+    const [server, stage, epochMs, runtime] = [this.#database.server, this.#stage, this.#epochMs, this.#runtime];
+    return new Member(`process ${number}`, {
+      stage,
+      createPool: (process) => new SimulatedPool({ process, server, stage, epochMs }),
+      createCore: (process, pool) => {
+        const connectors = this.#connectorsOf(process);
+        return createSimulatedCore({
+          process,
+          pool,
+          stage,
+          runtime,
+          connectors,
+          onError: (line) => this.#onError(process, line),
+        });
+      },
+      observed: () => this.#observed,
+      sinceStart: (moment) => Date.parse(moment) - epochMs,
+    });
+  }
+
+  #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
+    const parts = { process, stage: this.#stage, world: this };
+    return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
+  }
+
+  #createGateway(gateway: SimulatedGatewayName, index: number): SimulatedGateway {
+    const connectionId = this.#database.connectionIds[index]!;
+    return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, {
+      nowMs: () => this.#stage.timeline.nowMs,
+      report: (...notification) => this.#notifications.report(connectionId, ...notification),
+    });
+  }
+
+  async #createSession(): Promise<void> {
+    const { merchantId } = this.#database;
+    const { sessionLifetimeMs } = this.#schedule;
+    const owner = { merchantId, sessionLifetimeMs, checkoutOrigins: [], publishableKey: "switchyard_test_pk_1" };
+    const order = { ...price, orderRef: `order of seed ${this.#seed}` };
+    const { session } = await createSession({ ...this.#members[0]!.core, database: this.#direct() }, owner, order);
+    this.#sessionId = session.id;
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const before = this.#observed;
+    const now = observedOf(await this.#database.server.observe(observedQuery(this.#sessionId)));
+    this.#observed = now;
+    this.#changedAtMs = this.#stage.timeline.nowMs;
+    if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
+    this.#violate(findViolation(this.#moment(), before));
+    for (const member of this.#members) member.onChange();
+  }
+
+  #moment(): Moment {
+    return {
+      observed: this.#observed!,
+      authorizations: this.#authorizations(),
+      capturesOnTheirWay: this.#requests.capturesOnTheirWay,
+      referenceOf: (attemptId) => encodeId("att", attemptId),
+      isReportedCaptured: (attempt) =>
+        isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
+      voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
+      isRestored: this.#isRestored,
+    };
+  }
+
+  #authorizations(): readonly Authorization[] {
+    return this.#gateways.flatMap(({ authorizations }) => authorizations);
+  }
+
+  gatewayOf(connectionId: string): SimulatedGateway {
+    return this.#gateways[this.#database.connectionIds.indexOf(connectionId)]!;
+  }
+
+  onSent(sent: Sent): void {
+    const { unheardCapturesMs } = this.#schedule.longWaits;
+    if (sent.type === "capture" && this.unheardCapturesUntilMs === 0 && unheardCapturesMs > 0) {
+      this.unheardCapturesUntilMs = this.#stage.timeline.nowMs + unheardCapturesMs;
+    }
+    const observed = this.#observed;
+    this.#violate(this.#requests.add(sent, { observed, isRestored: this.#isRestored, now: this.#runtime.now() }));
+  }
+
+  authorizeAgain(execute: () => void): void {
+    const { authorizeAgainMs } = this.#schedule.longWaits;
+    this.#requests.repeatAfter(authorizeAgainMs, this.#stage.timeline, () => {
+      this.#changedAtMs = this.#stage.timeline.nowMs;
+      execute();
+    });
+  }
+
+  captureOnItsWay(attemptReference: string, change: 1 | -1): void {
+    this.#requests.captureOnItsWay(attemptReference, change);
+  }
+
+  onExecuted(): void {
+    this.#violate(findViolation(this.#moment(), this.#observed));
+  }
+
+  #onError(process: SimulatedProcess, line: LoggedError): void {
+    process.note(() => `logs an error: ${line.msg}: ${line.err?.message ?? ""}`);
+    if (line.err?.code?.startsWith("23")) this.#refusals.push(line.err.message);
+  }
+
+  #violate(violation: string | undefined): void {
+    if (violation === undefined || this.#violation !== undefined) return;
+    this.#violation = violation;
+    this.#note(() => `VIOLATION: ${violation}`);
+  }
+
+  #note(what: () => string): void {
+    this.#stage.history.add(this.#stage.timeline.nowMs, "", what);
+  }
+}

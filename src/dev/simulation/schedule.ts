@@ -1,0 +1,183 @@
+/** The plan that a seed determines: the merchant's rule, each gateway's behaviour, and the customer's actions. */
+import type { FailoverSwitch } from "../../core/entities.ts";
+import type { Gateway } from "../../gateways/connector.ts";
+import type { Declined } from "../../gateways/declines.ts";
+import type { Dice } from "./dice.ts";
+import type { Faults } from "./faults.ts";
+import type { GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
+
+/** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
+export const accounts = [
+  { gateway: "STRIPE", account: "first" },
+  { gateway: "PAYPAL", account: "first" },
+  { gateway: "ADYEN", account: "first" },
+  { gateway: "ADYEN", account: "second" },
+] as const satisfies readonly { gateway: Gateway; account: string }[];
+
+/** The gateways that a simulated merchant may have. */
+export type SimulatedGatewayName = (typeof accounts)[number]["gateway"];
+
+const executionLimitMs = 30_000;
+const hourMs = 3_600_000;
+
+/** The shape of each gateway. */
+export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
+  STRIPE: { canRead: true, refusesVoidedReference: true, executionLimitMs, keyLifeMs: 24 * hourMs },
+  PAYPAL: { canRead: true, refusesVoidedReference: false, executionLimitMs, keyLifeMs: 6 * hourMs },
+  ADYEN: { canRead: false, refusesVoidedReference: false, executionLimitMs, keyLifeMs: 7 * 24 * hourMs },
+};
+
+/** One press of the pay button. */
+export type Submission = {
+  readonly atMs: number;
+  readonly token: string;
+  /** The time that the customer's page stays open. */
+  readonly patienceMs: number;
+};
+
+/** Everything that a seed determines beforehand; the faults are drawn by dice during the run. */
+export type Schedule = {
+  readonly processes: number;
+  readonly sessionLifetimeMs: number;
+  /** Indexes of `accounts`, by priority. */
+  readonly plan: readonly number[];
+  readonly failoverOn: readonly FailoverSwitch[];
+  /** By index of `accounts`. */
+  readonly behaviours: readonly GatewayBehaviour[];
+  readonly submissions: readonly Submission[];
+  /** Times at which the merchant reads the session; a read ends a session that has expired. */
+  readonly readsAtMs: readonly number[];
+  /** Times at which the customer's page requests the outcome. */
+  readonly looksAtMs: readonly number[];
+  readonly longWaits: LongWaits;
+  /** Times of the database's backup and of its restore to that moment; in a few runs. */
+  readonly restore: { readonly backupAtMs: number; readonly atMs: number } | undefined;
+};
+
+/**
+ * Delays of hours, in a few runs: every repeat in the meantime is played, so such a run costs as much as a hundred
+ * others.
+ */
+type LongWaits = {
+  /** The longest delay of a notification. */
+  readonly notificationMs: number;
+  /** Time after the first capture during which its gateways' answers to captures are lost. */
+  readonly unheardCapturesMs: number;
+  /** Delay after which a gateway receives each authorize again; never if it is 0. */
+  readonly authorizeAgainMs: number;
+};
+
+/** Draws the plan; the same dice draw the same plan. */
+export function drawSchedule(dice: Dice): Schedule {
+  const longWaits = drawLongWaits(dice);
+  const expiresSoon = dice.chance(0.1);
+  const sessionLifetimeMs = expiresSoon ? 3_000 : 1_800_000;
+  return {
+    processes: dice.between(2, 3),
+    sessionLifetimeMs,
+    plan: drawPlan(dice),
+    failoverOn: dice.chance(0.8) ? switches : switches.filter(() => dice.chance(0.6)),
+    behaviours: accounts.map(() => drawBehaviour(dice)),
+    submissions: drawSubmissions(dice, expiresSoon ? sessionLifetimeMs : undefined),
+    readsAtMs: expiresSoon ? [0, 0, 0].map(() => sessionLifetimeMs + dice.between(0, 20)) : [dice.between(0, 60_000)],
+    looksAtMs: [dice.between(1_000, 10_000), dice.between(10_000, 120_000)],
+    longWaits,
+    // A gateway's late execution, by hours, for an attempt whose row is lost is on no record.
+    restore: longWaits.authorizeAgainMs > 0 ? undefined : drawRestore(dice),
+  };
+}
+
+/** Draws a backup while the session is young, and a restore that loses seconds to minutes of it. */
+function drawRestore(dice: Dice): Schedule["restore"] {
+  if (!dice.chance(0.04)) return undefined;
+  const backupAtMs = dice.between(0, dice.pick([4_000, 60_000]));
+  return { backupAtMs, atMs: backupAtMs + dice.between(500, dice.pick([10_000, 600_000])) };
+}
+
+// Longer than the shortest life of a key, and within the day in which reconciliation looks at an attempt.
+const pastKeyLifeMs = [6.5 * hourMs, 8 * hourMs] as const;
+
+function drawLongWaits(dice: Dice): LongWaits {
+  return {
+    notificationMs: dice.chance(0.03) ? dice.between(hourMs, 4 * hourMs) : 180_000,
+    unheardCapturesMs: dice.chance(0.01) ? dice.between(...pastKeyLifeMs) : 0,
+    authorizeAgainMs: dice.chance(0.03) ? dice.between(...pastKeyLifeMs) : 0,
+  };
+}
+
+const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+
+/** Draws two to four accounts in any order, one of each shape among them. */
+function drawPlan(dice: Dice): number[] {
+  for (;;) {
+    const plan = dice.shuffled(accounts.map((_, index) => index)).slice(0, dice.between(2, accounts.length));
+    const readable = plan.filter((index) => shapes[accounts[index]!.gateway].canRead);
+    if (readable.length > 0 && readable.length < plan.length) return plan;
+  }
+}
+
+const declined = (kind: Declined["kind"], stop: Declined["stop"], declineCode: Declined["declineCode"]): Declined => ({
+  type: "declined",
+  kind,
+  stop,
+  declineCode,
+  gatewayCode: declineCode,
+});
+
+function drawBehaviour(dice: Dice): GatewayBehaviour {
+  return {
+    onAuthorize: dice.weighted<GatewayBehaviour["onAuthorize"]>([
+      [50, "approve"],
+      [12, declined("HARD_DECLINE", "none", "card_declined")],
+      [6, declined("SOFT_DECLINE", "none", "insufficient_funds")],
+      [8, declined("FRAUD", "fraud", "fraud_suspected")],
+      [4, declined("SOFT_DECLINE", "unclassified", "unclassified")],
+      [6, "approveWrongAmount"],
+      [4, "busy"],
+      [5, "down"],
+      [5, "silent"],
+    ]),
+    onCapture: dice.weighted<GatewayBehaviour["onCapture"]>([
+      [66, "capture"],
+      [14, "refuse"],
+      [8, "refuseLanded"],
+      [8, "fail"],
+      [4, "reverse"],
+    ]),
+    holdsDeclined: dice.chance(0.15),
+    refusedVoids: dice.chance(0.15) ? dice.between(1, 3) : 0,
+    busyFor: dice.chance(0.2) ? dice.between(1, 4) : 0,
+    capturesAgain: dice.chance(0.5),
+  };
+}
+
+/**
+ * Draws the submissions: within seconds after the page opens, or at the last moment; some pay twice at once, some with
+ * two cards.
+ */
+function drawSubmissions(dice: Dice, expiresAfterMs: number | undefined): Submission[] {
+  const atMs =
+    expiresAfterMs === undefined ? dice.between(0, 3_000) : dice.between(expiresAfterMs - 40, expiresAfterMs + 3);
+  const submission = (delayMs: number, token: string): Submission => ({
+    atMs: atMs + delayMs,
+    token,
+    patienceMs: dice.pick([0, 0, 1_000, 1_000, 30_000]),
+  });
+  const submissions = [submission(0, "token 1")];
+  if (dice.chance(0.3)) submissions.push(submission(dice.between(0, 1_500), "token 1"));
+  if (dice.chance(0.1)) submissions.push(submission(dice.between(0, 1_500), "token 2"));
+  return submissions;
+}
+
+/** Describes the plan, for the history. */
+export function describeSchedule(
+  { plan, behaviours, failoverOn, longWaits }: Schedule,
+  seed: number,
+  faults: Pick<Faults, "endMs" | "rates">,
+): readonly string[] {
+  return [
+    `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
+    ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
+    `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
+  ];
+}

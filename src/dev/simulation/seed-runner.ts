@@ -1,0 +1,33 @@
+/** A child process of the simulation: plays the seeds that its parent sends, on its own database. */
+import { exitSoon } from "../../platform/process-end.ts";
+import { playSeed, type RunResult } from "./run.ts";
+import type { SchemaRemoval } from "./schema-removals.ts";
+import { createSimulationDatabase } from "./simulation-database.ts";
+
+/** From the parent: a seed to play. */
+export type Order = { readonly seed: number; readonly keepHistory: boolean };
+/** To the parent: `ready` once the database is ready, then one result for each order. */
+export type Report =
+  | { readonly type: "ready" }
+  | { readonly type: "result"; readonly result: RunResult }
+  | { readonly type: "failed"; readonly message: string };
+
+const [serverUrl, withoutInSchema = "[]"] = process.argv.slice(2);
+if (serverUrl === undefined || process.send === undefined) throw new Error("started by the simulation only");
+const send = process.send.bind(process) as (report: Report) => void;
+const database = await createSimulationDatabase(serverUrl, JSON.parse(withoutInSchema) as SchemaRemoval[]);
+
+process.on("message", (order: Order) => {
+  void play(order).catch((error: unknown) => {
+    send({ type: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  });
+});
+process.on("disconnect", () => void database.drop().then(() => exitSoon(0)));
+send({ type: "ready" });
+
+async function play(order: Order): Promise<void> {
+  const result = await playSeed(database, order);
+  // Sessions that a run has left open would be resumed by the next run.
+  if (result.violation !== undefined || result.status === "CREATED") await database.clear();
+  send({ type: "result", result });
+}

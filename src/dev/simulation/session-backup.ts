@@ -1,0 +1,89 @@
+/** Copies a session's rows at one moment and puts them back: the effect of a restore of the whole database. */
+import type { Schedule } from "./schedule.ts";
+import type { SqlServer } from "./sql-server.ts";
+import type { Timeline } from "./timeline.ts";
+
+type Table = { readonly name: string; readonly columns: string; readonly isNotifications: boolean };
+
+type SessionBackup = {
+  readonly sessionId: string;
+  readonly sinceMs: number;
+  readonly tables: readonly (Table & { readonly rows: string })[];
+};
+
+// Everything that refers to a session, and the notifications, which refer to attempts; generated columns are computed
+// again.
+const selectTables = `
+  SELECT c.relname AS name, c.relname = 'gateway_notification' AS "isNotifications",
+    (SELECT string_agg(quote_ident(a.attname), ', ') FROM pg_attribute a
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+  FROM pg_class c
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND (c.relname IN ('payment_session', 'gateway_notification')
+      OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'session_id'))
+  ORDER BY c.relname`;
+
+/** Copies the rows of a session, and the notifications of its run, which began at this moment. */
+async function backUp(server: SqlServer, sessionId: string, sinceMs: number): Promise<SessionBackup> {
+  const { rows: found } = await server.observe(selectTables);
+  const tables: (Table & { rows: string })[] = [];
+  for (const table of found as Table[]) {
+    const text = `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table.name} t WHERE ${whichOf(table)}`;
+    const { rows } = await server.observe({ text, values: [keyOf(table, { sessionId, sinceMs })] });
+    tables.push({ ...table, rows: rows[0].rows });
+  }
+  return { sessionId, sinceMs, tables };
+}
+
+/** Puts the rows back, past every trigger, as the server's own restore does. Nothing else may be running. */
+async function bringBack(server: SqlServer, backup: SessionBackup): Promise<void> {
+  await server.observe("BEGIN");
+  await server.observe("SET LOCAL session_replication_role = replica");
+  for (const table of backup.tables) {
+    const { name, columns, rows } = table;
+    await server.observe({ text: `DELETE FROM ${name} WHERE ${whichOf(table)}`, values: [keyOf(table, backup)] });
+    const text = `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE
+      SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`;
+    await server.observe({ text, values: [rows] });
+  }
+  await server.observe("COMMIT");
+}
+
+function whichOf({ name, isNotifications }: Table): string {
+  if (isNotifications) return "received_at >= $1::timestamptz";
+  return `${name === "payment_session" ? "id" : "session_id"} = $1::uuid`;
+}
+
+function keyOf({ isNotifications }: Table, { sessionId, sinceMs }: { sessionId: string; sinceMs: number }): string {
+  return isNotifications ? new Date(sinceMs).toISOString() : sessionId;
+}
+
+/**
+ * Discards everything that a session became after the backup, if the schedule has one: all processes stop, and its rows
+ * are restored.
+ */
+export function restoreLater(
+  restore: Schedule["restore"],
+  run: {
+    readonly timeline: Timeline;
+    readonly server: SqlServer;
+    readonly session: { readonly id: string; readonly sinceMs: number };
+    readonly stopAll: () => Promise<void>;
+    readonly onRestored: () => Promise<void>;
+    readonly note: (what: string) => void;
+  },
+): void {
+  if (restore === undefined) return;
+  const { timeline, server, session } = run;
+  let backup: SessionBackup | undefined;
+  timeline.after(restore.backupAtMs, async () => {
+    run.note("the database is backed up");
+    backup = await backUp(server, session.id, session.sinceMs);
+  });
+  timeline.after(restore.atMs, async () => {
+    await run.stopAll();
+    run.note("the database is restored from the backup");
+    if (backup !== undefined) await bringBack(server, backup);
+    await run.onRestored();
+  });
+}

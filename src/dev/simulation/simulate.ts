@@ -1,0 +1,131 @@
+/** Plays many seeds on several processes, each with its own database on one private PostgreSQL. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import type { RunResult } from "./run.ts";
+import type { SchemaRemoval } from "./schema-removals.ts";
+import type { Order, Report } from "./seed-runner.ts";
+
+/** A PostgreSQL for simulations only; `stop` removes all of its data. */
+export type SimulationServer = { readonly url: string; stop(): Promise<void> };
+
+// A root's folder of state, as for the demo: PostgreSQL's own files are copied there once, not for each run.
+const stateFolderOf = (root: string) => join(root, ".switchyard");
+
+/** Starts a PostgreSQL for simulations only. Stop it at the end. */
+export async function startSimulationServer(root: string): Promise<SimulationServer> {
+  const server = { stateFolder: stateFolderOf(root), dataName: `simulation-${process.pid}` };
+  const postgres = await startPrivatePostgres({ ...server, forTests: true });
+  return {
+    url: postgres.ownerUrl,
+    async stop() {
+      await postgres.stop({ removeData: true });
+      await rm(join(server.stateFolder, `${server.dataName}.log`), { force: true });
+    },
+  };
+}
+
+/** The seeds to play, the code to play them on, and the number of processes. */
+export type SimulationOptions = {
+  readonly serverUrl: string;
+  /** The folder of the code to simulate: this one's root, or a copy of it with a rule removed. */
+  readonly root: string;
+  /** The removals from the schema of each database. */
+  readonly withoutInSchema?: readonly SchemaRemoval[];
+  readonly from: number;
+  readonly seeds: number;
+  readonly processes: number;
+  /** No new seed begins after this many violations. */
+  readonly violationsMax: number;
+  readonly signal: AbortSignal;
+  /** Returns true for a violation that counts. */
+  readonly onResult: (result: RunResult) => boolean;
+};
+
+/**
+ * Resolves when every seed is played, enough violations are found, or the signal fires. Rejects when a run itself
+ * breaks.
+ */
+export async function simulate(options: SimulationOptions): Promise<void> {
+  const end = options.from + options.seeds;
+  let next = options.from;
+  let violations = 0;
+  const isOver = () => options.signal.aborted || violations >= options.violationsMax || next === end;
+  const runOne = async () => {
+    const runner = await Runner.start(options);
+    try {
+      while (!isOver()) {
+        if (options.onResult(await runner.play({ seed: next++, keepHistory: false }))) violations++;
+      }
+    } finally {
+      await runner.close();
+    }
+  };
+  await Promise.all(Array.from({ length: options.processes }, runOne));
+}
+
+/** Plays one seed again for its history. */
+export async function replay(
+  options: Pick<SimulationOptions, "serverUrl" | "root" | "withoutInSchema"> & { seed: number },
+): Promise<RunResult> {
+  const runner = await Runner.start(options);
+  try {
+    return await runner.play({ seed: options.seed, keepHistory: true });
+  } finally {
+    await runner.close();
+  }
+}
+
+class Runner {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  static async start({
+    serverUrl,
+    root,
+    withoutInSchema = [],
+  }: Pick<SimulationOptions, "serverUrl" | "root" | "withoutInSchema">): Promise<Runner> {
+    // Ctrl-C reaches only us: a seed that has begun is played to its end. A runner ends when we are gone.
+    const env = { NODE_COMPILE_CACHE: join(stateFolderOf(root), "compile-cache") };
+    const started = [serverUrl, JSON.stringify(withoutInSchema)];
+    const child = fork(join(root, "src/dev/simulation/seed-runner.ts"), started, { detached: true, env });
+    const runner = new Runner(child);
+    await runner.#until(({ type }) => type === "ready");
+    return runner;
+  }
+
+  async play(order: Order): Promise<RunResult> {
+    let played: RunResult | undefined;
+    const finished = this.#until((report) => {
+      if (report.type === "result") played = report.result;
+      return played !== undefined;
+    });
+    this.#child.send(order);
+    await finished;
+    return played!;
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    this.#child.disconnect();
+    await once(this.#child, "exit");
+  }
+
+  #until(isLast: (report: Report) => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onExit = () => reject(new Error("a process of the simulation died"));
+      const onMessage = (report: Report) => {
+        if (report.type !== "failed" && !isLast(report)) return;
+        this.#child.off("exit", onExit).off("message", onMessage);
+        if (report.type === "failed") reject(new Error(report.message));
+        else resolve();
+      };
+      this.#child.on("exit", onExit).on("message", onMessage);
+    });
+  }
+}

@@ -1,0 +1,270 @@
+/** A connector over a simulated network: requests are refused, lost, delayed or doubled, and so are their answers. */
+import type {
+  AttemptAtGateway,
+  AuthorizeAnswer,
+  AuthorizeRequest,
+  CaptureAnswer,
+  ChangingCall,
+  Connector,
+  Gateway,
+  GatewayCall,
+  Hold,
+  LookUpAnswer,
+  Notification,
+  NotificationReading,
+  RawNotification,
+  Unknown,
+  VerifyRow,
+  VoidAnswer,
+} from "../../gateways/connector.ts";
+import { unreachable } from "../../platform/errors.ts";
+import { soonMs } from "./notifications.ts";
+import type { AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
+import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+
+/** The simulation's record of each request as it is sent. */
+export type Sent =
+  | { readonly type: "authorize"; readonly attemptReference: string }
+  | { readonly type: "capture"; readonly attemptReference: string }
+  | { readonly type: "void" | "lookUp"; readonly attemptReference: string };
+
+/** The gateways and the network behind the connectors of one run. */
+export type GatewayWorld = {
+  /** Returns the account of these credentials. */
+  gatewayOf(connectionId: string): SimulatedGateway;
+  onSent(sent: Sent): void;
+  /** Time until which the answers to captures are lost. */
+  readonly unheardCapturesUntilMs: number;
+  /** Executes an authorize again hours later, in runs that do. */
+  authorizeAgain(execute: () => void): void;
+  /** Counts captures that were sent and not yet executed or lost. */
+  captureOnItsWay(attemptReference: string, change: 1 | -1): void;
+  onExecuted(): void;
+};
+
+type ExchangeResult<Reply> = { readonly type: "reply"; readonly reply: Reply } | { readonly type: "refused" } | Unknown;
+
+type Exchange<Reply> = {
+  readonly sent: Sent;
+  readonly timeoutMs: number;
+  /** Time that the gateway may take to execute it after our timeout. */
+  readonly lateMs: number;
+  readonly execute: () => Reply;
+};
+
+const timedOut: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "no answer in time" };
+const broken: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "no whole answer" };
+// After this time nothing waits for the answer to a capture, a void or a look-up, but it may still be executed.
+const settlingLateMs = 120_000;
+
+/** The connection between one process and one gateway. */
+export class SimulatedConnector implements Connector {
+  readonly gateway: Gateway;
+  readonly canRead: boolean;
+  readonly refusesVoidedReference: boolean;
+  readonly executionLimitMs: number;
+  readonly failsOnRequest = false;
+  readonly forwardFeatures = [];
+  readonly credentialFields = [];
+  readonly #process: SimulatedProcess;
+  readonly #stage: Stage;
+  readonly #world: GatewayWorld;
+
+  constructor(
+    gateway: Gateway,
+    shape: GatewayShape,
+    parts: { process: SimulatedProcess; stage: Stage; world: GatewayWorld },
+  ) {
+    this.gateway = gateway;
+    this.canRead = shape.canRead;
+    this.refusesVoidedReference = shape.refusesVoidedReference;
+    this.executionLimitMs = shape.executionLimitMs;
+    this.#process = parts.process;
+    this.#stage = parts.stage;
+    this.#world = parts.world;
+  }
+
+  whyNotPayable(): undefined {
+    return undefined;
+  }
+
+  async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
+    const { attemptReference, amountMinor, currency } = request;
+    const reached = await this.#exchange<AuthorizeReply>({
+      sent: { type: "authorize", attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: this.executionLimitMs,
+      execute: () => this.#at(call).authorize(call.idempotencyKey, { attemptReference, amountMinor, currency }),
+    });
+    return { outcome: outcomeOf(reached, amountMinor), card: { brand: "visa", last4: "4242" } };
+  }
+
+  async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
+    const { attemptReference } = hold;
+    const reached = await this.#exchange({
+      sent: { type: "capture", attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: settlingLateMs,
+      execute: () => this.#at(call).capture(call.idempotencyKey, hold.gatewayReference),
+    });
+    if (reached.type === "unknown") return reached;
+    if (reached.type === "refused") return { ...broken, reason: "connection refused" };
+    const { type } = reached.reply;
+    if (type === "busy" || type === "refused") {
+      return { type: "refused", definitive: type === "refused", gatewayCode: type };
+    }
+    return { type };
+  }
+
+  async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    const reached = await this.#exchange({
+      sent: { type: "void", attemptReference: attempt.attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: settlingLateMs,
+      execute: () => this.#at(call).void(call.idempotencyKey, attempt),
+    });
+    if (reached.type === "unknown") return reached;
+    if (reached.type === "refused") return { ...broken, reason: "connection refused" };
+    const { type } = reached.reply;
+    return type === "busy" ? { type: "refused", definitive: false, gatewayCode: type } : { type };
+  }
+
+  async lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
+    const reached = await this.#exchange({
+      sent: { type: "lookUp", attemptReference: attempt.attemptReference },
+      timeoutMs: call.timeoutMs,
+      lateMs: 0,
+      execute: () => ({ found: this.#at(call).lookUp(attempt.attemptReference) }),
+    });
+    if (reached.type !== "reply") return { type: "inconclusive", reason: "no answer" };
+    const { found } = reached.reply;
+    if (found === undefined) return { type: "absent" };
+    const { gatewayReference } = found;
+    if (found.amountMinor !== attempt.amountMinor && found.state === "held")
+      return { type: "heldOther", gatewayReference };
+    switch (found.state) {
+      case "held":
+      case "captured":
+        return { type: found.state, gatewayReference };
+      case "voided":
+        return { type: "voided" };
+      case "declined":
+        return {
+          type: "declined",
+          kind: "HARD_DECLINE",
+          stop: "none",
+          declineCode: "card_declined",
+          gatewayCode: "05",
+        };
+      default:
+        return unreachable(found.state);
+    }
+  }
+
+  async verify(): Promise<readonly VerifyRow[]> {
+    return [];
+  }
+
+  /** Signatures are the connectors' own concern; here a body is a notification. */
+  async readNotification(_: unknown, { body }: RawNotification): Promise<NotificationReading> {
+    return { type: "authentic", notifications: [JSON.parse(Buffer.from(body).toString()) as Notification] };
+  }
+
+  #at(call: GatewayCall): SimulatedGateway {
+    return this.#world.gatewayOf(call.credentials.connectionId!.expose());
+  }
+
+  /** Sends one request and returns its result. A request that was sent continues, even if its process dies. */
+  async #exchange<Reply extends object>(exchange: Exchange<Reply>): Promise<ExchangeResult<Reply>> {
+    const { timeline, faults } = this.#stage;
+    const { sent } = exchange;
+    const what = `${this.gateway}: ${sent.type}`;
+    const strikes = (kind: Parameters<typeof faults.strikes>[0]) => faults.strikes(kind, timeline.nowMs);
+    const isRefused = await this.#process.step(`send ${what}`, async () => {
+      if (strikes("refuseConnection")) return { type: "value", value: true };
+      this.#world.onSent(sent);
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.attemptReference, 1);
+      return { type: "value", value: false };
+    });
+    if (isRefused) return { type: "refused" };
+    const answer = await this.#process.wait<ExchangeResult<Reply>>((arrive) => {
+      timeline.after(exchange.timeoutMs, () => arrive(timedOut));
+      this.#travel(exchange, (reached) => arrive(reached));
+      if (sent.type === "authorize") this.#world.authorizeAgain(() => this.#execute(exchange));
+      if (!strikes("executeTwice")) return;
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.attemptReference, 1);
+      this.#travel(exchange, () => {});
+    });
+    this.#process.note(
+      () => `${what} answered: ${answer.type === "reply" ? JSON.stringify(answer.reply) : reasonOf(answer)}`,
+    );
+    return answer;
+  }
+
+  #travel<Reply extends object>(exchange: Exchange<Reply>, arrive: (reached: ExchangeResult<Reply>) => void): void {
+    const { timeline, faults, dice, history } = this.#stage;
+    const { sent } = exchange;
+    const strikes = (kind: Parameters<typeof faults.strikes>[0]) => faults.strikes(kind, timeline.nowMs);
+    const isCapture = sent.type === "capture";
+    const note = (what: () => string) => history.add(timeline.nowMs, this.gateway, () => `${sent.type} ${what()}`);
+    if (strikes("loseRequest")) {
+      note(() => "is lost on its way");
+      if (isCapture) this.#world.captureOnItsWay(sent.attemptReference, -1);
+      return;
+    }
+    if (strikes("breakAnswer")) timeline.after(dice.between(1, 2_000), () => arrive(broken));
+    const late = exchange.lateMs > 0 && strikes("executeLate");
+    const delayMs = late
+      ? dice.between(exchange.timeoutMs, exchange.timeoutMs + exchange.lateMs)
+      : dice.between(10, 900);
+    timeline.after(delayMs, () => {
+      if (isCapture) this.#world.captureOnItsWay(sent.attemptReference, -1);
+      if (strikes("answerWithError")) {
+        note(() => "is answered 500, and not executed");
+        return timeline.after(dice.between(1, 200), () => arrive(broken));
+      }
+      const reply = this.#execute(exchange);
+      const isUnheard = isCapture && timeline.nowMs < this.#world.unheardCapturesUntilMs;
+      if (isUnheard || strikes("loseAnswer") || isSilence(reply)) return;
+      timeline.after(soonMs(dice), () => arrive({ type: "reply", reply }));
+    });
+  }
+
+  #execute<Reply extends object>({ sent, execute }: Exchange<Reply>): Reply {
+    const { timeline, history } = this.#stage;
+    const reply = execute();
+    history.add(timeline.nowMs, this.gateway, () => `${sent.type} is executed: ${JSON.stringify(reply)}`);
+    this.#world.onExecuted();
+    return reply;
+  }
+}
+
+function isSilence(reply: object): boolean {
+  return "type" in reply && reply.type === "silence";
+}
+
+function reasonOf(answer: { type: "refused" } | Unknown): string {
+  return answer.type === "unknown" ? answer.reason : "connection refused";
+}
+
+function outcomeOf(reached: ExchangeResult<AuthorizeReply>, amountMinor: number): AuthorizeAnswer["outcome"] {
+  if (reached.type === "unknown") return reached;
+  if (reached.type === "refused") {
+    return { type: "notProcessed", cause: "connection_refused", reason: "nothing was sent" };
+  }
+  const { reply } = reached;
+  switch (reply.type) {
+    case "held":
+      if (reply.authorization.amountMinor !== amountMinor) return { ...broken, reason: "another amount" };
+      return { type: "held", gatewayReference: reply.authorization.gatewayReference };
+    case "declined":
+      return reply;
+    case "busy":
+      return { type: "notProcessed", cause: "rate_limited", reason: "documented as not processed" };
+    case "error":
+    case "silence":
+      return { ...broken, reason: "status 500" };
+    default:
+      return unreachable(reply);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The core of one simulated process: the product's own, with simulated time, randomness, database connections and
+ * gateways.
+ */
+import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
+import { CircuitBreaker } from "../../core/circuit-breaker.ts";
+import { type Core, defaultTiming } from "../../core/core.ts";
+import { CreationsInProgress } from "../../core/creations-in-progress.ts";
+import { describeForEvent } from "../../edge/session-messages.ts";
+import { createBinder } from "../../gateways/connections.ts";
+import type { Connector } from "../../gateways/connector.ts";
+import { Database } from "../../platform/database.ts";
+import { createLogger } from "../../platform/log.ts";
+import type { Runtime } from "../../platform/runtime.ts";
+import { type KeyRing, Secret } from "../../platform/secrets.ts";
+import { untraced } from "../../platform/telemetry.ts";
+import type { SimulatedPool } from "./simulated-pool.ts";
+import type { SimulatedProcess, Stage } from "./simulated-process.ts";
+
+/** The keys that seal the simulation's credentials. */
+export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
+
+/** A line that the core logs as an error. */
+export type LoggedError = { readonly msg: string; readonly err?: { readonly message: string; readonly code?: string } };
+
+/** Creates the core for one start of one process. */
+export function createSimulatedCore(parts: {
+  process: SimulatedProcess;
+  pool: SimulatedPool;
+  stage: Stage;
+  runtime: Runtime;
+  connectors: ReadonlyMap<string, Connector>;
+  onError: (line: LoggedError) => void;
+}): Core {
+  const { process, stage, runtime } = parts;
+  const database = new Database(parts.pool.asPool());
+  const connectorOf = (gateway: string) => parts.connectors.get(gateway);
+  return {
+    database,
+    runtime,
+    log: createLogger({ name: "simulation", level: "error", write: (line) => parts.onError(JSON.parse(line)) }),
+    tracing: untraced,
+    clientSecretKeys: { letter: "t", current: 1, keys: new Map([[1, Buffer.alloc(32, 1)]]) },
+    sealing,
+    pageTokenKey: [new Secret("page")],
+    vault: {
+      origin: "https://vault.example",
+      forwarding: selfHostedForwarding,
+      describesByCall: false,
+      describe: async () => ({ mode: "self_hosted" }),
+      checkToken: async () => "unused",
+      forget: () => {},
+    },
+    connectorOf,
+    bind: createBinder({ database, ring: sealing, connectorOf }),
+    outbox: { runtime, environmentName: "test", hintRelay: () => {} },
+    describeSession: describeForEvent,
+    circuitBreaker: new CircuitBreaker(),
+    creations: new CreationsInProgress(),
+    timing: defaultTiming,
+    inFlight: new Set(),
+    sleep: (ms, signal) =>
+      process.wait<void>((arrive) => {
+        if (signal?.aborted) return arrive();
+        stage.timeline.after(ms, () => arrive());
+        signal?.addEventListener("abort", () => arrive());
+      }),
+  };
+}
+
+/** Time and ids of one run: the same for the same seed, and different from those of every other run. */
+export function simulatedRuntime(run: { seed: number; epochMs: number; stage: Stage }): Runtime {
+  let count = 0;
+  const now = () => new Date(run.epochMs + run.stage.timeline.nowMs);
+  return {
+    now,
+    randomBytes: (length) => Uint8Array.from({ length }, () => run.stage.dice.between(0, 255)),
+    uuid: () => {
+      const time = now().getTime().toString(16).padStart(12, "0");
+      const unique = `${run.seed.toString(16).padStart(8, "0")}${(++count).toString(16).padStart(10, "0")}`;
+      const groups = [
+        time.slice(0, 8),
+        time.slice(8),
+        `7${unique.slice(0, 3)}`,
+        `8${unique.slice(3, 6)}`,
+        unique.slice(6),
+      ];
+      return groups.join("-");
+    },
+  };
+}

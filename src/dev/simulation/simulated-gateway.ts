@@ -1,0 +1,234 @@
+/**
+ * A gateway's own records: its holds, captures and voids. Requests reach it late, twice or never; that is the network's
+ * concern.
+ */
+
+import type { NotificationKind } from "../../gateways/connector.ts";
+import type { Declined } from "../../gateways/declines.ts";
+
+/** The behaviour of one account at a gateway in one run. */
+export type GatewayBehaviour = {
+  readonly onAuthorize: "approve" | "approveWrongAmount" | "busy" | "down" | "silent" | Declined;
+  /**
+   * `refuseLanded` is false: the money is captured nevertheless. `fail` accepts the order and later reports that it
+   * failed; `reverse` first reports the capture, and then that it failed.
+   */
+  readonly onCapture: "capture" | "refuse" | "refuseLanded" | "fail" | "reverse";
+  /** Holds the money of a card that it declines. */
+  readonly holdsDeclined: boolean;
+  /** Number of voids that are accepted and then reported as refused, if results arrive as notifications. */
+  readonly refusedVoids: number;
+  /** Number of captures and voids that are first answered "not now". */
+  readonly busyFor: number;
+  /** A second capture under another key captures the money a second time, as at gateways with partial captures. */
+  readonly capturesAgain: boolean;
+};
+
+/** The kind of a gateway. */
+export type GatewayShape = {
+  /** False: capture and void are only accepted, and their results arrive as notifications. */
+  readonly canRead: boolean;
+  readonly refusesVoidedReference: boolean;
+  readonly executionLimitMs: number;
+  /** Time for which an idempotency key identifies its operation; later it counts as a new one. */
+  readonly keyLifeMs: number;
+};
+
+/** The payment that a request to a gateway is about. */
+export type Payment = { readonly attemptReference: string; readonly amountMinor: number; readonly currency: string };
+
+/** One authorization on a gateway's record, and the number of times its money was captured. */
+export type Authorization = Payment & {
+  readonly gatewayReference: string;
+  state: "held" | "captured" | "voided" | "declined";
+  /** Number of times the money was captured. */
+  captures: number;
+  captureRefused: boolean;
+  captureFailed: boolean;
+  /** True if it has answered a capture with a definitive refusal. */
+  hasRefused?: boolean;
+  /** The key under which its money was captured. */
+  capturedUnder?: string;
+};
+
+/** A gateway's reply to an authorize. */
+export type AuthorizeReply =
+  | { readonly type: "held"; readonly authorization: Authorization }
+  | { readonly type: "busy" }
+  | { readonly type: "error" }
+  | { readonly type: "silence" }
+  | Declined;
+/** A gateway's reply to a capture. */
+export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
+/** A gateway's reply to a void. */
+export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
+
+/** Reports a change by a notification; only gateways that cannot be read do so. */
+export type Report = (
+  kind: NotificationKind,
+  about: Payment & { readonly gatewayReference: string },
+  declined?: Declined,
+) => void;
+
+/** One gateway of a run, with its records and its behaviour. */
+export class SimulatedGateway {
+  readonly shape: GatewayShape;
+  readonly authorizations: Authorization[] = [];
+  readonly #behaviour: GatewayBehaviour;
+  readonly #report: Report;
+  readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
+  readonly #nowMs: () => number;
+  readonly #refusedReferences = new Set<string>();
+  #busyLeft: number;
+  #voidsToRefuse: number;
+
+  constructor(shape: GatewayShape, behaviour: GatewayBehaviour, parts: { report: Report; nowMs: () => number }) {
+    this.shape = shape;
+    this.#behaviour = behaviour;
+    this.#report = parts.report;
+    this.#nowMs = parts.nowMs;
+    this.#busyLeft = behaviour.busyFor;
+    this.#voidsToRefuse = behaviour.refusedVoids;
+  }
+
+  authorize(key: string, payment: Payment): AuthorizeReply {
+    return this.#once(key, () => {
+      const { onAuthorize } = this.#behaviour;
+      if (this.#refusedReferences.has(payment.attemptReference)) return { type: "error" };
+      if (typeof onAuthorize === "object") return this.#decline(payment, onAuthorize);
+      if (onAuthorize === "busy") return { type: "busy" };
+      if (onAuthorize === "down") return { type: "error" };
+      if (onAuthorize === "silent") return { type: "silence" };
+      const wrong = onAuthorize === "approveWrongAmount";
+      const authorization = this.#open({ ...payment, amountMinor: payment.amountMinor - (wrong ? 1 : 0) }, "held");
+      this.#notify("held", authorization);
+      return { type: "held", authorization };
+    });
+  }
+
+  capture(key: string, gatewayReference: string): CaptureReply {
+    if (this.#isBusy()) return { type: "busy" };
+    return this.#once(key, () => {
+      const authorization = this.#find({ gatewayReference });
+      if (authorization === undefined) return { type: "refused" };
+      if (authorization.state === "captured") {
+        // No gateway captures more than it holds for a key that it has forgotten; one may for another key.
+        if (this.#behaviour.capturesAgain && key !== authorization.capturedUnder) authorization.captures++;
+        return { type: this.shape.canRead ? "done" : "accepted" };
+      }
+      const canCapture = authorization.state === "held" && !authorization.captureRefused;
+      const reply: CaptureReply = canCapture ? this.#capture(authorization, key) : { type: "refused" };
+      if (reply.type === "refused") authorization.hasRefused = true;
+      return reply;
+    });
+  }
+
+  #capture(authorization: Authorization, key: string): CaptureReply {
+    const { onCapture } = this.#behaviour;
+    if (onCapture === "refuse") {
+      authorization.captureRefused = true;
+      return { type: "refused" };
+    }
+    const fails = (onCapture === "fail" || onCapture === "reverse") && !this.shape.canRead;
+    authorization.state = fails ? "voided" : "captured";
+    authorization.captures += fails ? 0 : 1;
+    authorization.captureFailed = fails;
+    authorization.capturedUnder = key;
+    if (onCapture !== "fail") this.#notify("captured", authorization);
+    if (fails) this.#notify("capture_failed", authorization);
+    if (onCapture === "refuseLanded") return { type: "refused" };
+    return { type: this.shape.canRead ? "done" : "accepted" };
+  }
+
+  void(key: string, wanted: { attemptReference: string; gatewayReference?: string | undefined }): VoidReply {
+    if (this.#isBusy()) return { type: "busy" };
+    return this.#once(key, () => {
+      const found = this.#find(wanted);
+      if (this.shape.refusesVoidedReference) this.#refusedReferences.add(wanted.attemptReference);
+      if (!this.shape.canRead) return this.#voidAndTell(wanted, found);
+      if (found === undefined || found.state === "declined") return { type: "absent" };
+      if (found.state === "captured") return { type: "alreadyCaptured" };
+      found.state = "voided";
+      return { type: "done" };
+    });
+  }
+
+  #voidAndTell(wanted: { attemptReference: string }, found: Authorization | undefined): VoidReply {
+    if (found === undefined || found.state === "declined") {
+      const { attemptReference } = wanted;
+      this.#report("absent", {
+        attemptReference,
+        gatewayReference: `none_${attemptReference}`,
+        amountMinor: 0,
+        currency: "",
+      });
+    } else if (found.state === "captured") {
+      this.#notify("already_captured", found);
+    } else if (found.state === "held" && this.#voidsToRefuse-- > 0) {
+      this.#notify("void_refused", found);
+    } else {
+      found.state = "voided";
+      this.#notify("voided", found);
+    }
+    return { type: "accepted" };
+  }
+
+  /** Reads a record without changing it. */
+  lookUp(attemptReference: string): Authorization | undefined {
+    return this.#find({ attemptReference });
+  }
+
+  #decline(payment: Payment, declined: Declined): Declined {
+    this.#notify("declined", this.#open(payment, "declined"), declined);
+    if (this.#behaviour.holdsDeclined) this.#notify("held", this.#open(payment, "held"));
+    return declined;
+  }
+
+  #open(payment: Payment, state: "held" | "declined"): Authorization {
+    const gatewayReference = `${payment.attemptReference}/${this.authorizations.length + 1}`;
+    const opened: Authorization = {
+      ...payment,
+      gatewayReference,
+      state,
+      captures: 0,
+      captureRefused: false,
+      captureFailed: false,
+    };
+    this.authorizations.push(opened);
+    return opened;
+  }
+
+  #find(wanted: { attemptReference?: string; gatewayReference?: string | undefined }): Authorization | undefined {
+    const found = this.authorizations.filter(({ attemptReference, gatewayReference }) =>
+      wanted.gatewayReference === undefined
+        ? attemptReference === wanted.attemptReference
+        : gatewayReference === wanted.gatewayReference,
+    );
+    // The connectors' order: of several under one reference, captured money precedes a hold, and a hold precedes an
+    // end.
+    return (
+      found.find(({ state }) => state === "captured") ??
+      found.find(({ state }) => state === "held") ??
+      found.find(({ state }) => state === "voided") ??
+      found[0]
+    );
+  }
+
+  /** Returns the first reply again for the same key, without a second effect, until the key is forgotten. */
+  #once<Reply extends object>(key: string, act: () => Reply): Reply {
+    const atMs = this.#nowMs();
+    const known = this.#replies.get(key);
+    if (known !== undefined && atMs - known.atMs < this.shape.keyLifeMs) return known.reply as Reply;
+    const reply = act();
+    this.#replies.set(key, { reply, atMs });
+    return reply;
+  }
+
+  #isBusy(): boolean {
+    return this.#busyLeft-- > 0;
+  }
+
+  #notify(kind: NotificationKind, authorization: Authorization, declined?: Declined): void {
+    if (!this.shape.canRead) this.#report(kind, authorization, declined);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * A process's connections to PostgreSQL, which `Database` uses in a run: every statement is an await at which the
+ * process can die.
+ */
+import { EventEmitter } from "node:events";
+import type { Pool, QueryResult } from "pg";
+import { idempotencyWaitMs, idleInTransactionMs } from "../../limits.ts";
+import { OneSync } from "../../platform/one-sync.ts";
+import type { Acted, SimulatedProcess, Stage } from "./simulated-process.ts";
+import type { Backend, Query, SqlServer } from "./sql-server.ts";
+
+type Parts = {
+  readonly process: SimulatedProcess;
+  readonly server: SqlServer;
+  readonly stage: Stage;
+  readonly epochMs: number;
+};
+
+/** One process's pool; its open connections break when the process is killed. */
+export class SimulatedPool {
+  readonly #parts: Parts;
+  readonly #open = new Set<SimulatedClient>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** The methods of a pool that `Database` calls. */
+  asPool(): Pool {
+    return this as unknown as Pool;
+  }
+
+  async connect(): Promise<SimulatedClient> {
+    const client = new SimulatedClient(this.#parts, this.#parts.server.lend(), () => this.#open.delete(client));
+    this.#open.add(client);
+    return client;
+  }
+
+  async query(query: Query): Promise<QueryResult> {
+    const client = await this.connect();
+    try {
+      return await client.query(query);
+    } finally {
+      client.release();
+    }
+  }
+
+  /** The process is dead: the server rolls back its open transactions. */
+  async abandon(): Promise<void> {
+    for (const client of this.#open) await client.cut();
+    this.#open.clear();
+  }
+
+  /** The process is stopped: the server ends its transactions after a bounded time. */
+  stopFor(ms: number): void {
+    if (ms <= idleInTransactionMs) return;
+    for (const client of this.#open) {
+      this.#parts.stage.timeline.after(idleInTransactionMs, () => client.cutIfIdleInTransaction());
+    }
+  }
+}
+
+class SimulatedClient extends EventEmitter {
+  /** The number of writes per packet, which does not matter in a run. */
+  readonly connection = { stream: { cork: () => {}, uncork: () => {} } };
+  readonly #parts: Parts;
+  readonly #onRelease: () => void;
+  #backend: Backend | undefined;
+  #statements = 0;
+  #isWaiting = false;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: Parts, backend: Backend, onRelease: () => void) {
+    super();
+    this.#parts = parts;
+    this.#backend = backend;
+    this.#onRelease = onRelease;
+  }
+
+  query(query: Query): Promise<QueryResult>;
+  query(query: OneSync): void;
+  query(query: Query | OneSync): Promise<QueryResult> | undefined {
+    if (!(query instanceof OneSync)) return this.#queue(query);
+    this.#last = this.#last.then(() => this.#runTogether(query));
+    return undefined;
+  }
+
+  /** Runs statements that are sent together; after a failed one, none of the others runs. */
+  async #runTogether({ members }: OneSync): Promise<void> {
+    let failure: Error | undefined;
+    for (const member of members) {
+      if (failure === undefined) {
+        await this.#step(member.config as Query).then(
+          (result) => member.callback(null, result),
+          (error) => {
+            failure = error;
+          },
+        );
+      }
+      if (failure !== undefined) member.callback(failure);
+    }
+  }
+
+  /** Runs statements in the order of the calls, as a connection that pipelines does. */
+  #queue(query: Query): Promise<QueryResult> {
+    const result = this.#last.then(() => this.#step(query));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  #step(query: Query): Promise<QueryResult> {
+    this.#statements++;
+    const name = typeof query === "string" ? query : (query.name ?? textOf(query));
+    return this.#parts.process.step(name, () => this.#send(query));
+  }
+
+  async #send(query: Query): Promise<Acted<QueryResult>> {
+    const { server, stage, epochMs } = this.#parts;
+    if (this.#backend === undefined) return lost();
+    if (this.#isCut("before")) return this.#lose();
+    if (asksClock.test(textOf(query))) await server.setClock(epochMs + stage.timeline.nowMs);
+    const acted = await server.run(this.#backend, query);
+    if (acted.type === "waits") return this.#waitForLock(acted);
+    return this.#isCut("after") ? this.#lose() : acted;
+  }
+
+  #waitForLock(acted: Extract<Acted<QueryResult>, { type: "waits" }>): Acted<QueryResult> {
+    const { server, stage } = this.#parts;
+    const backend = this.#backend!;
+    const statement = this.#statements;
+    this.#isWaiting = true;
+    stage.timeline.after(idempotencyWaitMs, () => {
+      if (this.#isWaiting && this.#statements === statement) return server.stopWaiting(backend);
+    });
+    const onEnd: typeof acted.onEnd = (report) =>
+      acted.onEnd((ended) => {
+        this.#isWaiting = false;
+        report(ended);
+      });
+    return { type: "waits", onEnd };
+  }
+
+  #isCut(when: "before" | "after"): boolean {
+    const { stage, process } = this.#parts;
+    const isCut = stage.faults.strikes("cutConnection", stage.timeline.nowMs);
+    if (isCut) process.note(() => `the connection breaks ${when} the server has run it`);
+    return isCut;
+  }
+
+  async #lose(): Promise<Acted<QueryResult>> {
+    await this.cut();
+    return lost();
+  }
+
+  release(): void {
+    this.#onRelease();
+    if (this.#backend !== undefined) this.#parts.server.takeBack(this.#backend);
+    this.#backend = undefined;
+  }
+
+  async cut(): Promise<void> {
+    const backend = this.#backend;
+    this.#backend = undefined;
+    this.#isWaiting = false;
+    if (backend !== undefined) await this.#parts.server.abandon(backend);
+  }
+
+  async cutIfIdleInTransaction(): Promise<void> {
+    if (!this.#backend?.inTransaction || this.#isWaiting || this.#parts.process.isRunning) return;
+    this.#parts.process.note(() => "the server ends its idle transaction");
+    await this.cut();
+  }
+}
+
+// Also a write without it in its text: a default or a trigger may read the clock.
+const asksClock = /^\s*(INSERT|UPDATE|WITH)\b|app\.clock/i;
+
+function textOf(query: Query): string {
+  return typeof query === "string" ? query : query.text;
+}
+
+function lost(): Acted<QueryResult> {
+  return { type: "error", error: Object.assign(new Error("the connection is lost"), { code: "ECONNRESET" }) };
+}

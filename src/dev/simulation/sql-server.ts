@@ -1,0 +1,259 @@
+/**
+ * Real PostgreSQL, one statement at a time: the simulation decides when each is sent, so that a seed repeats. A
+ * statement that has to wait for another transaction's lock is set aside until that transaction ends.
+ */
+import { Client, type QueryResult } from "pg";
+import type { Acted } from "./simulated-process.ts";
+
+/** A statement as the driver accepts it. */
+export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
+
+type Answer =
+  | { readonly type: "value"; readonly value: QueryResult }
+  | { readonly type: "error"; readonly error: unknown };
+
+/** One connection of the server, lent to a simulated process for a transaction or a statement. */
+export class Backend {
+  readonly client: Client;
+  readonly processId: number;
+  inTransaction = false;
+  hasWritten = false;
+  /** True after a statement of its transaction failed: the server refuses later ones without waiting. */
+  hasFailed = false;
+
+  constructor(client: Client, processId: number) {
+    this.client = client;
+    this.processId = processId;
+  }
+}
+
+/**
+ * A statement that waits for a lock; without an `answer` it was withdrawn, to be sent again behind the one that waits.
+ */
+type Waiter = {
+  readonly backend: Backend;
+  readonly query: Query;
+  answer: Promise<Answer> | undefined;
+  report: (answer: Answer) => Promise<void>;
+};
+
+// Three processes, each with a submission, a recovery and a notification in progress, and some to spare.
+const backendsMax = 16;
+
+const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i;
+
+/** One server with a few connections, which the simulated ones use in turn. */
+export class SqlServer {
+  /** Called after each statement with committed changes. */
+  onChange: () => Promise<void> = async () => {};
+  readonly #observer: Client;
+  readonly #idle: Backend[] = [];
+  readonly #all: Backend[] = [];
+  #waiters: Waiter[] = [];
+  #clockMs = Number.NaN;
+
+  private constructor(observer: Client) {
+    this.#observer = observer;
+  }
+
+  /** Connects as the owner, to a database whose `app.clock()` reads `app.simulated_clock`. */
+  static async connect(url: string): Promise<SqlServer> {
+    const server = new SqlServer(await connected(url));
+    for (let count = 0; count < backendsMax; count++) await server.#addBackend(await connected(url));
+    return server;
+  }
+
+  async #addBackend(client: Client): Promise<void> {
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    const backend = new Backend(client, rows[0].pid);
+    this.#all.push(backend);
+    this.#idle.push(backend);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#observer, ...this.#all.map(({ client }) => client)].map((client) => client.end()));
+  }
+
+  /** Reads rows for the simulation itself, besides all processes. */
+  observe(query: Query): Promise<QueryResult> {
+    return this.#observer.query(query as string);
+  }
+
+  async setClock(epochMs: number): Promise<void> {
+    if (epochMs === this.#clockMs) return;
+    this.#clockMs = epochMs;
+    await this.#observer.query({
+      name: "set_clock",
+      text: "SELECT setval('app.simulated_clock', $1)",
+      values: [epochMs],
+    });
+  }
+
+  /** Lends a connection at once: opening one is no await of the code under test. */
+  lend(): Backend {
+    const idle = this.#idle.pop();
+    if (idle === undefined) throw new Error(`a run has at most ${backendsMax} connections open`);
+    return idle;
+  }
+
+  takeBack(backend: Backend): void {
+    this.#idle.push(backend);
+  }
+
+  /** Sends one statement; its error is part of the answer. */
+  async run(backend: Backend, query: Query): Promise<Acted<QueryResult>> {
+    const sent = await this.#send(backend, query);
+    if ("type" in sent) {
+      await this.#note(backend, query, sent);
+      return sent;
+    }
+    const waiter: Waiter = { backend, query, answer: sent.waiting, report: async () => {} };
+    this.#waiters.push(waiter);
+    return {
+      type: "waits",
+      onEnd: (report) => {
+        waiter.report = async (late) => {
+          await this.#note(backend, query, late);
+          report(late);
+        };
+      },
+    };
+  }
+
+  /**
+   * Of two statements that wait for one row, either may continue first. Therefore only one waits in the server, and the
+   * others are withdrawn until it is their turn.
+   */
+  async #send(backend: Backend, query: Query): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
+    const isAlone = !this.#waiters.some((waiter) => waiter.answer !== undefined && waiter.backend !== backend);
+    const mayBeTakenBack = !isAlone && backend.inTransaction && !backend.hasFailed && typeof query !== "string";
+    if (mayBeTakenBack) await backend.client.query("SAVEPOINT before_waiting");
+    const answer = answerOf(backend.client, query);
+    const answered = await this.#answerUnlessBlocked(backend, answer);
+    if (answered !== undefined) return answered;
+    if (isAlone) return { waiting: answer };
+    await this.#cancel(backend, answer);
+    if (mayBeTakenBack) await backend.client.query("ROLLBACK TO before_waiting");
+    return { waiting: undefined };
+  }
+
+  async #sendAgain(waiter: Waiter): Promise<Answer | undefined> {
+    const sent = await this.#send(waiter.backend, waiter.query);
+    if ("type" in sent) return sent;
+    waiter.answer = sent.waiting;
+    return undefined;
+  }
+
+  /** Does what the server does when a client is gone: stops its statement and rolls back. */
+  async abandon(backend: Backend): Promise<void> {
+    const waiter = this.#waiters.find((waiting) => waiting.backend === backend);
+    if (waiter !== undefined) await this.#stop(waiter);
+    if (backend.inTransaction) await this.run(backend, "ROLLBACK");
+    this.takeBack(backend);
+  }
+
+  /** Stops a statement that still waits for a lock, as `lock_timeout` does. */
+  async stopWaiting(backend: Backend): Promise<void> {
+    const waiter = this.#waiters.find((waiting) => waiting.backend === backend);
+    if (waiter === undefined) return;
+    await this.#stop(waiter);
+    await waiter.report({ type: "error", error: Object.assign(new Error("lock timeout"), { code: "55P03" }) });
+  }
+
+  async #stop(waiter: Waiter): Promise<void> {
+    this.#waiters = this.#waiters.filter((other) => other !== waiter);
+    if (waiter.answer !== undefined) await this.#cancel(waiter.backend, waiter.answer);
+  }
+
+  async #cancel({ processId }: Backend, answer: Promise<Answer>): Promise<void> {
+    await this.#observer.query("SELECT pg_cancel_backend($1)", [processId]);
+    await answer;
+  }
+
+  async #note(backend: Backend, query: Query, answer: Answer): Promise<void> {
+    const text = typeof query === "string" ? query : query.text;
+    const wrote = answer.type === "value" && (answer.value.rowCount ?? 0) > 0 && isWrite.test(text);
+    if (text === "BEGIN") backend.inTransaction = true;
+    else if (text === "COMMIT" || text === "ROLLBACK") {
+      const committed = backend.hasWritten && text === "COMMIT" && answer.type === "value";
+      backend.inTransaction = false;
+      backend.hasWritten = false;
+      backend.hasFailed = false;
+      // Statements that waited continue at once, so the rows are read when that has come to rest.
+      const served = await this.#serveWaiters();
+      if (committed) await this.onChange();
+      for (const { waiter, answer } of served) await waiter.report(answer);
+    } else if (backend.inTransaction) {
+      backend.hasWritten ||= wrote;
+      backend.hasFailed ||= answer.type === "error";
+    } else if (wrote) await this.onChange();
+  }
+
+  async #serveWaiters(): Promise<{ waiter: Waiter; answer: Answer }[]> {
+    const served: { waiter: Waiter; answer: Answer }[] = [];
+    for (const waiter of [...this.#waiters]) {
+      if (!this.#waiters.includes(waiter)) continue;
+      const { backend, answer: waiting } = waiter;
+      const answer = waiting ? await this.#answerUnlessBlocked(backend, waiting) : await this.#sendAgain(waiter);
+      if (answer === undefined) continue;
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      served.push({ waiter, answer });
+    }
+    return served;
+  }
+
+  /**
+   * Returns the answer, or undefined while another transaction of the run has to end first. The choice does not depend
+   * on time.
+   */
+  async #answerUnlessBlocked(backend: Backend, answer: Promise<Answer>): Promise<Answer | undefined> {
+    for (;;) {
+      if (!this.#all.some((other) => other !== backend && other.inTransaction)) return answer;
+      const blockers = this.#blockers(backend);
+      const first = await Promise.race([answer, blockers]);
+      await blockers;
+      if (!Array.isArray(first)) return first;
+      // In a deadlock the server itself ends one statement.
+      if (first.length > 0) return (await this.#isInCircle(backend)) ? answer : undefined;
+    }
+  }
+
+  async #blockers(backend: Backend): Promise<number[]> {
+    const query = { name: "blockers", text: "SELECT pg_blocking_pids($1) AS pids", values: [backend.processId] };
+    const { rows } = await this.#observer.query(query);
+    const ours = new Set(this.#all.map(({ processId }) => processId));
+    return (rows[0].pids as number[]).filter((processId) => ours.has(processId));
+  }
+
+  async #isInCircle(backend: Backend): Promise<boolean> {
+    const seen = new Set<number>();
+    let next: number[] = await this.#blockers(backend);
+    while (next.length > 0) {
+      if (next.includes(backend.processId)) return true;
+      const blocking = this.#all.filter(({ processId }) => next.includes(processId) && !seen.has(processId));
+      for (const { processId } of blocking) seen.add(processId);
+      next = [];
+      for (const other of blocking) next.push(...(await this.#blockers(other)));
+    }
+    return false;
+  }
+}
+
+async function answerOf(client: Client, query: Query): Promise<Answer> {
+  try {
+    return { type: "value", value: await client.query(query as string) };
+  } catch (error) {
+    // The server reports an error before it releases the statement's locks; once it accepts the next one it has.
+    await client.query("");
+    return { type: "error", error };
+  }
+}
+
+// The simulation itself ends every wait.
+const settings = "-c synchronous_commit=off -c lock_timeout=0 -c statement_timeout=0";
+
+async function connected(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString, options: settings });
+  await client.connect();
+  return client;
+}

@@ -1,0 +1,101 @@
+/** Writes many settled sessions with their events in batches, at once or by rate: the outbox of a busy installation. */
+import { writeEventBody } from "../../../events/outbox.ts";
+import { encodeId } from "../../../platform/ids.ts";
+import { systemRuntime } from "../../../platform/runtime.ts";
+import { sha256 } from "../../../platform/secrets.ts";
+import type { EmittedEvent } from "./check-arrivals.ts";
+import type { ScaleMerchant } from "./scale-endpoints.ts";
+import type { WebhookSite } from "./webhook-site.ts";
+
+const type = "payment_session.expired";
+
+/** Writes events and remembers them with their merchants. */
+export class ScaleLoad {
+  readonly emitted: (EmittedEvent & { readonly merchant: ScaleMerchant; readonly emittedAtMs: number })[] = [];
+  readonly #site: WebhookSite;
+  readonly #merchants: readonly ScaleMerchant[];
+  /** The product's own data of a session. */
+  readonly #data: object;
+  readonly #eventsOfSession: number;
+  #sessions = 0;
+
+  private constructor(site: WebhookSite, merchants: readonly ScaleMerchant[], data: object, eventsOfSession: number) {
+    this.#site = site;
+    this.#merchants = merchants;
+    this.#data = data;
+    this.#eventsOfSession = eventsOfSession;
+  }
+
+  /** Settles one session by the product, for a merchant without endpoints; the events of the others copy its data. */
+  static async open(site: WebhookSite, merchants: readonly ScaleMerchant[], eventsOfSession = 2): Promise<ScaleLoad> {
+    const merchantId = systemRuntime.uuid();
+    await site.settle(merchantId, { events: 1 });
+    const [row] = await site.query<{ body: Buffer }>("SELECT body FROM outbox_event WHERE merchant_id = $1", [
+      merchantId,
+    ]);
+    return new ScaleLoad(site, merchants, JSON.parse(row!.body.toString()).data, eventsOfSession);
+  }
+
+  /**
+   * Settles sessions with this many events in all (rounded up to whole sessions) in one commit, then signals the
+   * relays. Returns the emitted events.
+   */
+  async add(events: number): Promise<ScaleLoad["emitted"]> {
+    const sessions = Array.from({ length: Math.ceil(events / this.#eventsOfSession) }, () => ({
+      id: systemRuntime.uuid(),
+      merchant: this.#merchants[this.#sessions++ % this.#merchants.length]!,
+    }));
+    const rows = sessions.flatMap(({ id, merchant }) =>
+      Array.from({ length: this.#eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
+    );
+    await this.#site.environment.database.transaction(async (tx) => {
+      await tx.query(insertSessions, [
+        sessions.map(({ id }) => id),
+        sessions.map(({ merchant }) => merchant.merchantId),
+      ]);
+      await tx.query(insertEvents, [
+        rows.map((row) => row.sessionId),
+        rows.map((row) => row.id),
+        rows.map((row) => row.sequence),
+        rows.map((row) => row.merchant.merchantId),
+        rows.map((row) => row.body),
+      ]);
+    });
+    const emittedAtMs = performance.timeOrigin + performance.now();
+    this.#site.environment.core.outbox.hintRelay();
+    const emitted = rows.map(({ sessionId, id, sequence, merchant, body }) => ({
+      eventId: encodeId("evt", id),
+      sessionId: encodeId("ps", sessionId),
+      sequence,
+      bodyHash: sha256(body).toString("hex"),
+      endpoints: merchant.endpoints.filter(({ manner }) => manner === "healthy").map((endpoint) => endpoint.id),
+      merchant,
+      emittedAtMs,
+    }));
+    for (const event of emitted) this.emitted.push(event);
+    return emitted;
+  }
+
+  #event(sessionId: string, merchant: ScaleMerchant, sequence: number) {
+    const id = systemRuntime.uuid();
+    const timestamp = systemRuntime.now().toISOString();
+    const envelope = { id: encodeId("evt", id), type, timestamp, environment: "test" } as const;
+    const data = { ...this.#data, sequence, sessionId: encodeId("ps", sessionId) };
+    return { sessionId, id, sequence, merchant, body: Buffer.from(writeEventBody(envelope, data)) };
+  }
+}
+
+const insertSessions = {
+  name: "scale_insert_sessions",
+  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
+           status, phase, settled_at)
+         SELECT id, merchant, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes', 'EXPIRED', 'DONE',
+           app.clock() FROM unnest($1::uuid[], $2::uuid[]) AS s (id, merchant)`,
+};
+const insertEvents = {
+  name: "scale_insert_events",
+  text: `INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, publish_at)
+         SELECT session, id, sequence, '${type}', merchant, body, now, now
+         FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::bytea[]) AS e (session, id, sequence, merchant, body),
+           app.clock() AS now`,
+};

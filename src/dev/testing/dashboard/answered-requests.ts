@@ -1,0 +1,192 @@
+/**
+ * A request that each rpc of the dashboard answers, in an order in which each finds its data; a group for each page.
+ */
+
+import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
+import { decodeId } from "../../../platform/ids.ts";
+import { makePayment, openTables } from "./payment-rows.ts";
+
+/** The ids in earlier answers. */
+export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
+
+/** The parts that requests are made of. `call` calls a method by its name, as an operator. */
+export type RequestParts = {
+  readonly dashboard: DashboardFixture;
+  readonly scope: { readonly merchantId: string; readonly environment: string };
+  readonly ids: Readonly<KnownIds>;
+  /** An endpoint that answers. */
+  readonly receiverUrl: string;
+  readonly call: (name: string, request: object) => Promise<unknown>;
+};
+
+/** The request, by the method's name. */
+export type AnsweredRequests = Record<string, () => object | Promise<object>>;
+
+/** All of them. */
+export async function answeredRequests(parts: RequestParts): Promise<AnsweredRequests> {
+  return {
+    ...merchantRequests(parts),
+    ...connectionRequests(parts),
+    ...routingRequests(parts),
+    ...endpointRequests(parts),
+    ...deliveryRequests(parts),
+    ...endOfEndpointRequests(parts),
+    ...(await watchRequests(parts)),
+    ...(await teamRequests(parts)),
+    ...(await paymentRequests(parts)),
+  };
+}
+
+function merchantRequests({ scope }: RequestParts): AnsweredRequests {
+  return {
+    CreateMerchant: () => ({ name: "Tea House" }),
+    ListMerchants: () => ({}),
+    ListApiKeys: () => scope,
+    RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
+    SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
+    GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
+    SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),
+    GetSettings: () => scope,
+    EraseCustomer: () => ({ ...scope, email: "customer@example.com" }),
+  };
+}
+
+function connectionRequests({ scope, ids }: RequestParts): AnsweredRequests {
+  return {
+    AddGatewayConnection: () => ({
+      ...scope,
+      gateway: "SANDBOX_A",
+      account: "every-rpc",
+      credentials: { apiKey: "sandbox_test_every-rpc" },
+    }),
+    VerifyGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    RotateGatewayCredentials: () => ({
+      ...scope,
+      connectionId: ids.connectionId,
+      credentials: { apiKey: "sandbox_test_every-rpc" },
+    }),
+    PauseGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    ResumeGatewayConnection: () => ({ ...scope, connectionId: ids.connectionId }),
+    ListUnclassifiedCodes: () => scope,
+    ListGatewayConnections: () => scope,
+    ListGateways: () => scope,
+    ListGatewayHealth: () => scope,
+  };
+}
+
+function routingRequests({ scope, ids, call }: RequestParts): AnsweredRequests {
+  const connectionIds = () => [ids.connectionId];
+  return {
+    SetRoutingRule: () => ({ ...scope, connectionIds: connectionIds(), failoverOn: ["TIMEOUT"] }),
+    GetRoutingRule: () => scope,
+    ListRoutingRuleVersions: () => scope,
+    RestoreRoutingRule: async () => {
+      await call("SetRoutingRule", { ...scope, connectionIds: connectionIds() });
+      return { ...scope, version: 1 };
+    },
+    TestRoute: () => ({ ...scope, amountMinor: 4900, currency: "EUR" }),
+    WhatIf: () => ({ ...scope, draft: { connectionIds: connectionIds() } }),
+  };
+}
+
+function endpointRequests({ scope, ids, receiverUrl }: RequestParts): AnsweredRequests {
+  const endpoint = () => ({ ...scope, endpointId: ids.endpointId });
+  return {
+    AddWebhookEndpoint: () => ({ ...scope, url: receiverUrl }),
+    VerifyWebhookEndpoint: endpoint,
+    ListWebhookEndpoints: () => scope,
+    GetWebhookEndpoint: endpoint,
+    UpdateWebhookEndpoint: () => ({ ...endpoint(), eventTypes: { types: ["payment_session.succeeded"] } }),
+    RotateWebhookSecret: () => ({ ...endpoint(), overlapHours: 1 }),
+    PauseWebhookEndpoint: endpoint,
+    ResumeWebhookEndpoint: endpoint,
+  };
+}
+
+function deliveryRequests({ dashboard, scope, ids }: RequestParts): AnsweredRequests {
+  const endpoint = () => ({ ...scope, endpointId: ids.endpointId });
+  const delivery = async () => ({ ...endpoint(), eventId: (await dashboard.emitEvent()).eventId });
+  return {
+    ListWebhookDeliveries: () => scope,
+    GetWebhookDelivery: delivery,
+    ReplayWebhookDelivery: delivery,
+    RecoverWebhookDeliveries: () => ({ ...endpoint(), since: "2026-01-01T00:00:00Z" }),
+    ListWebhookEvents: () => ({ ...scope, fromNow: true }),
+    AcknowledgeWebhookAlert: async () => ({ ...scope, alertId: await dashboard.openAlert(ids.endpointId) }),
+    ListWebhookAlerts: () => scope,
+    SetAlertAddresses: () => ({ ...scope, addresses: ["ops@example.com"] }),
+    GetAlertAddresses: () => scope,
+  };
+}
+
+function endOfEndpointRequests({ scope, ids }: RequestParts): AnsweredRequests {
+  const endpoint = () => ({ ...scope, endpointId: ids.endpointId });
+  return { DisableWebhookEndpoint: endpoint, EnableWebhookEndpoint: endpoint, RemoveWebhookEndpoint: endpoint };
+}
+
+async function watchRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
+  const { environment } = scope;
+  const { workItemId } = await dashboard.openItem("close me");
+  return {
+    ListAuditEntries: () => scope,
+    ListWorkItems: () => ({ environment }),
+    CloseWorkItem: () => ({ environment, workItemId, note: "looked at" }),
+    ListReconciliationRuns: () => ({ environment }),
+  };
+}
+
+async function paymentRequests({ dashboard, scope }: RequestParts): Promise<AnsweredRequests> {
+  const { sessionId } = await dashboard.emitEvent();
+  const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
+  return {
+    ListPayments: () => scope,
+    SearchPayments: () => ({ ...scope, text: sessionId }),
+    GetPayment: () => ({ ...scope, sessionId }),
+    ExportPayments: () => scope,
+    ListCurrencies: () => scope,
+    GetHome: () => scope,
+    DecideAttempt: () => ({ ...scope, ...decided, kind: "GIVEN_UP", reason: "looked at", noMoneyKept: true }),
+    ConfirmAttemptDecision: async () => {
+      await waitForSecond(dashboard, confirmed!);
+      return { ...scope, ...confirmed, kind: "GIVEN_UP" };
+    },
+    WithdrawAttemptDecision: async () => {
+      await waitForSecond(dashboard, withdrawn!);
+      return { ...scope, ...withdrawn };
+    },
+  };
+}
+
+async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<AnsweredRequests> {
+  await dashboard.addMember("Olive", "OWNER");
+  const { memberId } = await dashboard.addMember("Milo", "VIEWER");
+  const team = { merchantId: scope.merchantId };
+  return {
+    ListMembers: () => team,
+    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER" }),
+    MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER" }),
+    RevokeInvitation: () => ({ ...team, invitationId: ids.invitationId }),
+    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
+    ResetMemberPassword: () => ({ email: "Milo@example.com" }),
+    RemoveSecondFactors: () => ({ email: "milo@example.com" }),
+    RemoveMember: () => ({ ...team, memberId }),
+  };
+}
+
+type Named = { readonly sessionId: string; readonly attemptId: string };
+
+async function makeVoiding(dashboard: DashboardFixture): Promise<Named> {
+  await openTables(dashboard);
+  const attempts = [{ gateway: "SANDBOX_A", became: "VOIDING" }] as const;
+  const { sessionId, attemptIds } = await makePayment(dashboard, { status: "DEGRADED", processing: true, attempts });
+  return { sessionId, attemptId: attemptIds[0]! };
+}
+
+/** Makes another person's decision, which is not confirmed. */
+async function waitForSecond(dashboard: DashboardFixture, { attemptId }: Named): Promise<void> {
+  await dashboard.rows(
+    `UPDATE attempt SET decision = 'GIVEN_UP', decision_reason = 'r', decided_by = 'eve', decided_at = now(),
+       decision_takes_two = true WHERE id = $1`,
+    [decodeId("att", attemptId)],
+  );
+}

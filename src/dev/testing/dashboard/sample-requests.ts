@@ -1,0 +1,45 @@
+/** Requests that pass validation, for tests that call every rpc. They refer to nothing that exists. */
+import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+
+/** Returns the fields beside the scope that a request needs to pass validation. */
+export function restOf(method: DescMethod): Record<string, JsonValue> {
+  const values: Record<string, JsonValue> = {
+    kind: method.name.endsWith("ApiKey") ? "SECRET" : "GIVEN_UP",
+    gateway: "SANDBOX_A",
+    account: "mine",
+    connectionId: "gc_01h455vb4pex5vsknk084sn02q",
+    connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"],
+    endpointId: "we_01h455vb4pex5vsknk084sn02q",
+    url: "https://shop.example.com/webhooks",
+    workItemId: "wi_01h455vb4pex5vsknk084sn02q",
+    alertId: "ntc_01h455vb4pex5vsknk084sn02q",
+    note: "looked at",
+    email: "ada@example.com",
+    role: "ROLE_VIEWER",
+    memberId: "mbr_01h455vb4pex5vsknk084sn02q",
+    invitationId: "inv_01h455vb4pex5vsknk084sn02q",
+    name: "Tea House",
+    newPassword: "another good horse",
+    code: "123456",
+    password: "x",
+    signInId: "sgn_01h455vb4pex5vsknk084sn02q",
+    eventId: "evt_01h455vb4pex5vsknk084sn02q",
+    firstDay: "2026-01-01",
+    lastDay: "2026-01-02",
+    timeZone: "UTC",
+    passkeyId: "AAAA",
+    credential: "{}",
+    sessionLifetimeSeconds: 900,
+    since: "2026-01-01T00:00:00Z",
+    sessionId: "ps_01h455vb4pex5vsknk084sn02q",
+    attemptId: "att_01h455vb4pex5vsknk084sn02q",
+    reason: "looked at",
+    text: "order-1042",
+    version: 1,
+    amountMinor: 4900,
+    currency: "EUR",
+    draft: { connectionIds: ["gc_01h455vb4pex5vsknk084sn02q"] },
+  };
+  const names = method.input.fields.map(({ jsonName }) => jsonName);
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+}

@@ -1,0 +1,18 @@
+/** Vitest's setupFiles: after each test file, ends the processes that its tests have left running. */
+import { join } from "node:path";
+import { afterAll, inject } from "vitest";
+import { endNotedProcesses, noteProcesses } from "./left-processes.ts";
+import { serverPidsOf, testStateFolder } from "./test-run.ts";
+
+const runName = inject("testRunName");
+const folder = join(testStateFolder, runName);
+
+noteProcesses(folder);
+
+// Registered before the file's own hooks, it runs after them. The servers are for the whole run, whichever file started
+// them.
+afterAll(() => {
+  for (const line of endNotedProcesses(folder, { startedBy: process.pid, spared: serverPidsOf(runName) })) {
+    console.error(line);
+  }
+});

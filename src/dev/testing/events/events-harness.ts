@@ -1,0 +1,144 @@
+/**
+ * One environment's events for a test file: a migrated database, a loopback egress, sessions with events, a clock to
+ * move.
+ */
+import { Pool } from "pg";
+import { Egress } from "../../../events/egress.ts";
+import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../../../events/endpoints.ts";
+import { NameNotFound } from "../../../events/find-addresses.ts";
+import {
+  type EventType,
+  type NewEvent,
+  type OutboxContext,
+  recordEvent,
+  writeEventBody,
+} from "../../../events/outbox.ts";
+import { openSigningSecrets } from "../../../events/signing-secrets.ts";
+import { Database, type Statement, type Tx } from "../../../platform/database.ts";
+import { decodeId } from "../../../platform/ids.ts";
+import { systemRuntime } from "../../../platform/runtime.ts";
+import { createTestDatabase } from "../postgres.ts";
+import type { ReceivedRequest } from "../receiver.ts";
+import { createStrictLog } from "../strict-log.ts";
+import { checkWebhooks } from "../webhook-checker.ts";
+
+const insertSession: Statement = {
+  name: "insert_session",
+  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
+};
+
+/**
+ * The endpoints that an event has deliveries for, or that its own test names, with the secrets in force; at this URL if
+ * there are any.
+ */
+const selectSecrets = `WITH meant AS (
+    SELECT id, url, secret_sealed, CASE WHEN previous_until > app.clock() THEN previous_sealed END AS previous_sealed
+    FROM endpoint WHERE id = $2 OR id IN (SELECT endpoint_id FROM delivery WHERE event_id = $1)
+  ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
+
+/** The harness of a test of events; close it at the end. */
+export type EventsHarness = Awaited<ReturnType<typeof openEventsHarness>>;
+
+/** A post to loopback is allowed, over any port and without TLS. */
+export const loopback = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32", "::1/128"] };
+
+/** Names of this machine, and one that leads into a private network; no others, and without any DNS query. */
+async function findTestAddresses(hostname: string) {
+  if (hostname === "inside.example.com") return [{ address: "10.0.0.1", family: 4 }];
+  if (hostname === "localhost") return [{ address: "127.0.0.1", family: 4 }];
+  throw new NameNotFound();
+}
+
+function newEvent({ sessionId, merchantId, type }: Pick<NewEvent, "sessionId" | "merchantId"> & { type?: EventType }) {
+  const body: NewEvent["body"] = (envelope, sequence) => writeEventBody(envelope, { sequence, orderRef: "order-1042" });
+  return { sessionId, merchantId, type: type ?? "payment_session.succeeded", body } as const;
+}
+
+const selectMoment = "SELECT (created_at + $2::interval)::text AS at FROM outbox_event WHERE id = $1";
+
+async function setClock(owner: Pool, now: string): Promise<void> {
+  await owner.query(`CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+    AS 'SELECT ${now.replaceAll("'", "''")}'`);
+}
+
+async function stopClock(owner: Pool, eventId: string, after: string): Promise<void> {
+  const { rows } = await owner.query<{ at: string }>(selectMoment, [eventId, after]);
+  await setClock(owner, `'${rows[0]!.at}'::timestamptz`);
+}
+
+/** Opens a harness; close it when the file's tests are done. */
+export async function openEventsHarness() {
+  const testDatabase = await createTestDatabase("environment");
+  const pool = new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true });
+  // A connection that is still closing when the database is dropped is cut, and reports an error.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
+  const context: EndpointContext & Omit<OutboxContext, "hintRelay"> = {
+    database: new Database(pool),
+    runtime: systemRuntime,
+    egress: new Egress(loopback, { findAddresses: findTestAddresses }),
+    log: createStrictLog(),
+    sealing: { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } },
+    environmentName: "test",
+    signingSecretPrefix: "switchyard_test_whsec_",
+  };
+
+  type Sealed = { id: string; secret_sealed: string; previous_sealed: string | null };
+  const checker = checkWebhooks(async ({ headers, body, origin, path }: ReceivedRequest) => {
+    const { endpointId } = JSON.parse(body.toString()).data;
+    const tested = endpointId === undefined ? null : decodeId("we", endpointId);
+    const ids = [decodeId("evt", String(headers["webhook-id"])), tested, origin + path];
+    const { rows } = await owner.query<Sealed>(selectSecrets, ids);
+    return rows.map((row) => openSigningSecrets(context, row.id, row).map((secret) => secret.expose()));
+  });
+
+  async function openSession(merchantId: string): Promise<string> {
+    const sessionId = context.runtime.uuid();
+    await context.database.query(insertSession, [sessionId, merchantId]);
+    return sessionId;
+  }
+
+  return {
+    context,
+    /** The rows of any statement, as the owner sees them. */
+    rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
+    openSession,
+    /** Runs a change in a transaction. */
+    change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
+    /** Records one event of a session; of a new session by default. */
+    async emit(
+      event: { merchantId: string; sessionId?: string; type?: EventType },
+      hintRelay: () => void = () => {},
+    ): Promise<{ eventId: string; sessionId: string }> {
+      const sessionId = event.sessionId ?? (await openSession(event.merchantId));
+      const unrecorded = newEvent({ ...event, sessionId });
+      const { eventId } = await context.database.transaction((tx) =>
+        recordEvent(tx, { ...context, hintRelay }, unrecorded),
+      );
+      return { eventId, sessionId };
+    },
+    /** Adds a verified endpoint at a receiver that currently answers 2xx. */
+    async addEndpoint(endpoint: { merchantId: string; url: string; eventTypes?: EventType[] }) {
+      const registered = await registerEndpoint(context, endpoint);
+      const key = { merchantId: endpoint.merchantId, endpointId: registered.endpoint.id };
+      const { verified } = await verifyEndpoint(context, key);
+      if (!verified) throw new Error("the receiver did not accept the verification");
+      return { ...key, signingSecret: registered.signingSecret };
+    },
+    /**
+     * Moves the database's clock ahead of the real one by an interval such as `11 seconds`; always relative to the real
+     * time.
+     */
+    setClockAhead: (interval: string) => setClock(owner, `clock_timestamp() + interval '${interval}'`),
+    /** Stops the database's clock `interval` after the event was recorded. */
+    stopClockAfter: (eventId: string, interval: string) => stopClock(owner, eventId, interval),
+    /** Rejects if a stock verifier refused any request to the file's receivers. */
+    async close(): Promise<void> {
+      await context.egress.close();
+      await Promise.all([pool.end(), owner.end()]);
+      await testDatabase.drop();
+      await checker.finish();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Replaces the vault in tests of connectors: fills one given card in by the vault's own table and sends the request
+ * itself.
+ */
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-forwarder.ts";
+import { probeCardOf } from "../../platform/gateway-facts.ts";
+import type { GatewayHttp } from "../../platform/outbound-http.ts";
+import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
+import { planFill } from "../../vault/fill-body.ts";
+import { isProbe } from "../../vault/probe-card.ts";
+
+/** Fills in the last card it received, and keeps the requests as the connector wrote them. */
+export class TestForwarder implements CardForwarder {
+  /** Every request as the connector wrote it, with placeholders. */
+  readonly requests: ForwardRequest[] = [];
+  readonly #http: GatewayHttp;
+  #number: string;
+  #holder = "Ada Lovelace";
+  #cvc = "737";
+
+  constructor(http: GatewayHttp, number: string) {
+    this.#http = http;
+    this.#number = number;
+  }
+
+  /** Sets the card of later requests. */
+  useCard(number: string, cvc = "737"): void {
+    this.#number = number;
+    this.#cvc = cvc;
+  }
+
+  /** Sets the card's holder from now on. */
+  useHolder(name: string): void {
+    this.#holder = name;
+  }
+
+  /** Rejects if the vault would refuse the request. */
+  async forward(request: ForwardRequest): Promise<ForwardReply> {
+    this.requests.push(request);
+    const destination = findDestination(destinations, request);
+    if (Object.keys(request.headers).some((name) => name.startsWith("content-"))) {
+      throw new Error("the vault fixes the content type and refuses a request that names one");
+    }
+    const { origin, pathVariables, timeoutMs, signal } = request;
+    const sandboxHosts = [new URL(origin).host];
+    const fill = planFill(destination, Buffer.from(request.body));
+    const reply = await this.#http.send({
+      method: destination.method,
+      url: addressOf(destination, { environment: "test", origin, pathVariables, sandboxHosts }),
+      headers: { ...request.headers, "content-type": destination.contentType },
+      body: fill(
+        isProbe({ token: request.token.expose(), sessionId: request.sessionId })
+          ? probeCardOf(request.connector, new Date())
+          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: this.#cvc, holder: this.#holder },
+      ),
+      timeoutMs,
+      signal,
+    });
+    return { reply, card: { brand: "visa", last4: this.#number.slice(-4) } };
+  }
+}

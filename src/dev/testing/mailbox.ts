@@ -1,0 +1,136 @@
+/**
+ * A real SMTP server that keeps accepted mail, refuses what the test configures, and resolves when mail has arrived.
+ */
+import { EventEmitter, once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
+
+/** One mail as received over the wire. */
+export type ReceivedMail = {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly source: string;
+  /** Name in lower case and value, unfolded, in their order. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** The body as a person reads it. */
+  readonly text: string;
+  readonly overTls: boolean;
+  readonly user: string | undefined;
+};
+
+/**
+ * A server's answer instead of success: a code to an address or to the mail itself, or silence after the whole mail.
+ */
+export type MailAnswer = {
+  readonly addresses?: Readonly<Record<string, number>>;
+  readonly mail?: number | "hang";
+};
+
+/** A required login, a certificate, and a fixed port. */
+export type MailboxOptions = {
+  readonly port?: number;
+  readonly login?: { readonly user: string; readonly password: string };
+  readonly tls?: { readonly cert: string; readonly key: string; readonly fromStart?: boolean };
+};
+
+// Longer than a test waits for anything, shorter than its own timeout.
+const waitMs = 10_000;
+
+/** A mail server on a loopback port. Make it with `Mailbox.start()` and close it at the test's end. */
+export class Mailbox {
+  readonly mails: ReceivedMail[] = [];
+  #answer: MailAnswer = {};
+  readonly #server: SMTPServer;
+  readonly #arrivals = new EventEmitter();
+
+  private constructor({ login, tls }: MailboxOptions) {
+    this.#server = new SMTPServer({
+      ...(tls && { cert: tls.cert, key: tls.key }),
+      secure: tls?.fromStart ?? false,
+      disabledCommands: [...(tls ? [] : ["STARTTLS"]), ...(login ? [] : ["AUTH"])],
+      // So that only the client withholds its password.
+      allowInsecureAuth: true,
+      disableReverseLookup: true,
+      onAuth: ({ username, password }, _session, done) =>
+        username === login?.user && password === login?.password
+          ? done(null, { user: username })
+          : done(refusal(535, "Wrong password")),
+      onRcptTo: ({ address }, _session, done) => {
+        const code = this.#answer.addresses?.[address];
+        done(code === undefined ? null : refusal(code, `Not for <${address}>`));
+      },
+      onData: async (stream, session, done) => {
+        const source = await text(stream);
+        const { mail } = this.#answer;
+        if (typeof mail === "number") return done(refusal(mail, "Not this mail"));
+        const { mailFrom, rcptTo } = session.envelope;
+        this.mails.push({
+          from: mailFrom === false ? "" : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          source,
+          ...readMail(source),
+          overTls: session.secure,
+          user: session.user,
+        });
+        this.#arrivals.emit("mail");
+        if (mail !== "hang") done(null);
+      },
+    });
+    // Clients that are killed cut their connections.
+    this.#server.on("error", () => {});
+  }
+
+  static async start(options: MailboxOptions = {}): Promise<Mailbox> {
+    const mailbox = new Mailbox(options);
+    const listening = mailbox.#server.listen(options.port ?? 0, "127.0.0.1");
+    await once(listening, "listening");
+    return mailbox;
+  }
+
+  get port(): number {
+    return (this.#server.server.address() as AddressInfo).port;
+  }
+
+  /** Sets the answers from now on. */
+  answerWith(answer: MailAnswer): void {
+    this.#answer = answer;
+  }
+
+  /** Returns the first `count` mails, past or future. */
+  async waitForCount(count: number, withinMs = waitMs): Promise<readonly ReceivedMail[]> {
+    const signal = AbortSignal.timeout(withinMs);
+    while (this.mails.length < count) await once(this.#arrivals, "mail", { signal });
+    return this.mails.slice(0, count);
+  }
+
+  /** Stops listening and cuts what is open. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.#server.connections) connection.close();
+    await closed;
+  }
+}
+
+function refusal(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+function readMail(source: string): Pick<ReceivedMail, "headers" | "text"> {
+  const end = source.indexOf("\r\n\r\n");
+  const headers = source
+    .slice(0, end)
+    .replaceAll(/\r\n[ \t]+/g, " ")
+    .split("\r\n")
+    .map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const);
+  const encoding = headers.find(([name]) => name === "content-transfer-encoding")?.[1];
+  const body = source.slice(end + 4).replaceAll("\r\n", "\n");
+  return { headers, text: encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body };
+}
+
+function decodeQuotedPrintable(body: string): string {
+  const bytes = body
+    .replaceAll(/=\n/g, "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString("utf8");
+}

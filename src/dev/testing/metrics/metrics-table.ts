@@ -1,0 +1,16 @@
+/** Formats the table of every metric in docs/observability.md from the registry. */
+import type { Registry } from "prom-client";
+
+type Described = { name: string; help: string; type: string; labelNames: string[] };
+
+/**
+ * A row for each metric, in the order of its registration; figures of Node.js and the system come last, without rows.
+ */
+export function metricsTable(registry: Registry): string {
+  const metrics = registry.getMetricsAsArray() as unknown as Described[];
+  const rows = metrics.map(({ name, type, labelNames, help }) => {
+    const labels = labelNames.map((label) => `\`${label}\``).join(", ");
+    return `| \`${name}\` | ${type} | ${labels} | ${help} |`;
+  });
+  return ["| metric | type | labels | what |", "|---|---|---|---|", ...rows].join("\n");
+}

@@ -1,0 +1,101 @@
+/** Databases for tests: one private PostgreSQL a run, one migrated template a kind, one clone a test file. */
+import { randomBytes } from "node:crypto";
+import { Client, escapeIdentifier, escapeLiteral } from "pg";
+import { inject } from "vitest";
+import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import { migrate } from "../../migrations/migrate.ts";
+import type { DatabaseKind } from "../../migrations/schema-history.ts";
+import { onceInTestRun } from "./once-in-test-run.ts";
+import { testStateFolder } from "./test-run.ts";
+
+/** An empty, migrated database of one test file. */
+export type TestDatabase = {
+  /**
+   * Connects as the runtime role: with the product's permissions, and no more. Only this role and the owner may
+   * connect.
+   */
+  readonly url: string;
+  /** Connects as the owner of the tables. */
+  readonly ownerUrl: string;
+  /** Ends every connection to it and removes it. The run's end does so too. */
+  drop(): Promise<void>;
+};
+
+/**
+ * Returns the run's PostgreSQL as its owner, who may create databases and roles. Started on the first call of the run.
+ */
+export async function testPostgresUrl(): Promise<string> {
+  return onceInTestRun("postgres", async () => {
+    const dataName = `${inject("testRunName")}-postgres`;
+    return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName, forTests: true })).ownerUrl;
+  });
+}
+
+/** Creates a database of `kind` with all its migrations and no rows, and a runtime role that reaches no other one. */
+export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
+  const serverUrl = await testPostgresUrl();
+  const template = await onceInTestRun(`template-${kind}`, () => createTemplate(serverUrl, kind));
+  const name = `${kind}_${randomBytes(6).toString("hex")}`;
+  const password = randomBytes(12).toString("hex");
+  await asOwner(serverUrl, async (client) => {
+    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD ${escapeLiteral(password)} IN ROLE ${runtimeRoleOf(kind)}`);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${escapeIdentifier(template)}`);
+    await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
+    await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${name}`);
+  });
+  return {
+    url: urlOf(serverUrl, { database: name, user: name, password }),
+    ownerUrl: urlOf(serverUrl, { database: name }),
+    drop: () =>
+      asOwner(serverUrl, async (client) => {
+        await connectionsLeft(client, name);
+        await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        await client.query(`DROP ROLE ${name}`);
+      }),
+  };
+}
+
+// Half a second in all; remaining connections are then cut.
+const leaveAttempts = 50;
+
+/** A pool's `end` resolves while its sockets still close, and one that is cut meanwhile fails the whole test run. */
+async function connectionsLeft(client: Client, database: string): Promise<void> {
+  for (let attempt = 0; attempt < leaveAttempts; attempt++) {
+    const { rowCount } = await client.query("SELECT 1 FROM pg_stat_activity WHERE datname = $1", [database]);
+    if (rowCount === 0) return;
+    await client.query("SELECT pg_sleep(0.01)");
+  }
+}
+
+/** The role that migrations grant to; each test database's own role is a member of it. */
+function runtimeRoleOf(kind: DatabaseKind): string {
+  return `${kind}_runtime`;
+}
+
+async function createTemplate(serverUrl: string, kind: DatabaseKind): Promise<string> {
+  const template = `${kind}_template`;
+  await asOwner(serverUrl, async (client) => {
+    await client.query(`CREATE ROLE ${runtimeRoleOf(kind)}`);
+    await client.query(`CREATE DATABASE ${template}`);
+  });
+  await migrate({ ownerUrl: urlOf(serverUrl, { database: template }), kind, runtimeRole: runtimeRoleOf(kind) });
+  return template;
+}
+
+function urlOf(serverUrl: string, change: { database: string; user?: string; password?: string }): string {
+  const url = new URL(serverUrl);
+  url.pathname = change.database;
+  url.username = change.user ?? url.username;
+  url.password = change.password ?? url.password;
+  return url.href;
+}
+
+async function asOwner(serverUrl: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: serverUrl });
+  try {
+    await client.connect();
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,71 @@
+/** Runs the command line as a separate process, as a person or a script does. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { compileCache } from "./test-run.ts";
+
+/** The result of a command: its exit code and its output. */
+export type FinishedCommand = { readonly code: number; readonly out: string; readonly err: string };
+
+const main = join(import.meta.dirname, "../../main.ts");
+
+/** `switchyard …`, with only these environment variables, and `input` on its standard input. */
+export function runCommand(
+  parts: readonly string[],
+  options: { env?: Record<string, string>; input?: string } = {},
+): Promise<FinishedCommand> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [main, ...parts],
+      { env: { ...compileCache, ...options.env } },
+      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
+    );
+    child.stdin?.end(options.input);
+  });
+}
+
+// Longer than a command needs to start on a busy machine, shorter than a test's own timeout.
+const lineWaitMs = 20_000;
+
+/** A command that runs until it is stopped. Stop it at the test's end. */
+export class RunningCommand {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number>;
+  #look: () => void = () => {};
+
+  /** `switchyard …`, without environment variables. */
+  constructor(parts: readonly string[]) {
+    this.#child = spawn(process.execPath, [main, ...parts], {
+      env: compileCache,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#exit = new Promise((resolve) => this.#child.on("exit", (code) => resolve(code ?? -1)));
+    createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+      this.lines.push(line);
+      this.#look();
+    });
+  }
+
+  /** Returns the first matching line, past or future. */
+  waitForLine(fits: RegExp): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const tooLate = () => reject(new Error(`no line matches ${fits}; the lines are:\n${this.lines.join("\n")}`));
+      const timer = setTimeout(tooLate, lineWaitMs);
+      this.#look = () => {
+        const line = this.lines.find((each) => fits.test(each));
+        if (line === undefined) return;
+        clearTimeout(timer);
+        resolve(line);
+      };
+      this.#look();
+    });
+  }
+
+  /** Sends Ctrl-C, and returns the exit code. */
+  stop(signal: "SIGINT" | "SIGKILL" = "SIGINT"): Promise<number> {
+    this.#child.kill(signal);
+    return this.#exit;
+  }
+}

@@ -1,0 +1,79 @@
+/** Calls the sandbox gateways' admin paths, for tests that read their records or decide when an operation continues. */
+
+import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
+import type { Account } from "../../sandbox/accounts.ts";
+import type { FaultKind, FaultPlan } from "../../sandbox/faults.ts";
+import type { AcquirerName, Authorization } from "../../sandbox/ledger.ts";
+import type { PauseFilter } from "../../sandbox/pauses.ts";
+
+/** Reads the records of the sandbox gateways, stops and releases their operations, and sets their faults. */
+export class SandboxControl {
+  readonly origin: string;
+  readonly #admin: string;
+
+  constructor(origin: string) {
+    this.origin = origin;
+    this.#admin = `${origin}/admin`;
+  }
+
+  /** Returns every authorization on record, or those under a reference, including those whose answer was lost. */
+  async authorizations(reference?: string): Promise<readonly Authorization[]> {
+    const query = new URLSearchParams(reference === undefined ? {} : { reference });
+    return (await this.#ask<{ authorizations: Authorization[] }>("GET", `authorizations?${query}`)).authorizations;
+  }
+
+  /** Returns the number of answers by operation, such as `a.capture`. */
+  async requests(reference?: string): Promise<Readonly<Record<string, number>>> {
+    const query = new URLSearchParams(reference === undefined ? {} : { reference });
+    return (await this.#ask<{ requests: Record<string, number> }>("GET", `requests?${query}`)).requests;
+  }
+
+  /** Resolves once something matching is paused. */
+  async paused(filter: PauseFilter): Promise<void> {
+    await this.#ask("GET", `pauses?${new URLSearchParams(JSON.parse(JSON.stringify(filter)))}`);
+  }
+
+  async hold(operation: string): Promise<void> {
+    await this.#ask("POST", "hold", { operation });
+  }
+
+  async release(filter: PauseFilter = {}): Promise<void> {
+    await this.#ask("POST", "release", filter);
+  }
+
+  /** Replaces all faults by this plan; without a plan there are none. */
+  async setFaults(plan?: FaultPlan): Promise<void> {
+    await this.#ask("PUT", "faults", plan ?? {});
+  }
+
+  /** Returns the number of times each fault has happened. */
+  async faults(): Promise<Readonly<Partial<Record<FaultKind, number>>>> {
+    return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
+  }
+
+  /** Sets the acquirers' clock this far ahead of the true time. */
+  async setClockAhead(aheadMs: number): Promise<void> {
+    await this.#ask("PUT", "clock", { aheadMs });
+  }
+
+  async setDown(acquirer: AcquirerName, down: boolean): Promise<void> {
+    await this.#ask("PUT", "down", { acquirer, down });
+  }
+
+  async setCard(acquirer: AcquirerName, number: string, behaviour: CardBehaviour): Promise<void> {
+    await this.#ask("PUT", "cards", { acquirer, number, behaviour });
+  }
+
+  async setAccount(account: string, settings: Partial<Omit<Account, "id" | "environment">>): Promise<void> {
+    await this.#ask("PUT", "accounts", { account, ...settings });
+  }
+
+  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${this.#admin}/${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`the sandbox answered ${response.status} to ${method} /admin/${path}`);
+    return (await response.json()) as Answer;
+  }
+}

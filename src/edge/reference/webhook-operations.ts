@@ -1,0 +1,135 @@
+/** The webhooks as the OpenAPI document describes them: one operation for each type of event, which a merchant implements. */
+import type { EventType } from "../../events/outbox.ts";
+import type { Schema } from "../../transcoder/openapi/value-schema.ts";
+import { sessionResponse } from "./api-examples.ts";
+
+/** The group of all of them. */
+export const webhookTag = {
+  name: "Webhooks",
+  description:
+    "Requests that Switchyard posts to your endpoint. Verify the signature, store `id`, and answer with a 2xx status within 15 seconds. The [webhook guide](/docs/webhooks) has code, retries and order.",
+};
+
+type WebhookType = EventType | "webhook_endpoint.test";
+
+/** Describes the event and the action that it calls for. */
+const occasions: Readonly<Record<WebhookType, { readonly summary: string; readonly todo: string }>> = {
+  "payment_session.succeeded": { summary: "Payment captured", todo: "Final. Deliver the order." },
+  "payment_session.declined": { summary: "Payment declined", todo: "Final. Offer another card." },
+  "payment_session.degraded": {
+    summary: "No gateway could complete the payment",
+    todo: "Final. Nothing is captured; offer to try again.",
+  },
+  "payment_session.expired": { summary: "Not paid in time", todo: "Final. Release what you have reserved." },
+  "payment_session.pending": {
+    summary: "Outcome not known yet",
+    todo: "Wait for a final event, and do not charge the customer again.",
+  },
+  "payment_attempt.voided": {
+    summary: "Hold released after the end",
+    todo: "Nothing to do; `attemptId` names the attempt.",
+  },
+  "payment_attempt.capture_failed": {
+    summary: "Accepted capture failed",
+    todo: "Stop the shipment; `attemptId` names the attempt.",
+  },
+  "webhook_endpoint.test": { summary: "Test of your endpoint", todo: "Answer with a 2xx status, which verifies it." },
+};
+
+const text = (description: string, rest: Schema = {}): Schema => ({ type: "string", description, ...rest });
+
+/** The schemas that the bodies refer to, made from that of a session as it is read. */
+export function webhookSchemas(session: Schema): Record<string, Schema> {
+  const { customerEmail: _, ...properties } = session.properties as Readonly<Record<string, Schema>>;
+  const required = session.required as readonly string[];
+  const sequence = { type: "integer", minimum: 1, description: "Counts the events of the session from 1." };
+  const ofSession = {
+    type: "object",
+    description: "The session as it was when the event was written.",
+    properties: { sequence, ...properties },
+    required: ["sequence", ...required],
+  };
+  const attemptId = text("The attempt that the event is about, one of `attempts`.");
+  return {
+    SessionEventData: ofSession,
+    AttemptEventData: {
+      ...ofSession,
+      properties: { sequence, attemptId, ...properties },
+      required: ["sequence", "attemptId", ...required],
+    },
+    EndpointTestData: {
+      type: "object",
+      properties: { endpointId: text("The endpoint that is verified.") },
+      required: ["endpointId"],
+    },
+  };
+}
+
+/** The headers of every webhook, for the document's components. */
+export const webhookParameters: Readonly<Record<string, Schema>> = {
+  WebhookId: headerOf("webhook-id", "The event's `id`, the same on every delivery attempt.", "evt_…"),
+  WebhookTimestamp: headerOf("webhook-timestamp", "Seconds since 1970 of this delivery attempt.", "1772446523"),
+  WebhookSignature: headerOf(
+    "webhook-signature",
+    "`v1,` and the base64 HMAC-SHA256 of `webhook-id.webhook-timestamp.body`; two of them, with a space between, while a signing secret is replaced.",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ),
+};
+
+function headerOf(name: string, description: string, example: string): Schema {
+  return { name, in: "header", required: true, description, schema: { type: "string" }, example };
+}
+
+/** The document's `webhooks`. */
+export function describeWebhooks(): Record<string, Schema> {
+  const types = Object.keys(occasions) as WebhookType[];
+  return Object.fromEntries(types.map((type) => [type, { post: describeWebhook(type) }]));
+}
+
+function describeWebhook(type: WebhookType): Schema {
+  const { summary, todo } = occasions[type];
+  const [subject = "", event = ""] = type.split(".");
+  const words = [...subject.split("_"), ...event.split("_")];
+  const operationId = words.map((word, at) => (at === 0 ? word : `${word[0]!.toUpperCase()}${word.slice(1)}`)).join("");
+  const example = type === "payment_session.succeeded" && {
+    examples: { example: { summary, value: exampleOf(type) } },
+  };
+  return {
+    operationId,
+    tags: [webhookTag.name],
+    summary,
+    description: `\`${type}\`: ${todo}`,
+    security: [],
+    parameters: Object.keys(webhookParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    requestBody: { required: true, content: { "application/json": { schema: bodyOf(type), ...example } } },
+    responses: {
+      "204": { description: "You have stored the event. Any 2xx status counts." },
+      "400": { description: "The signature is wrong. Any status but 2xx, and no answer in 15 seconds, is retried." },
+    },
+  };
+}
+
+function bodyOf(type: WebhookType): Schema {
+  const data = type.startsWith("payment_attempt.")
+    ? "AttemptEventData"
+    : type === "webhook_endpoint.test"
+      ? "EndpointTestData"
+      : "SessionEventData";
+  return {
+    type: "object",
+    properties: {
+      id: text("Names the event. Process each once.", { pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
+      type: text("What has happened.", { const: type }),
+      timestamp: text("When it happened.", { format: "date-time", pattern: "\\.[0-9]{3}Z$" }),
+      environment: text("Where it happened.", { enum: ["test", "live"] }),
+      data: { $ref: `#/components/schemas/${data}` },
+    },
+    required: ["id", "type", "timestamp", "environment", "data"],
+  };
+}
+
+function exampleOf(type: WebhookType): object {
+  const { customerEmail: _, ...session } = sessionResponse;
+  const envelope = { id: "evt_01m7yfb0c2d4e6f8g0h2j4k6m8", type, timestamp: session.settledAt, environment: "test" };
+  return { ...envelope, data: { sequence: 1, ...session } };
+}

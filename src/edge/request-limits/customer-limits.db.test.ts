@@ -1,0 +1,98 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
+import { addressRequestLimit, sessionRequestLimit } from "../../limits/customers.ts";
+import { requestLimitBounds } from "../../limits.ts";
+import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
+
+type Session = { readonly sessionId: string; readonly clientSecret: string };
+
+// More than one address may use, so that the rest of it can be measured, and less than one address requests.
+const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * addressRequestLimit.burst };
+
+let edge: EdgeFixture;
+let limited: LimitedEdge;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+});
+beforeEach(async () => {
+  // No time passes: however slowly the calls come, no session's and no address's share refills.
+  limited = await startLimitedEdge(edge, limit, { nowMs: () => 0 });
+});
+afterEach(async () => {
+  await limited.close();
+  expect(edge.bugs).toEqual([]);
+});
+afterAll(() => edge.close());
+
+/** Creates sessions of a merchant that has used none of its limits. */
+async function openSessions(count: number): Promise<Session[]> {
+  const { secret } = await edge.addMerchant();
+  const open = async (): Promise<Session> => {
+    const answer = await fetch(`${limited.publicOrigin}/api/v1/payment-sessions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "order-1" }),
+    });
+    return (await answer.json()) as Session;
+  };
+  return Promise.all(Array.from({ length: count }, open));
+}
+
+/** Sends the widget's first call. */
+function getCheckout({ sessionId, clientSecret }: Session, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${limited.publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ sessionId }),
+  });
+}
+
+async function statusesOf(count: number, call: () => Promise<Response>): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: count }, call));
+  return answers.map(({ status }) => status);
+}
+
+/** Counts the answers by status. */
+function countsOf(statuses: readonly number[]): Record<string, number> {
+  const counted = Object.groupBy(statuses, String);
+  return Object.fromEntries(Object.entries(counted).map(([status, same]) => [status, same!.length]));
+}
+
+describe("one customer's calls", () => {
+  it("do not stop the merchant's other customers, however many one session sends", async () => {
+    const [greedy, other] = (await openSessions(2)) as [Session, Session];
+    const statuses = await statusesOf(2 * limit.burst, () => getCheckout(greedy));
+    expect(countsOf(statuses)).toEqual({
+      200: sessionRequestLimit.burst,
+      429: 2 * limit.burst - sessionRequestLimit.burst,
+    });
+    const refused = await getCheckout(greedy);
+    expect([refused.status, refused.headers.get("ratelimit-policy")]).toEqual([429, '"session";q=20;w=4']);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await getCheckout(other)).status).toBe(200);
+  });
+
+  it("do not stop them, however many sessions one address opens", async () => {
+    const [newcomer, ...sessions] = (await openSessions(40)) as [Session, ...Session[]];
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const statuses = await Promise.all(
+      sessions.map((session) => statusesOf(15, () => getCheckout(session, from("93.184.216.34")))),
+    );
+    expect(countsOf(statuses.flat())).toEqual({
+      200: addressRequestLimit.burst,
+      429: 39 * 15 - addressRequestLimit.burst,
+    });
+    const last = await getCheckout(newcomer, from("93.184.216.34"));
+    expect([last.status, last.headers.get("ratelimit-policy")]).toEqual([429, '"address";q=200;w=4']);
+    const other = await getCheckout(sessions[0]!, from("93.184.216.35"));
+    expect(other.status).toBe(200);
+  });
+
+  it("count for no address if the proxies in front are not configured, as all customers would share it", async () => {
+    const sessions = await openSessions(10);
+    const statuses = await Promise.all(
+      sessions.map((session) => statusesOf(10, () => getCheckout(session, { "x-forwarded-for": "10.0.0.9" }))),
+    );
+    expect(new Set(statuses.flat())).toEqual(new Set([200]));
+  });
+});

@@ -1,0 +1,51 @@
+/** Test fixture: Adyen's connector against its emulator, with a receiver for the emulator's notifications. */
+
+import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { Receiver } from "../../dev/testing/receiver.ts";
+import { Secret } from "../../platform/secrets.ts";
+import type { Notification } from "../connector.ts";
+import type { AdyenParts } from "./api.ts";
+import { AdyenConnector } from "./connector.ts";
+
+const hmacKey = "ab".repeat(32);
+
+/** The connector and its credentials; every request and answer is checked against Adyen's OpenAPI file. */
+export const subject = {
+  connect: (parts: AdyenParts) => new AdyenConnector(parts),
+  credentials: {
+    apiKey: new Secret("AQEconformance/of-the=bench"),
+    merchantAccount: new Secret("test_conformance"),
+    hmacKey: new Secret(hmacKey),
+  },
+  specs: ["adyen"],
+} as const;
+
+/** The fixture of a test of Adyen's connector. */
+export type AdyenHarness = Awaited<ReturnType<typeof startAdyenHarness>>;
+
+/** Starts the fixture; the caller closes it at the end of the test. */
+export async function startAdyenHarness() {
+  const harness = await startGatewayHarness(subject);
+  const intake = await Receiver.start();
+  await harness.sandbox.setAccount("test_conformance", { notificationUrl: intake.url, hmacKey });
+  return {
+    harness,
+    hold: () => holdPayment(harness, harness.newPayment()),
+    /** Returns the first notification about a payment with this event code, as the connector reads it. */
+    async notificationOf(eventCode: string, reference: string): Promise<Notification> {
+      const request = await intake.waitFor(
+        ({ body }) => body.includes(`"${eventCode}"`) && body.includes(`"${reference}"`),
+      );
+      const reading = await harness.connector.readNotification!(subject.credentials, {
+        headers: {},
+        body: request.body,
+      });
+      if (reading.type === "refused") throw new Error(reading.reason);
+      return reading.notifications[0]!;
+    },
+    async close(): Promise<void> {
+      await harness.close();
+      await intake.close();
+    },
+  };
+}

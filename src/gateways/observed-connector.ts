@@ -1,0 +1,80 @@
+/**
+ * A connector whose calls are timed and reported to an observer: the gateway, the operation and the outcome. Nothing
+ * about the payment is reported.
+ */
+import { unreachable } from "../platform/errors.ts";
+import type { Connector, Gateway, GatewayOutcome } from "./connector.ts";
+
+/** The operations of a gateway. */
+type GatewayOperation = "authorize" | "capture" | "void" | "look_up" | "verify";
+
+/** One answered call. */
+type SeenCall = {
+  readonly gateway: Gateway;
+  readonly operation: GatewayOperation;
+  /** The type of the answer, as in the contract of connectors. */
+  readonly outcome: string;
+  /** The reason why an authorize brought no hold: the failure kind, or the cause if nothing was processed. */
+  readonly reason: string;
+  readonly durationMs: number;
+};
+
+/** Receives each call when it has its answer. Must not throw. */
+export type GatewayObserver = (seen: SeenCall) => void;
+
+/** Returns the same connector with an observer. */
+export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
+  const { gateway } = connector;
+  const seen = async <Answer>(
+    operation: GatewayOperation,
+    call: Promise<Answer>,
+    describe: (answer: Answer) => Pick<SeenCall, "outcome" | "reason">,
+  ): Promise<Answer> => {
+    const begunAt = performance.now();
+    const answer = await call;
+    observer({ gateway, operation, ...describe(answer), durationMs: performance.now() - begunAt });
+    return answer;
+  };
+  const byType = ({ type }: { type: string }) => ({ outcome: type, reason: "none" });
+  const { readNotification } = connector;
+  return {
+    gateway,
+    canRead: connector.canRead,
+    refusesVoidedReference: connector.refusesVoidedReference,
+    executionLimitMs: connector.executionLimitMs,
+    failsOnRequest: connector.failsOnRequest,
+    credentialFields: connector.credentialFields,
+    forwardFeatures: connector.forwardFeatures,
+    cardBrands: connector.cardBrands,
+    whyNotPayable: (amount) => connector.whyNotPayable(amount),
+    authorize: (call, request) =>
+      seen("authorize", connector.authorize(call, request), ({ outcome }) => ({
+        outcome: outcome.type,
+        reason: becauseOf(outcome),
+      })),
+    capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
+    void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
+    lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
+    verify: (call) =>
+      seen("verify", connector.verify(call), (rows) => ({
+        outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
+        reason: "none",
+      })),
+    ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
+  };
+}
+
+function becauseOf(outcome: GatewayOutcome): string {
+  switch (outcome.type) {
+    case "held":
+      return "none";
+    case "declined":
+      return outcome.kind;
+    case "unknown":
+      return outcome.lostAtVault ? "lost_at_vault" : outcome.kind;
+    case "notProcessed":
+      return outcome.cause;
+    default:
+      return unreachable(outcome);
+  }
+}

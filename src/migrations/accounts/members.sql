@@ -1,0 +1,52 @@
+-- The dashboard's people: members, their roles at merchants, and how often they recently did what is limited.
+
+-- Addresses are stored and compared in lower case.
+CREATE TABLE member (
+  id                uuid PRIMARY KEY,
+  email             text NOT NULL UNIQUE CHECK (email = lower(email) AND char_length(email) BETWEEN 3 AND 254),
+  name              text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
+  -- A PHC string of argon2id.
+  password_hash     text NOT NULL CHECK (password_hash LIKE '$argon2id$%'),
+  -- Increases with every new password and authenticator app: only a proof of the current ones begins a sign-in.
+  proof_version     integer NOT NULL DEFAULT 0,
+  -- Set together, once a first code was right. The step is the last one whose code was used: none works twice.
+  totp_sealed       text,
+  totp_last_step    bigint,
+  -- Offered, and not confirmed by a code yet.
+  totp_offered      text,
+  created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+  CHECK ((totp_sealed IS NULL) = (totp_last_step IS NULL))
+);
+
+CREATE TABLE membership (
+  merchant_id uuid NOT NULL REFERENCES merchant,
+  member_id   uuid NOT NULL REFERENCES member,
+  role        text NOT NULL CHECK (role IN ('VIEWER', 'DEVELOPER', 'OWNER')),
+  created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (merchant_id, member_id)
+);
+CREATE INDEX membership_of_member ON membership (member_id);
+
+CREATE TABLE invitation (
+  id           uuid PRIMARY KEY,
+  merchant_id  uuid NOT NULL REFERENCES merchant,
+  email        text NOT NULL CHECK (email = lower(email) AND char_length(email) BETWEEN 3 AND 254),
+  role         text NOT NULL CHECK (role IN ('VIEWER', 'DEVELOPER', 'OWNER')),
+  token_hash   bytea NOT NULL UNIQUE CHECK (octet_length(token_hash) = 32),
+  invited_by   text NOT NULL,
+  created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+  expires_at   timestamptz NOT NULL,
+  -- Accepted or withdrawn.
+  ended_at     timestamptz
+);
+CREATE UNIQUE INDEX open_invitation ON invitation (merchant_id, email) WHERE ended_at IS NULL;
+
+CREATE TABLE member_action (
+  -- A member, or a sign-in for matters of its own member's account.
+  subject     uuid NOT NULL,
+  action      text NOT NULL,
+  calls       integer NOT NULL CHECK (calls > 0),
+  window_ends timestamptz NOT NULL,
+  PRIMARY KEY (subject, action)
+);
+CREATE INDEX member_action_by_age ON member_action (window_ends);

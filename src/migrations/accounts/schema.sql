@@ -1,0 +1,372 @@
+-- The whole schema as PostgreSQL 18 describes it, written by `npm run schema`.
+-- Read it, and change it by migrations. `switchyard doctor` compares a database with it.
+
+-- table audit_entry
+CREATE TABLE audit_entry (
+  id uuid NOT NULL,
+  merchant_id uuid,
+  member_id uuid,
+  actor text NOT NULL,
+  action text NOT NULL,
+  subject text NOT NULL,
+  before jsonb,
+  after jsonb,
+  request_id text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- table invitation
+CREATE TABLE invitation (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  email text NOT NULL,
+  role text NOT NULL,
+  token_hash bytea NOT NULL,
+  invited_by text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  ended_at timestamp with time zone
+);
+
+-- table member
+CREATE TABLE member (
+  id uuid NOT NULL,
+  email text NOT NULL,
+  name text NOT NULL,
+  password_hash text NOT NULL,
+  proof_version integer DEFAULT 0 NOT NULL,
+  totp_sealed text,
+  totp_last_step bigint,
+  totp_offered text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- table member_action
+CREATE TABLE member_action (
+  subject uuid NOT NULL,
+  action text NOT NULL,
+  calls integer NOT NULL,
+  window_ends timestamp with time zone NOT NULL
+);
+
+-- table membership
+CREATE TABLE membership (
+  merchant_id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  role text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- table merchant
+CREATE TABLE merchant (
+  id uuid NOT NULL,
+  name text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- table operator_token
+CREATE TABLE operator_token (
+  id uuid NOT NULL,
+  label text NOT NULL,
+  hash bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  revoked_at timestamp with time zone
+);
+
+-- table passkey
+CREATE TABLE passkey (
+  id bytea NOT NULL,
+  member_id uuid NOT NULL,
+  public_key bytea NOT NULL,
+  sign_count bigint NOT NULL,
+  name text NOT NULL,
+  transports text[] DEFAULT '{}'::text[] NOT NULL,
+  is_synced boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_used_at timestamp with time zone
+);
+
+-- table passkey_challenge
+CREATE TABLE passkey_challenge (
+  hash bytea NOT NULL,
+  purpose text NOT NULL,
+  sign_in_id uuid,
+  asker bytea NOT NULL,
+  expires_at timestamp with time zone NOT NULL
+);
+
+-- table password_reset
+CREATE TABLE password_reset (
+  id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  ended_at timestamp with time zone
+);
+
+-- table sign_in
+CREATE TABLE sign_in (
+  id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  earlier_token_hash bytea,
+  token_replaced_at timestamp with time zone,
+  user_agent text NOT NULL,
+  address text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  proved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  ended_at timestamp with time zone
+);
+
+-- table sign_in_failures
+CREATE TABLE sign_in_failures (
+  subject bytea NOT NULL,
+  failures integer NOT NULL,
+  last_at timestamp with time zone NOT NULL
+);
+
+-- constraint audit_entry.audit_entry_member_id_fkey
+ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint audit_entry.audit_entry_pkey
+ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
+
+-- constraint invitation.invitation_email_check
+ALTER TABLE invitation ADD CONSTRAINT invitation_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254))));
+
+-- constraint invitation.invitation_merchant_id_fkey
+ALTER TABLE invitation ADD CONSTRAINT invitation_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(id);
+
+-- constraint invitation.invitation_pkey
+ALTER TABLE invitation ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
+
+-- constraint invitation.invitation_role_check
+ALTER TABLE invitation ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+
+-- constraint invitation.invitation_token_hash_check
+ALTER TABLE invitation ADD CONSTRAINT invitation_token_hash_check CHECK ((octet_length(token_hash) = 32));
+
+-- constraint invitation.invitation_token_hash_key
+ALTER TABLE invitation ADD CONSTRAINT invitation_token_hash_key UNIQUE (token_hash);
+
+-- constraint member.member_check
+ALTER TABLE member ADD CONSTRAINT member_check CHECK (((totp_sealed IS NULL) = (totp_last_step IS NULL)));
+
+-- constraint member.member_email_check
+ALTER TABLE member ADD CONSTRAINT member_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254))));
+
+-- constraint member.member_email_key
+ALTER TABLE member ADD CONSTRAINT member_email_key UNIQUE (email);
+
+-- constraint member.member_name_check
+ALTER TABLE member ADD CONSTRAINT member_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)));
+
+-- constraint member.member_password_hash_check
+ALTER TABLE member ADD CONSTRAINT member_password_hash_check CHECK ((password_hash ~~ '$argon2id$%'::text));
+
+-- constraint member.member_pkey
+ALTER TABLE member ADD CONSTRAINT member_pkey PRIMARY KEY (id);
+
+-- constraint member_action.member_action_calls_check
+ALTER TABLE member_action ADD CONSTRAINT member_action_calls_check CHECK ((calls > 0));
+
+-- constraint member_action.member_action_pkey
+ALTER TABLE member_action ADD CONSTRAINT member_action_pkey PRIMARY KEY (subject, action);
+
+-- constraint membership.membership_member_id_fkey
+ALTER TABLE membership ADD CONSTRAINT membership_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint membership.membership_merchant_id_fkey
+ALTER TABLE membership ADD CONSTRAINT membership_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(id);
+
+-- constraint membership.membership_pkey
+ALTER TABLE membership ADD CONSTRAINT membership_pkey PRIMARY KEY (merchant_id, member_id);
+
+-- constraint membership.membership_role_check
+ALTER TABLE membership ADD CONSTRAINT membership_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+
+-- constraint merchant.merchant_name_check
+ALTER TABLE merchant ADD CONSTRAINT merchant_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)));
+
+-- constraint merchant.merchant_pkey
+ALTER TABLE merchant ADD CONSTRAINT merchant_pkey PRIMARY KEY (id);
+
+-- constraint operator_token.operator_token_hash_check
+ALTER TABLE operator_token ADD CONSTRAINT operator_token_hash_check CHECK ((octet_length(hash) = 32));
+
+-- constraint operator_token.operator_token_hash_key
+ALTER TABLE operator_token ADD CONSTRAINT operator_token_hash_key UNIQUE (hash);
+
+-- constraint operator_token.operator_token_pkey
+ALTER TABLE operator_token ADD CONSTRAINT operator_token_pkey PRIMARY KEY (id);
+
+-- constraint passkey.passkey_id_check
+ALTER TABLE passkey ADD CONSTRAINT passkey_id_check CHECK (((octet_length(id) >= 1) AND (octet_length(id) <= 1023)));
+
+-- constraint passkey.passkey_member_id_fkey
+ALTER TABLE passkey ADD CONSTRAINT passkey_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint passkey.passkey_name_check
+ALTER TABLE passkey ADD CONSTRAINT passkey_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)));
+
+-- constraint passkey.passkey_pkey
+ALTER TABLE passkey ADD CONSTRAINT passkey_pkey PRIMARY KEY (id);
+
+-- constraint passkey.passkey_transports_check
+ALTER TABLE passkey ADD CONSTRAINT passkey_transports_check CHECK ((cardinality(transports) <= 10));
+
+-- constraint passkey_challenge.passkey_challenge_asker_check
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_asker_check CHECK ((octet_length(asker) = 32));
+
+-- constraint passkey_challenge.passkey_challenge_check
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_check CHECK (((sign_in_id IS NULL) = (purpose = 'SIGN_IN'::text)));
+
+-- constraint passkey_challenge.passkey_challenge_hash_check
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_hash_check CHECK ((octet_length(hash) = 32));
+
+-- constraint passkey_challenge.passkey_challenge_pkey
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (hash);
+
+-- constraint passkey_challenge.passkey_challenge_purpose_check
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_purpose_check CHECK ((purpose = ANY (ARRAY['REGISTER'::text, 'SIGN_IN'::text, 'PROVE'::text])));
+
+-- constraint passkey_challenge.passkey_challenge_sign_in_id_fkey
+ALTER TABLE passkey_challenge ADD CONSTRAINT passkey_challenge_sign_in_id_fkey FOREIGN KEY (sign_in_id) REFERENCES sign_in(id);
+
+-- constraint password_reset.password_reset_member_id_fkey
+ALTER TABLE password_reset ADD CONSTRAINT password_reset_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint password_reset.password_reset_pkey
+ALTER TABLE password_reset ADD CONSTRAINT password_reset_pkey PRIMARY KEY (id);
+
+-- constraint password_reset.password_reset_token_hash_check
+ALTER TABLE password_reset ADD CONSTRAINT password_reset_token_hash_check CHECK ((octet_length(token_hash) = 32));
+
+-- constraint password_reset.password_reset_token_hash_key
+ALTER TABLE password_reset ADD CONSTRAINT password_reset_token_hash_key UNIQUE (token_hash);
+
+-- constraint sign_in.sign_in_address_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_address_check CHECK ((char_length(address) <= 64));
+
+-- constraint sign_in.sign_in_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_check CHECK (((earlier_token_hash IS NULL) = (token_replaced_at IS NULL)));
+
+-- constraint sign_in.sign_in_earlier_token_hash_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_earlier_token_hash_check CHECK ((octet_length(earlier_token_hash) = 32));
+
+-- constraint sign_in.sign_in_earlier_token_hash_key
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_earlier_token_hash_key UNIQUE (earlier_token_hash);
+
+-- constraint sign_in.sign_in_member_id_fkey
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint sign_in.sign_in_pkey
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_pkey PRIMARY KEY (id);
+
+-- constraint sign_in.sign_in_token_hash_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_token_hash_check CHECK ((octet_length(token_hash) = 32));
+
+-- constraint sign_in.sign_in_token_hash_key
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_token_hash_key UNIQUE (token_hash);
+
+-- constraint sign_in.sign_in_user_agent_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_user_agent_check CHECK ((char_length(user_agent) <= 500));
+
+-- constraint sign_in_failures.sign_in_failures_failures_check
+ALTER TABLE sign_in_failures ADD CONSTRAINT sign_in_failures_failures_check CHECK ((failures >= 0));
+
+-- constraint sign_in_failures.sign_in_failures_pkey
+ALTER TABLE sign_in_failures ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (subject);
+
+-- constraint sign_in_failures.sign_in_failures_subject_check
+ALTER TABLE sign_in_failures ADD CONSTRAINT sign_in_failures_subject_check CHECK ((octet_length(subject) = 32));
+
+-- unique index open_invitation
+CREATE UNIQUE INDEX open_invitation ON invitation USING btree (merchant_id, email) WHERE (ended_at IS NULL);
+
+-- unique index open_password_reset
+CREATE UNIQUE INDEX open_password_reset ON password_reset USING btree (member_id) WHERE (ended_at IS NULL);
+
+-- index audit_entry_of_member
+CREATE INDEX audit_entry_of_member ON audit_entry USING btree (member_id, id) WHERE (member_id IS NOT NULL);
+
+-- index audit_entry_of_merchant
+CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
+
+-- index member_action_by_age
+CREATE INDEX member_action_by_age ON member_action USING btree (window_ends);
+
+-- index membership_of_member
+CREATE INDEX membership_of_member ON membership USING btree (member_id);
+
+-- index passkey_challenge_by_age
+CREATE INDEX passkey_challenge_by_age ON passkey_challenge USING btree (expires_at);
+
+-- index passkey_challenge_of_asker
+CREATE INDEX passkey_challenge_of_asker ON passkey_challenge USING btree (asker);
+
+-- index passkey_of_member
+CREATE INDEX passkey_of_member ON passkey USING btree (member_id);
+
+-- index sign_in_failures_by_age
+CREATE INDEX sign_in_failures_by_age ON sign_in_failures USING btree (last_at);
+
+-- index sign_in_of_member
+CREATE INDEX sign_in_of_member ON sign_in USING btree (member_id, created_at);
+
+-- function refuse_change()
+CREATE OR REPLACE FUNCTION refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit_entry' THEN
+    IF OLD.created_at < clock_timestamp() - interval '1096 days' THEN RETURN OLD; END IF;
+  END IF;
+  RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME USING ERRCODE = 'check_violation';
+END $function$;
+
+-- trigger audit_entry.unchanging
+CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- privileges audit_entry to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
+
+-- privileges invitation to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON invitation TO the runtime role;
+
+-- privileges member to the runtime role
+GRANT INSERT, SELECT, UPDATE ON member TO the runtime role;
+
+-- privileges member_action to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON member_action TO the runtime role;
+
+-- privileges membership to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON membership TO the runtime role;
+
+-- privileges merchant to the runtime role
+GRANT INSERT, SELECT, UPDATE ON merchant TO the runtime role;
+
+-- privileges new tables to the runtime role
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
+
+-- privileges operator_token to the runtime role
+GRANT INSERT, SELECT, UPDATE ON operator_token TO the runtime role;
+
+-- privileges passkey to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON passkey TO the runtime role;
+
+-- privileges passkey_challenge to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON passkey_challenge TO the runtime role;
+
+-- privileges password_reset to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON password_reset TO the runtime role;
+
+-- privileges sign_in to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON sign_in TO the runtime role;
+
+-- privileges sign_in_failures to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON sign_in_failures TO the runtime role;

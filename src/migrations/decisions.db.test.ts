@@ -1,0 +1,125 @@
+/** Tests what the database requires of a person's decision about an attempt, and what the decision allows. */
+import { describe, expect, it } from "vitest";
+import { captured, connectToPaymentDatabase, ended, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
+
+const client = await connectToPaymentDatabase();
+
+const decide = (decision: "GIVEN_UP" | "CAPTURED", change = "") => `UPDATE attempt SET decision = '${decision}',
+  decision_reference = ${decision === "CAPTURED" ? "'r1'" : "NULL"}, decision_reason = 'looked there', decided_by = 'ada',
+  decided_at = now(), decision_takes_two = true${change} WHERE id = $attempt`;
+const confirmBy = (name: string) =>
+  `UPDATE attempt SET decision_confirmed_by = '${name}', decision_confirmed_at = now() WHERE id = $attempt`;
+const toVoiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
+const noWinner = "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session";
+const givenUp =
+  "UPDATE attempt SET status = 'VOIDED', void_kind = 'GIVEN_UP', completed_at = now() WHERE id = $attempt";
+const pastDeadline = "UPDATE payment_session SET submit_deadline = now() WHERE id = $session";
+const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
+
+describe("a decision of a person", () => {
+  it("ends an unanswered capture as given up once it is confirmed, and the session then ends without money", async () => {
+    const run = await submitted(client, "CAPTURING");
+    await run(pastDeadline);
+    const giveUp = whole(noWinner, toVoiding, givenUp);
+    await refused(client, run, giveUp, /an unanswered capture is never given up/);
+    await run(decide("GIVEN_UP"));
+    await refused(client, run, giveUp, /an unanswered capture is never given up/);
+    await run(confirmBy("grace"));
+    await run(giveUp);
+    await run(ended("DEGRADED"));
+  });
+
+  it("does not give up a capture that the deadline still has time for, nor a hold whose capture was never ordered", async () => {
+    const words = /past the deadline, is given up/;
+    await refused(client, await submitted(client, "CAPTURING"), decide("GIVEN_UP"), words);
+    await refused(client, await submitted(client, "AUTHORIZED"), decide("GIVEN_UP"), words);
+    await refused(client, await submitted(client, "AUTHORIZING"), decide("GIVEN_UP"), words);
+    await refused(client, await submitted(client, "UNKNOWN"), decide("GIVEN_UP"), words);
+  });
+
+  it("ends a void as given up, and never without a confirmed decision", async () => {
+    const run = await submitted(client, "UNKNOWN");
+    await run(toVoiding);
+    await refused(client, run, givenUp, /attempt_given_up/);
+    await run(decide("GIVEN_UP"));
+    await refused(client, run, givenUp, /attempt_given_up/);
+    await run(confirmBy("grace"));
+    await run(givenUp);
+  });
+
+  it("takes an attempt for captured only where its capture was ordered and the session has no end", async () => {
+    const words = /only an ordered capture/;
+    await refused(client, await submitted(client, "AUTHORIZED"), decide("CAPTURED"), words);
+    const voiding = await submitted(client, "UNKNOWN");
+    await voiding(whole(ended("DEGRADED"), toVoiding));
+    await refused(client, voiding, decide("CAPTURED"), words);
+    const run = await submitted(client, "CAPTURING");
+    await run(decide("CAPTURED"));
+    await run(confirmBy("grace"));
+    await run(whole(captured, succeeded));
+    await refused(client, run, confirmBy("eve"), /a confirmed decision never changes/);
+  });
+
+  it("is confirmed by another person, as it was decided, and never changes then", async () => {
+    const run = await submitted(client, "CAPTURING");
+    await run(decide("CAPTURED"));
+    await refused(client, run, confirmBy("ada"), /attempt_decision_takes_two/);
+    const other = confirmBy("grace").replace("SET", "SET decision_reference = 'r2',");
+    await refused(client, run, other, /what is confirmed is what was decided/);
+    await run(confirmBy("grace"));
+    await refused(client, run, decide("CAPTURED"), /a confirmed decision never changes/);
+    await refused(
+      client,
+      run,
+      "UPDATE attempt SET decision_confirmed_by = NULL, decision_confirmed_at = NULL WHERE id = $attempt",
+      /a confirmed decision never changes/,
+    );
+  });
+
+  it("is withdrawn whole after its confirmation only where it says captured, and not made once the capture is refused", async () => {
+    const withdrawn = `UPDATE attempt SET decision = NULL, decision_reference = NULL, decision_reason = NULL, decided_by = NULL,
+      decided_at = NULL, decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL WHERE id = $attempt`;
+    const run = await submitted(client, "CAPTURING");
+    await run(pastDeadline);
+    await run(decide("CAPTURED"));
+    await run(confirmBy("grace"));
+    await run(withdrawn);
+    await run(decide("GIVEN_UP"));
+    await run(confirmBy("grace"));
+    await refused(client, run, withdrawn, /a confirmed decision never changes/);
+    const other = await submitted(client, "CAPTURING");
+    await other(
+      whole(noWinner, "UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt"),
+    );
+    await refused(client, other, decide("CAPTURED"), /only an ordered capture/);
+  });
+
+  it("is not confirmed in the statement that makes it, where it takes two", async () => {
+    const run = await submitted(client, "CAPTURING");
+    const confirmed = ", decision_confirmed_by = 'grace', decision_confirmed_at = now()";
+    const words = /a decision that takes two is confirmed after it was made/;
+    await refused(client, run, decide("CAPTURED", confirmed), words);
+    await run(decide("CAPTURED", confirmed).replace("takes_two = true", "takes_two = false"));
+  });
+
+  it.each([
+    ["no reason", decide("CAPTURED", ", decision_reason = NULL").replace("decision_reason = 'looked there',", "")],
+    ["no reference", decide("CAPTURED").replace("'r1'", "NULL")],
+    [
+      "a reference without a capture",
+      decide("GIVEN_UP").replace("decision_reference = NULL", "decision_reference = 'r'"),
+    ],
+    ["another word", decide("CAPTURED").replace("'CAPTURED'", "'LOST'")],
+    ["a confirmation alone", confirmBy("grace")],
+  ])("is whole: %s is refused", async (_, sql) => {
+    const run = await submitted(client, "CAPTURING");
+    await run(pastDeadline);
+    await refused(client, run, sql, /attempt_decision/);
+  });
+
+  it("is not made of an attempt that is over, or with the attempt", async () => {
+    const over = await submitted(client, "DECLINED");
+    await refused(client, over, decide("GIVEN_UP"), /nothing is decided of an attempt that is over/);
+    expect((await over("SELECT decision FROM attempt WHERE id = $attempt")).rows).toEqual([{ decision: null }]);
+  });
+});

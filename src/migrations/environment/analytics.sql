@@ -1,0 +1,68 @@
+-- Payments, attempts and declines counted beforehand, from quarters of an hour to days, so that no chart reads them singly.
+
+-- The step of a latency: four to each doubling from 1 ms on, 64 in all; none where there is no end.
+CREATE FUNCTION app.latency_step(from_at timestamptz, to_at timestamptz) RETURNS int LANGUAGE sql IMMUTABLE AS
+  'SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
+     least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END';
+
+-- Before this moment no payment is settled any more: neither from now on, nor in a transaction that still runs. Every process
+-- settles under the same role, which sees its own transactions. The payments' clock is read before the server's, so that
+-- what lies between the two pushes the moment back.
+CREATE FUNCTION app.settled_before() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+  'SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()';
+
+-- What was settled before this moment is in the counts; the rest is read from the payments themselves.
+CREATE TABLE analytics_walk (
+  only_one      boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+  counted_until timestamptz NOT NULL
+);
+INSERT INTO analytics_walk (counted_until) VALUES ('-infinity');
+
+-- A payment counts when it was settled, and so do its attempts: from then on nothing that is counted changes.
+CREATE TABLE analytics_payment (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  currency          text NOT NULL,
+  succeeded         int NOT NULL,
+  declined          int NOT NULL,
+  degraded          int NOT NULL,
+  expired           int NOT NULL,
+  saved             int NOT NULL,
+  volume_minor      bigint NOT NULL,
+  saved_minor       bigint NOT NULL,
+  latency           int[] NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, currency)
+);
+CREATE TABLE analytics_attempt (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  gateway           text NOT NULL,
+  currency          text NOT NULL,
+  approved          int NOT NULL,
+  hard_declined     int NOT NULL,
+  soft_declined     int NOT NULL,
+  fraud_declined    int NOT NULL,
+  timeouts          int NOT NULL,
+  gateway_errors    int NOT NULL,
+  -- Of the two above, those after which it was unknown whether the gateway held the amount.
+  unknown           int NOT NULL,
+  latency           int[] NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
+);
+CREATE TABLE analytics_decline (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  gateway           text NOT NULL,
+  currency          text NOT NULL,
+  decline_code      text NOT NULL,
+  attempts          int NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency, decline_code)
+);
+
+-- These find old rows, which lie in the order of their times.
+CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
+CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
+CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);

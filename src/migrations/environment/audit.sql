@@ -1,0 +1,76 @@
+-- The audit of every rule of a payment, and the position of its walk over all sessions.
+
+-- The position of the walk over all sessions.
+CREATE TABLE audit_walk (
+  only_one   boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+  session_id uuid NOT NULL,
+  audited_at timestamptz
+);
+INSERT INTO audit_walk (session_id) VALUES ('00000000-0000-0000-0000-000000000000');
+
+-- Returns one row for each rule that one of these sessions breaks; none while the guards and the flow are correct.
+-- It repeats what constraints and triggers refuse, so that it also sees what happened while one of them was missing.
+-- Each part reads the tables by session id, so the cost grows only with the number of sessions that are checked.
+CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id uuid, attempt_id uuid) LANGUAGE sql STABLE AS $$
+  SELECT 'succeeded_without_capture', s.id, NULL::uuid FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.status = 'SUCCEEDED' AND NOT EXISTS (
+    SELECT FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status = 'CAPTURED')
+  UNION ALL
+  SELECT 'captured_outside_succeeded', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND a.status = 'CAPTURED'
+    AND (s.status <> 'SUCCEEDED' OR s.winner_attempt_id IS DISTINCT FROM a.id)
+  UNION ALL
+  SELECT 'two_capturable', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
+    AND (a.status IN ('AUTHORIZED','CAPTURED') OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL)
+  GROUP BY a.session_id HAVING count(*) > 1
+  UNION ALL
+  SELECT 'winner_without_hold', s.id, s.winner_attempt_id FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.winner_attempt_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM attempt a
+    WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
+  UNION ALL
+  SELECT 'open_after_end', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
+  UNION ALL
+  SELECT 'done_with_open_attempt', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.phase = 'DONE' AND a.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
+  UNION ALL
+  SELECT 'amount_differs', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND (a.amount_minor, a.currency) IS DISTINCT FROM (s.amount_minor, s.currency)
+  UNION ALL
+  SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
+  WHERE later.session_id = ANY (checked) AND EXISTS (
+    SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
+  UNION ALL
+  SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
+    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
+  UNION ALL
+  SELECT 'never_existed_too_early', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.void_kind = 'NEVER_EXISTED'
+    AND (a.void_asked_at IS NULL OR a.void_asked_at < a.latest_execution_at)
+  UNION ALL
+  SELECT 'attempt_sequence_gap', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
+  GROUP BY a.session_id HAVING min(a.sequence) <> 1 OR max(a.sequence) <> count(*)
+  UNION ALL
+  SELECT 'final_event', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked)
+    AND (SELECT array_agg(e.type) FROM outbox_event e WHERE e.session_id = s.id AND e.type IN (
+           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired'))
+      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
+  UNION ALL
+  SELECT 'event_sequence_gap', e.session_id, NULL FROM outbox_event e
+  WHERE e.session_id = ANY (checked)
+  GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
+  UNION ALL
+  SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
+$$;
+
+-- The same over all sessions: for a person, and for small databases.
+CREATE FUNCTION app.audit() RETURNS TABLE (rule text, session_id uuid, attempt_id uuid) LANGUAGE sql STABLE AS $$
+  SELECT * FROM app.audit(ARRAY(SELECT id FROM payment_session))
+$$;

@@ -1,0 +1,91 @@
+-- What a merchant configures in one environment: keys, settings, connections and routing rules; unclassified decline codes;
+-- and the audit trail of changes.
+
+CREATE TABLE api_key (
+  id           uuid PRIMARY KEY,
+  merchant_id  uuid NOT NULL,
+  kind         text NOT NULL CHECK (kind IN ('secret','publishable')),
+  hash         bytea NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  prefix       text NOT NULL,
+  last4        text NOT NULL CHECK (char_length(last4) = 4),
+  created_at   timestamptz NOT NULL DEFAULT app.clock(),
+  revoked_at   timestamptz
+);
+CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key (merchant_id, kind) WHERE revoked_at IS NULL;
+
+CREATE TABLE merchant_settings (
+  merchant_id         uuid PRIMARY KEY,
+  session_lifetime_ms bigint NOT NULL CHECK (session_lifetime_ms BETWEEN 300000 AND 86400000),
+  checkout_origins    text[] NOT NULL DEFAULT '{}',
+  -- The publishable key is shown to browsers, so it may be kept in clear; session creation hands it to the widget.
+  publishable_key     text NOT NULL,
+  -- Addresses that are notified of problems with the merchant's endpoints.
+  alert_addresses    text[] NOT NULL DEFAULT '{}' CHECK (cardinality(alert_addresses) <= 10)
+);
+
+CREATE TABLE connection (
+  id                 uuid PRIMARY KEY,
+  merchant_id        uuid NOT NULL,
+  gateway            text NOT NULL CHECK (gateway ~ '^[A-Z][A-Z0-9_]*$'),
+  account            text NOT NULL,
+  -- The version that new attempts use; null until one was verified.
+  credential_version int,
+  paused             boolean NOT NULL DEFAULT false,
+  created_at         timestamptz NOT NULL DEFAULT app.clock(),
+  UNIQUE (merchant_id, gateway, account)
+);
+
+CREATE TABLE connection_credential (
+  connection_id uuid NOT NULL REFERENCES connection (id),
+  version       int NOT NULL CHECK (version >= 1),
+  sealed        text NOT NULL,
+  created_at    timestamptz NOT NULL DEFAULT app.clock(),
+  verified_at   timestamptz,
+  -- When the gateway refused it, before any attempt used it. The sealed value is deleted then.
+  dropped_at    timestamptz,
+  PRIMARY KEY (connection_id, version)
+);
+
+-- Rows are never changed: a new rule is a new version.
+CREATE TABLE routing_rule (
+  merchant_id    uuid NOT NULL,
+  version        int NOT NULL CHECK (version >= 1),
+  connection_ids uuid[] NOT NULL,
+  failover_on    text[] NOT NULL CHECK (failover_on <@ ARRAY['HARD_DECLINE','TIMEOUT','GATEWAY_ERROR']),
+  created_at     timestamptz NOT NULL DEFAULT app.clock(),
+  -- Null for the rule that a demo begins with.
+  set_by         text,
+  -- The older version that this one repeats.
+  restored_from  int CHECK (restored_from BETWEEN 1 AND version - 1),
+  PRIMARY KEY (merchant_id, version)
+);
+
+CREATE TABLE unclassified_code (
+  merchant_id   uuid        NOT NULL,
+  gateway       text        NOT NULL,
+  gateway_code  text        NOT NULL CHECK (char_length(gateway_code) <= 100),
+  attempts      bigint      NOT NULL DEFAULT 1 CHECK (attempts >= 1),
+  first_seen_at timestamptz NOT NULL DEFAULT app.clock(),
+  last_seen_at  timestamptz NOT NULL DEFAULT app.clock(),
+  session_id    uuid        NOT NULL,
+  attempt_id    uuid        NOT NULL,
+  PRIMARY KEY (merchant_id, gateway, gateway_code)
+);
+
+CREATE TABLE audit_entry (
+  id          uuid PRIMARY KEY,
+  merchant_id uuid,
+  actor       text NOT NULL,
+  action      text NOT NULL,
+  subject     text NOT NULL,
+  before      jsonb,
+  after       jsonb,
+  request_id  text,
+  created_at  timestamptz NOT NULL DEFAULT app.clock()
+);
+CREATE INDEX audit_entry_of_merchant ON audit_entry (merchant_id, id);
+-- Finds old rows, which lie in the order of their times.
+CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
+
+CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+CREATE TRIGGER unchanging BEFORE UPDATE OR DELETE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();

@@ -1,0 +1,43 @@
+-- A person's decision about an attempt that its gateway never ends: given up, or captured under a reference. It opens two
+-- ways that are closed otherwise, and only while it is confirmed: an unanswered capture ends without the gateway's refusal,
+-- and a void ends without the gateway's answer. An attempt is captured as always: once, the winner, and only when ordered.
+--
+-- A decision that takes two people is confirmed in a later statement than the one that makes it. A confirmed decision that an
+-- attempt was captured may be withdrawn while the attempt is open, because its gateway has refused the capture.
+
+CREATE FUNCTION app.guard_decision() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE session payment_session;
+BEGIN
+  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  -- The flow withdraws it completely if the gateway has refused the capture.
+  IF OLD.decision_confirmed_at IS NOT NULL AND (OLD.decision <> 'CAPTURED' OR NEW.decision IS NOT NULL) THEN
+    PERFORM app.refuse('a confirmed decision never changes'); END IF;
+  IF OLD.completed_at IS NOT NULL THEN PERFORM app.refuse('nothing is decided of an attempt that is over'); END IF;
+  IF NEW.decision = 'CAPTURED' AND (NEW.capture_ordered_at IS NULL OR NEW.capture_refusal_code IS NOT NULL OR session.status <> 'CREATED') THEN
+    PERFORM app.refuse('only an ordered capture of a session without an end can have landed'); END IF;
+  IF NEW.decision = 'GIVEN_UP' AND NEW.status <> 'VOIDING' AND NOT (
+       NEW.status = 'AUTHORIZED' AND NEW.capture_ordered_at IS NOT NULL AND session.submit_deadline <= app.clock()) THEN
+    PERFORM app.refuse('only a void, or a capture that is unanswered past the deadline, is given up'); END IF;
+  IF OLD.decision IS NULL AND NEW.decision_takes_two AND NEW.decision_confirmed_at IS NOT NULL THEN
+    PERFORM app.refuse('a decision that takes two is confirmed after it was made'); END IF;
+  -- A confirmed decision never changes.
+  IF NEW.decision_confirmed_at IS NOT NULL AND OLD.decision IS NOT NULL
+     AND (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two)
+     IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two) THEN
+    PERFORM app.refuse('what is confirmed is what was decided'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW
+  WHEN ((OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two,
+         OLD.decision_confirmed_by, OLD.decision_confirmed_at)
+    IS DISTINCT FROM (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at,
+         NEW.decision_takes_two, NEW.decision_confirmed_by, NEW.decision_confirmed_at))
+  EXECUTE FUNCTION app.guard_decision();
+
+CREATE FUNCTION app.guard_new_decision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM app.refuse('nothing is decided of an attempt before it is made');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER guard_new_decision BEFORE INSERT ON attempt FOR EACH ROW WHEN (NEW.decision IS NOT NULL)
+  EXECUTE FUNCTION app.guard_new_decision();

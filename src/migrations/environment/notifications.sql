@@ -1,0 +1,26 @@
+-- Signed gateway notifications.
+
+-- Signed gateway notifications, stored as they were interpreted; a repeat is the same row.
+CREATE TABLE gateway_notification (
+  connection_id     uuid NOT NULL REFERENCES connection (id),
+  notification_id         text NOT NULL,
+  kind              text NOT NULL,
+  attempt_reference text NOT NULL,
+  gateway_reference text NOT NULL,
+  amount_minor      bigint,
+  currency          text,
+  declined          jsonb,
+  -- The capture or void that it is about: of two captures of one authorization one may fail, and the other stand. Null of a
+  -- message about the authorization itself.
+  modification_reference text,
+  -- The credentials that it was signed with, so that a test message verifies those and no others.
+  credential_version int,
+  received_at       timestamptz NOT NULL DEFAULT app.clock(),
+  processed_at      timestamptz,
+  PRIMARY KEY (connection_id, notification_id),
+  FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential (connection_id, version)
+);
+CREATE INDEX gateway_notification_of_attempt ON gateway_notification (connection_id, attempt_reference);
+CREATE INDEX gateway_notification_to_process ON gateway_notification (received_at) WHERE processed_at IS NULL;
+-- Finds old rows, which lie in the order of their times.
+CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (received_at);

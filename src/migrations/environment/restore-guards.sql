@@ -1,0 +1,40 @@
+-- Holds payments back after a restore or a promotion: until a person has confirmed the timeline, and until the gateways have
+-- reported what is lost.
+
+CREATE FUNCTION app.guard_unrecorded_check() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  -- It allows an attempt past its deadline, so the service itself cannot use it.
+  IF OLD.unrecorded_check_at IS NULL AND NEW.unrecorded_check_at IS NOT NULL
+     AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+    PERFORM app.refuse('only the owner of the database declares a restore'); END IF;
+  IF NEW.unrecorded_check_at IS NOT NULL AND NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
+    PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW
+  WHEN (NEW.unrecorded_check_at IS NOT NULL) EXECUTE FUNCTION app.guard_unrecorded_check();
+
+CREATE FUNCTION app.guard_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+    PERFORM app.refuse('only the owner of the database confirms its timeline'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_timeline BEFORE UPDATE ON replica_mark FOR EACH ROW
+  WHEN (NEW.timeline IS DISTINCT FROM OLD.timeline) EXECUTE FUNCTION app.guard_timeline();
+CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW
+  WHEN (NEW.system_identifier IS DISTINCT FROM OLD.system_identifier) EXECUTE FUNCTION app.guard_timeline();
+
+-- In the claim's own statement, so it costs no other one. 57P03, as from a server that is not ready: to callers the database
+-- is unavailable for a while, and nothing was done. Changes by a restore are allowed.
+CREATE FUNCTION app.require_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF app.is_timeline_confirmed() IS NOT TRUE THEN
+    RAISE EXCEPTION 'the server was promoted, or is another cluster (timeline %): no session goes on until "switchyard restore confirm" or "restore declare"',
+      app.timeline() USING ERRCODE = '57P03'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW
+  WHEN ((NEW.lease_epoch > OLD.lease_epoch OR (OLD.phase = 'IDLE' AND NEW.phase <> 'IDLE'))
+        AND NEW.unrecorded_check_at IS NOT DISTINCT FROM OLD.unrecorded_check_at)
+  EXECUTE FUNCTION app.require_timeline();

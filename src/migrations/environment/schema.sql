@@ -1,0 +1,1817 @@
+-- The whole schema as PostgreSQL 18 describes it, written by `npm run schema`.
+-- Read it, and change it by migrations. `switchyard doctor` compares a database with it.
+
+-- schema app
+CREATE SCHEMA app;
+
+-- schema partitions
+CREATE SCHEMA partitions;
+
+-- table analytics_attempt
+CREATE TABLE analytics_attempt (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  approved integer NOT NULL,
+  hard_declined integer NOT NULL,
+  soft_declined integer NOT NULL,
+  fraud_declined integer NOT NULL,
+  timeouts integer NOT NULL,
+  gateway_errors integer NOT NULL,
+  unknown integer NOT NULL,
+  latency integer[] NOT NULL
+);
+
+-- table analytics_decline
+CREATE TABLE analytics_decline (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  gateway text NOT NULL,
+  currency text NOT NULL,
+  decline_code text NOT NULL,
+  attempts integer NOT NULL
+);
+
+-- table analytics_payment
+CREATE TABLE analytics_payment (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  succeeded integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  expired integer NOT NULL,
+  saved integer NOT NULL,
+  volume_minor bigint NOT NULL,
+  saved_minor bigint NOT NULL,
+  latency integer[] NOT NULL
+);
+
+-- table analytics_walk
+CREATE TABLE analytics_walk (
+  only_one boolean DEFAULT true NOT NULL,
+  counted_until timestamp with time zone NOT NULL
+);
+
+-- table api_key
+CREATE TABLE api_key (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  kind text NOT NULL,
+  hash bytea NOT NULL,
+  prefix text NOT NULL,
+  last4 text NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  revoked_at timestamp with time zone
+);
+
+-- table app.partitioned
+CREATE TABLE app.partitioned (
+  parent text NOT NULL,
+  key_column text NOT NULL,
+  kind text NOT NULL,
+  place integer NOT NULL
+);
+
+-- table app.retention
+CREATE TABLE app.retention (
+  kind text NOT NULL,
+  keep interval
+);
+
+-- table attempt
+CREATE TABLE attempt (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  sequence integer NOT NULL,
+  gateway text NOT NULL,
+  connection_id uuid NOT NULL,
+  credential_version integer NOT NULL,
+  priority integer NOT NULL,
+  because text NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  status text DEFAULT 'AUTHORIZING'::text NOT NULL,
+  failure_kind text,
+  stop text,
+  decline_code text,
+  gateway_code text,
+  gateway_reference text,
+  next_action text,
+  next_because text,
+  capture_ordered_at timestamp with time zone,
+  capture_refusal_code text,
+  void_kind text,
+  looked_up_at timestamp with time zone,
+  voiding_at timestamp with time zone,
+  void_asked_at timestamp with time zone,
+  latest_execution_at timestamp with time zone NOT NULL,
+  retries integer DEFAULT 0 NOT NULL,
+  next_retry_at timestamp with time zone,
+  started_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  changed_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  answered_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  holds boolean GENERATED ALWAYS AS ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text]))) STORED,
+  captured boolean GENERATED ALWAYS AS ((status = 'CAPTURED'::text)) STORED,
+  decision text,
+  decision_reference text,
+  decision_reason text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decision_takes_two boolean,
+  decision_confirmed_by text,
+  decision_confirmed_at timestamp with time zone
+) PARTITION BY RANGE (session_id);
+
+-- table audit_entry
+CREATE TABLE audit_entry (
+  id uuid NOT NULL,
+  merchant_id uuid,
+  actor text NOT NULL,
+  action text NOT NULL,
+  subject text NOT NULL,
+  before jsonb,
+  after jsonb,
+  request_id text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
+-- table audit_walk
+CREATE TABLE audit_walk (
+  only_one boolean DEFAULT true NOT NULL,
+  session_id uuid NOT NULL,
+  audited_at timestamp with time zone
+);
+
+-- table connection
+CREATE TABLE connection (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  gateway text NOT NULL,
+  account text NOT NULL,
+  credential_version integer,
+  paused boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
+-- table connection_credential
+CREATE TABLE connection_credential (
+  connection_id uuid NOT NULL,
+  version integer NOT NULL,
+  sealed text NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  verified_at timestamp with time zone,
+  dropped_at timestamp with time zone
+);
+
+-- table delivery
+CREATE TABLE delivery (
+  event_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  session_id uuid NOT NULL,
+  sequence integer NOT NULL,
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  tries integer DEFAULT 0 NOT NULL,
+  next_at timestamp with time zone,
+  lease_token uuid,
+  ended_at timestamp with time zone
+) PARTITION BY RANGE (session_id);
+
+-- table delivery_attempt
+CREATE TABLE delivery_attempt (
+  event_id uuid NOT NULL,
+  id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  started_at timestamp with time zone NOT NULL,
+  duration_ms integer NOT NULL,
+  status_code integer,
+  no_answer text,
+  answer text
+) PARTITION BY RANGE (event_id);
+
+-- table endpoint
+CREATE TABLE endpoint (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  url text NOT NULL,
+  version integer DEFAULT 1 NOT NULL,
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  event_types text[],
+  secret_sealed text NOT NULL,
+  previous_sealed text,
+  previous_until timestamp with time zone,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  verified_at timestamp with time zone,
+  disabled_at timestamp with time zone,
+  disabled_reason text,
+  in_flight_max integer DEFAULT 4 NOT NULL,
+  failures_in_row integer DEFAULT 0 NOT NULL,
+  failing_since timestamp with time zone,
+  probe_at timestamp with time zone
+);
+
+-- table endpoint_alert
+CREATE TABLE endpoint_alert (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  kind text NOT NULL,
+  failing_since timestamp with time zone NOT NULL,
+  status_code integer,
+  no_answer text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  acknowledged_at timestamp with time zone,
+  acknowledged_by text,
+  mail_at timestamp with time zone DEFAULT app.clock(),
+  mail_attempts integer DEFAULT 0 NOT NULL,
+  mailed_to text[] DEFAULT '{}'::text[] NOT NULL
+);
+
+-- table gateway_notification
+CREATE TABLE gateway_notification (
+  connection_id uuid NOT NULL,
+  notification_id text NOT NULL,
+  kind text NOT NULL,
+  attempt_reference text NOT NULL,
+  gateway_reference text NOT NULL,
+  amount_minor bigint,
+  currency text,
+  declined jsonb,
+  modification_reference text,
+  credential_version integer,
+  received_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  processed_at timestamp with time zone
+);
+
+-- table idempotency
+CREATE TABLE idempotency (
+  merchant_id uuid NOT NULL,
+  key text NOT NULL,
+  request_hash bytea NOT NULL,
+  session_id uuid NOT NULL,
+  answer_sealed text,
+  expires_at timestamp with time zone NOT NULL
+);
+
+-- table merchant_settings
+CREATE TABLE merchant_settings (
+  merchant_id uuid NOT NULL,
+  session_lifetime_ms bigint NOT NULL,
+  checkout_origins text[] DEFAULT '{}'::text[] NOT NULL,
+  publishable_key text NOT NULL,
+  alert_addresses text[] DEFAULT '{}'::text[] NOT NULL
+);
+
+-- table orphaned_authorization
+CREATE TABLE orphaned_authorization (
+  session_id uuid NOT NULL,
+  attempt_id uuid NOT NULL,
+  gateway_reference text NOT NULL,
+  found_by text NOT NULL,
+  found_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  retries integer DEFAULT 0 NOT NULL,
+  next_retry_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  outcome text
+);
+
+-- table outbox_event
+CREATE TABLE outbox_event (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  sequence integer NOT NULL,
+  type text NOT NULL,
+  merchant_id uuid NOT NULL,
+  body bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  publish_count integer DEFAULT 0 NOT NULL,
+  publish_at timestamp with time zone,
+  published_at timestamp with time zone,
+  fanned_out_at timestamp with time zone,
+  feed_position xid8 DEFAULT pg_current_xact_id() NOT NULL
+) PARTITION BY RANGE (session_id);
+
+-- table payment_session
+CREATE TABLE payment_session (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  order_ref text NOT NULL,
+  customer_email text,
+  secret_version integer NOT NULL,
+  status text DEFAULT 'CREATED'::text NOT NULL,
+  phase text DEFAULT 'IDLE'::text NOT NULL,
+  lease_epoch integer DEFAULT 0 NOT NULL,
+  lease_until timestamp with time zone,
+  submit_deadline timestamp with time zone,
+  vault_token text,
+  token_hash bytea,
+  card_brand text,
+  card_last4 text,
+  rule_version integer,
+  plan jsonb,
+  skipped jsonb,
+  winner_attempt_id uuid,
+  captured_attempt_id uuid GENERATED ALWAYS AS (
+CASE
+    WHEN (status = 'SUCCEEDED'::text) THEN winner_attempt_id
+    ELSE NULL::uuid
+END) STORED,
+  pinned boolean DEFAULT true NOT NULL,
+  captured_via text,
+  capture_confirmed boolean,
+  failover boolean DEFAULT false NOT NULL,
+  decline_code text,
+  pending_event_at timestamp with time zone,
+  unrecorded_check_at timestamp with time zone,
+  create_request_id uuid,
+  submit_request_id uuid,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  submitted_at timestamp with time zone,
+  settled_at timestamp with time zone
+) PARTITION BY RANGE (id);
+
+-- table reconciliation_run
+CREATE TABLE reconciliation_run (
+  id uuid NOT NULL,
+  started_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  window_from timestamp with time zone NOT NULL,
+  window_to timestamp with time zone NOT NULL,
+  cut_changed_at timestamp with time zone,
+  cut_attempt_id uuid,
+  all_cut boolean DEFAULT false NOT NULL,
+  finished_at timestamp with time zone,
+  attempts integer DEFAULT 0 NOT NULL,
+  read integer DEFAULT 0 NOT NULL,
+  by_notifications integer DEFAULT 0 NOT NULL,
+  inconclusive integer DEFAULT 0 NOT NULL,
+  mismatches integer DEFAULT 0 NOT NULL,
+  orphans integer DEFAULT 0 NOT NULL
+);
+
+-- table reconciliation_slice
+CREATE TABLE reconciliation_slice (
+  run_id uuid NOT NULL,
+  id uuid NOT NULL,
+  from_changed_at timestamp with time zone NOT NULL,
+  from_attempt_id uuid NOT NULL,
+  to_changed_at timestamp with time zone NOT NULL,
+  to_attempt_id uuid NOT NULL,
+  lease_token uuid NOT NULL,
+  lease_until timestamp with time zone NOT NULL
+);
+
+-- table replica_mark
+CREATE TABLE replica_mark (
+  only_one boolean DEFAULT true NOT NULL,
+  marked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  timeline text NOT NULL,
+  system_identifier text
+) WITH (fillfactor=10);
+
+-- table request_bucket
+CREATE UNLOGGED TABLE request_bucket (
+  merchant_id uuid NOT NULL,
+  bucket text NOT NULL,
+  full_at timestamp with time zone NOT NULL,
+  granted integer NOT NULL,
+  granted_at timestamp with time zone NOT NULL
+) WITH (fillfactor=50);
+
+-- table routing_rule
+CREATE TABLE routing_rule (
+  merchant_id uuid NOT NULL,
+  version integer NOT NULL,
+  connection_ids uuid[] NOT NULL,
+  failover_on text[] NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  set_by text,
+  restored_from integer
+);
+
+-- table unclassified_code
+CREATE TABLE unclassified_code (
+  merchant_id uuid NOT NULL,
+  gateway text NOT NULL,
+  gateway_code text NOT NULL,
+  attempts bigint DEFAULT 1 NOT NULL,
+  first_seen_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  last_seen_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  session_id uuid NOT NULL,
+  attempt_id uuid NOT NULL
+);
+
+-- table vault_session
+CREATE TABLE vault_session (
+  session_id uuid NOT NULL,
+  vault_session text NOT NULL,
+  expires_at timestamp with time zone NOT NULL
+);
+
+-- table work_item
+CREATE TABLE work_item (
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  merchant_id uuid NOT NULL,
+  session_id uuid NOT NULL,
+  attempt_id uuid,
+  rule text,
+  detail text NOT NULL,
+  opened_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  resolved_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  closed_by text,
+  close_note text
+);
+
+-- constraint analytics_attempt.analytics_attempt_minutes_check
+ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_attempt.analytics_attempt_pkey
+ALTER TABLE analytics_attempt ADD CONSTRAINT analytics_attempt_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency);
+
+-- constraint analytics_decline.analytics_decline_minutes_check
+ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_decline.analytics_decline_pkey
+ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_pkey PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency, decline_code);
+
+-- constraint analytics_payment.analytics_payment_minutes_check
+ALTER TABLE analytics_payment ADD CONSTRAINT analytics_payment_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_payment.analytics_payment_pkey
+ALTER TABLE analytics_payment ADD CONSTRAINT analytics_payment_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency);
+
+-- constraint analytics_walk.analytics_walk_only_one_check
+ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_only_one_check CHECK (only_one);
+
+-- constraint analytics_walk.analytics_walk_pkey
+ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_pkey PRIMARY KEY (only_one);
+
+-- constraint api_key.api_key_hash_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32));
+
+-- constraint api_key.api_key_hash_key
+ALTER TABLE api_key ADD CONSTRAINT api_key_hash_key UNIQUE (hash);
+
+-- constraint api_key.api_key_kind_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'publishable'::text])));
+
+-- constraint api_key.api_key_last4_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_last4_check CHECK ((char_length(last4) = 4));
+
+-- constraint api_key.api_key_pkey
+ALTER TABLE api_key ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+-- constraint app.partitioned.partitioned_pkey
+ALTER TABLE app.partitioned ADD CONSTRAINT partitioned_pkey PRIMARY KEY (parent);
+
+-- constraint app.partitioned.partitioned_place_key
+ALTER TABLE app.partitioned ADD CONSTRAINT partitioned_place_key UNIQUE (place);
+
+-- constraint app.retention.retention_check
+ALTER TABLE app.retention ADD CONSTRAINT retention_check CHECK ((keep >=
+CASE kind
+    WHEN 'payments'::text THEN '1 year 6 mons'::interval
+    ELSE '30 days'::interval
+END));
+
+-- constraint app.retention.retention_pkey
+ALTER TABLE app.retention ADD CONSTRAINT retention_pkey PRIMARY KEY (kind);
+
+-- constraint attempt.attempt_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_check CHECK (((status = 'DECLINED'::text) = ((failure_kind IS NOT NULL) AND (failure_kind = ANY (ARRAY['HARD_DECLINE'::text, 'SOFT_DECLINE'::text, 'FRAUD'::text])))));
+
+-- constraint attempt.attempt_check1
+ALTER TABLE attempt ADD CONSTRAINT attempt_check1 CHECK (((failure_kind <> 'FRAUD'::text) OR (stop IS NOT NULL)));
+
+-- constraint attempt.attempt_check2
+ALTER TABLE attempt ADD CONSTRAINT attempt_check2 CHECK (((status <> ALL (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR (gateway_reference IS NOT NULL)));
+
+-- constraint attempt.attempt_check3
+ALTER TABLE attempt ADD CONSTRAINT attempt_check3 CHECK (((status <> 'CAPTURED'::text) OR (capture_ordered_at IS NOT NULL)));
+
+-- constraint attempt.attempt_check4
+ALTER TABLE attempt ADD CONSTRAINT attempt_check4 CHECK (((capture_ordered_at IS NULL) OR (status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text, 'VOIDING'::text, 'VOIDED'::text]))));
+
+-- constraint attempt.attempt_check5
+ALTER TABLE attempt ADD CONSTRAINT attempt_check5 CHECK (((status = 'VOIDED'::text) = (void_kind IS NOT NULL)));
+
+-- constraint attempt.attempt_check7
+ALTER TABLE attempt ADD CONSTRAINT attempt_check7 CHECK (((status = ANY (ARRAY['CAPTURED'::text, 'DECLINED'::text, 'FAILED'::text, 'VOIDED'::text])) = (completed_at IS NOT NULL)));
+
+-- constraint attempt.attempt_check8
+ALTER TABLE attempt ADD CONSTRAINT attempt_check8 CHECK (((next_action IS NULL) = (next_because IS NULL)));
+
+-- constraint attempt.attempt_decision
+ALTER TABLE attempt ADD CONSTRAINT attempt_decision CHECK (((decision = ANY (ARRAY['GIVEN_UP'::text, 'CAPTURED'::text])) AND (num_nulls(decision, decision_reason, decided_by, decided_at, decision_takes_two) = ANY (ARRAY[0, 5]))));
+
+-- constraint attempt.attempt_decision_confirmed
+ALTER TABLE attempt ADD CONSTRAINT attempt_decision_confirmed CHECK (((num_nulls(decision_confirmed_by, decision_confirmed_at) = ANY (ARRAY[0, 2])) AND ((decision_confirmed_by IS NULL) OR (decision IS NOT NULL))));
+
+-- constraint attempt.attempt_decision_reference
+ALTER TABLE attempt ADD CONSTRAINT attempt_decision_reference CHECK (((NOT (decision IS DISTINCT FROM 'CAPTURED'::text)) = (decision_reference IS NOT NULL)));
+
+-- constraint attempt.attempt_decision_takes_two
+ALTER TABLE attempt ADD CONSTRAINT attempt_decision_takes_two CHECK (((NOT decision_takes_two) OR (decision_confirmed_by <> decided_by)));
+
+-- constraint attempt.attempt_decision_texts
+ALTER TABLE attempt ADD CONSTRAINT attempt_decision_texts CHECK ((((char_length(decision_reason) >= 1) AND (char_length(decision_reason) <= 1000)) AND (char_length(decided_by) >= 1) AND ((char_length(decision_reference) >= 1) AND (char_length(decision_reference) <= 255))));
+
+-- constraint attempt.attempt_failure_kind_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_failure_kind_check CHECK ((failure_kind = ANY (ARRAY['HARD_DECLINE'::text, 'SOFT_DECLINE'::text, 'FRAUD'::text, 'TIMEOUT'::text, 'GATEWAY_ERROR'::text])));
+
+-- constraint attempt.attempt_given_up
+ALTER TABLE attempt ADD CONSTRAINT attempt_given_up CHECK (((void_kind IS DISTINCT FROM 'GIVEN_UP'::text) OR ((NOT (decision IS DISTINCT FROM 'GIVEN_UP'::text)) AND (decision_confirmed_at IS NOT NULL))));
+
+-- constraint attempt.attempt_never_existed
+ALTER TABLE attempt ADD CONSTRAINT attempt_never_existed CHECK (((void_kind IS DISTINCT FROM 'NEVER_EXISTED'::text) OR (((capture_ordered_at IS NULL) OR (capture_refusal_code IS NOT NULL)) AND (void_asked_at >= latest_execution_at))));
+
+-- constraint attempt.attempt_never_existed_asked
+ALTER TABLE attempt ADD CONSTRAINT attempt_never_existed_asked CHECK (((void_kind IS DISTINCT FROM 'NEVER_EXISTED'::text) OR (void_asked_at IS NOT NULL)));
+
+-- constraint attempt.attempt_next_action_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_next_action_check CHECK ((next_action = ANY (ARRAY['failover'::text, 'stop'::text])));
+
+-- constraint attempt.attempt_pkey
+ALTER TABLE attempt ADD CONSTRAINT attempt_pkey PRIMARY KEY (session_id, id);
+
+-- constraint attempt.attempt_sequence_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_sequence_check CHECK (((sequence >= 1) AND (sequence <= 5)));
+
+-- constraint attempt.attempt_session_id_amount_minor_currency_fkey
+ALTER TABLE partitions.attempt_rest ADD CONSTRAINT attempt_session_id_amount_minor_currency_fkey FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest(id, amount_minor, currency);
+
+-- constraint attempt.attempt_session_id_id_captured_key
+ALTER TABLE attempt ADD CONSTRAINT attempt_session_id_id_captured_key UNIQUE (session_id, id, captured);
+
+-- constraint attempt.attempt_session_id_id_holds_key
+ALTER TABLE attempt ADD CONSTRAINT attempt_session_id_id_holds_key UNIQUE (session_id, id, holds);
+
+-- constraint attempt.attempt_session_id_sequence_key
+ALTER TABLE attempt ADD CONSTRAINT attempt_session_id_sequence_key UNIQUE (session_id, sequence);
+
+-- constraint attempt.attempt_status_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_status_check CHECK ((status = ANY (ARRAY['AUTHORIZING'::text, 'AUTHORIZED'::text, 'CAPTURED'::text, 'DECLINED'::text, 'FAILED'::text, 'UNKNOWN'::text, 'VOIDING'::text, 'VOIDED'::text])));
+
+-- constraint attempt.attempt_stop_check
+ALTER TABLE attempt ADD CONSTRAINT attempt_stop_check CHECK ((stop = ANY (ARRAY['fraud'::text, 'scheme_rule'::text, 'same_card_fails'::text, 'authentication_required'::text, 'unclassified'::text])));
+
+-- constraint attempt.attempt_void_kind
+ALTER TABLE attempt ADD CONSTRAINT attempt_void_kind CHECK ((void_kind = ANY (ARRAY['VOIDED'::text, 'NEVER_EXISTED'::text, 'GIVEN_UP'::text])));
+
+-- constraint audit_entry.audit_entry_pkey
+ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
+
+-- constraint audit_walk.audit_walk_only_one_check
+ALTER TABLE audit_walk ADD CONSTRAINT audit_walk_only_one_check CHECK (only_one);
+
+-- constraint audit_walk.audit_walk_pkey
+ALTER TABLE audit_walk ADD CONSTRAINT audit_walk_pkey PRIMARY KEY (only_one);
+
+-- constraint connection.connection_gateway_check
+ALTER TABLE connection ADD CONSTRAINT connection_gateway_check CHECK ((gateway ~ '^[A-Z][A-Z0-9_]*$'::text));
+
+-- constraint connection.connection_merchant_id_gateway_account_key
+ALTER TABLE connection ADD CONSTRAINT connection_merchant_id_gateway_account_key UNIQUE (merchant_id, gateway, account);
+
+-- constraint connection.connection_pkey
+ALTER TABLE connection ADD CONSTRAINT connection_pkey PRIMARY KEY (id);
+
+-- constraint connection_credential.connection_credential_connection_id_fkey
+ALTER TABLE connection_credential ADD CONSTRAINT connection_credential_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint connection_credential.connection_credential_pkey
+ALTER TABLE connection_credential ADD CONSTRAINT connection_credential_pkey PRIMARY KEY (connection_id, version);
+
+-- constraint connection_credential.connection_credential_version_check
+ALTER TABLE connection_credential ADD CONSTRAINT connection_credential_version_check CHECK ((version >= 1));
+
+-- constraint delivery.delivery_check
+ALTER TABLE delivery ADD CONSTRAINT delivery_check CHECK (((status = 'PENDING'::text) = (next_at IS NOT NULL)));
+
+-- constraint delivery.delivery_check1
+ALTER TABLE delivery ADD CONSTRAINT delivery_check1 CHECK (((status = 'PENDING'::text) = (ended_at IS NULL)));
+
+-- constraint delivery.delivery_check2
+ALTER TABLE delivery ADD CONSTRAINT delivery_check2 CHECK (((status = 'PENDING'::text) OR (lease_token IS NULL)));
+
+-- constraint delivery.delivery_endpoint_id_fkey
+ALTER TABLE delivery ADD CONSTRAINT delivery_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
+
+-- constraint delivery.delivery_pkey
+ALTER TABLE delivery ADD CONSTRAINT delivery_pkey PRIMARY KEY (event_id, endpoint_id, session_id);
+
+-- constraint delivery.delivery_session_id_endpoint_id_sequence_key
+ALTER TABLE delivery ADD CONSTRAINT delivery_session_id_endpoint_id_sequence_key UNIQUE (session_id, endpoint_id, sequence);
+
+-- constraint delivery.delivery_session_id_event_id_fkey
+ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey FOREIGN KEY (session_id, event_id) REFERENCES partitions.outbox_event_rest(session_id, id);
+
+-- constraint delivery.delivery_status_check
+ALTER TABLE delivery ADD CONSTRAINT delivery_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'SUCCEEDED'::text, 'EXHAUSTED'::text])));
+
+-- constraint delivery_attempt.delivery_attempt_check
+ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_check CHECK (((status_code IS NULL) <> (no_answer IS NULL)));
+
+-- constraint delivery_attempt.delivery_attempt_duration_ms_check
+ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_duration_ms_check CHECK ((duration_ms >= 0));
+
+-- constraint delivery_attempt.delivery_attempt_endpoint_id_fkey
+ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
+
+-- constraint delivery_attempt.delivery_attempt_pkey
+ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (event_id, id);
+
+-- constraint endpoint.endpoint_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_check CHECK (((failures_in_row = 0) = (failing_since IS NULL)));
+
+-- constraint endpoint.endpoint_check1
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_check1 CHECK (((previous_sealed IS NULL) = (previous_until IS NULL)));
+
+-- constraint endpoint.endpoint_check3
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_check3 CHECK (((status = 'DISABLED'::text) = (disabled_at IS NOT NULL)));
+
+-- constraint endpoint.endpoint_check4
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_check4 CHECK (((status = 'DISABLED'::text) = (disabled_reason IS NOT NULL)));
+
+-- constraint endpoint.endpoint_disabled_reason_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['GONE'::text, 'FAILING'::text, 'OWNER'::text])));
+
+-- constraint endpoint.endpoint_enabled_verified
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_enabled_verified CHECK (((status <> 'ENABLED'::text) OR (verified_at IS NOT NULL)));
+
+-- constraint endpoint.endpoint_event_types_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_event_types_check CHECK ((cardinality(event_types) >= 1));
+
+-- constraint endpoint.endpoint_failures_in_row_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_failures_in_row_check CHECK ((failures_in_row >= 0));
+
+-- constraint endpoint.endpoint_in_flight_max_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_in_flight_max_check CHECK (((in_flight_max >= 1) AND (in_flight_max <= 64)));
+
+-- constraint endpoint.endpoint_pkey
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_pkey PRIMARY KEY (id);
+
+-- constraint endpoint.endpoint_status_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'ENABLED'::text, 'PAUSED'::text, 'DISABLED'::text, 'REMOVED'::text])));
+
+-- constraint endpoint.endpoint_url_check
+ALTER TABLE endpoint ADD CONSTRAINT endpoint_url_check CHECK (((char_length(url) >= 8) AND (char_length(url) <= 2048)));
+
+-- constraint endpoint_alert.endpoint_alert_check
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_check CHECK (((status_code IS NULL) OR (no_answer IS NULL)));
+
+-- constraint endpoint_alert.endpoint_alert_check1
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_check1 CHECK (((acknowledged_at IS NULL) = (acknowledged_by IS NULL)));
+
+-- constraint endpoint_alert.endpoint_alert_endpoint_id_fkey
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoint(id);
+
+-- constraint endpoint_alert.endpoint_alert_endpoint_id_kind_failing_since_key
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_endpoint_id_kind_failing_since_key UNIQUE (endpoint_id, kind, failing_since);
+
+-- constraint endpoint_alert.endpoint_alert_kind_check
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text])));
+
+-- constraint endpoint_alert.endpoint_alert_pkey
+ALTER TABLE endpoint_alert ADD CONSTRAINT endpoint_alert_pkey PRIMARY KEY (id);
+
+-- constraint gateway_notification.gateway_notification_connection_id_credential_version_fkey
+ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_connection_id_credential_version_fkey FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential(connection_id, version);
+
+-- constraint gateway_notification.gateway_notification_connection_id_fkey
+ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint gateway_notification.gateway_notification_pkey
+ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_pkey PRIMARY KEY (connection_id, notification_id);
+
+-- constraint idempotency.idempotency_key_check
+ALTER TABLE idempotency ADD CONSTRAINT idempotency_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 255)));
+
+-- constraint idempotency.idempotency_pkey
+ALTER TABLE idempotency ADD CONSTRAINT idempotency_pkey PRIMARY KEY (merchant_id, key);
+
+-- constraint idempotency.idempotency_request_hash_check
+ALTER TABLE idempotency ADD CONSTRAINT idempotency_request_hash_check CHECK ((octet_length(request_hash) = 32));
+
+-- constraint merchant_settings.merchant_settings_alert_addresses_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_alert_addresses_check CHECK ((cardinality(alert_addresses) <= 10));
+
+-- constraint merchant_settings.merchant_settings_pkey
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
+
+-- constraint merchant_settings.merchant_settings_session_lifetime_ms_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_session_lifetime_ms_check CHECK (((session_lifetime_ms >= 300000) AND (session_lifetime_ms <= 86400000)));
+
+-- constraint orphaned_authorization.orphaned_authorization_check
+ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_check CHECK (((ended_at IS NULL) = (next_retry_at IS NOT NULL)));
+
+-- constraint orphaned_authorization.orphaned_authorization_check1
+ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_check1 CHECK (((ended_at IS NULL) = (outcome IS NULL)));
+
+-- constraint orphaned_authorization.orphaned_authorization_found_by_check
+ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_found_by_check CHECK ((found_by = ANY (ARRAY['reconciliation'::text, 'notification'::text])));
+
+-- constraint orphaned_authorization.orphaned_authorization_outcome_check
+ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_outcome_check CHECK ((outcome = ANY (ARRAY['VOIDED'::text, 'GONE'::text, 'CAPTURED'::text])));
+
+-- constraint orphaned_authorization.orphaned_authorization_pkey
+ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_pkey PRIMARY KEY (session_id, attempt_id, gateway_reference);
+
+-- constraint outbox_event.outbox_event_check
+ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_check CHECK (((published_at IS NULL) = (publish_at IS NOT NULL)));
+
+-- constraint outbox_event.outbox_event_pkey
+ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_pkey PRIMARY KEY (session_id, id);
+
+-- constraint outbox_event.outbox_event_sequence_check
+ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_sequence_check CHECK ((sequence >= 1));
+
+-- constraint outbox_event.outbox_event_session_id_fkey
+ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest(id);
+
+-- constraint outbox_event.outbox_event_session_id_sequence_key
+ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_session_id_sequence_key UNIQUE (session_id, sequence);
+
+-- constraint outbox_event.outbox_event_type_check
+ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_type_check CHECK ((type ~ '^[a-z_]+[.][a-z_]+$'::text));
+
+-- constraint payment_session.payment_session_amount_minor_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '999999999999'::bigint)));
+
+-- constraint payment_session.payment_session_captured
+ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_captured FOREIGN KEY (id, captured_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, captured);
+
+-- constraint payment_session.payment_session_card_last4_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_card_last4_check CHECK ((card_last4 ~ '^[0-9]{4}$'::text));
+
+-- constraint payment_session.payment_session_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check CHECK ((expires_at > created_at));
+
+-- constraint payment_session.payment_session_check1
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check1 CHECK (((status <> 'SUCCEEDED'::text) OR (winner_attempt_id IS NOT NULL)));
+
+-- constraint payment_session.payment_session_check10
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check10 CHECK (((status <> 'SUCCEEDED'::text) OR ((captured_via IS NOT NULL) AND (capture_confirmed IS NOT NULL))));
+
+-- constraint payment_session.payment_session_check11
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check11 CHECK (((status = ANY (ARRAY['DECLINED'::text, 'DEGRADED'::text])) = (decline_code IS NOT NULL)));
+
+-- constraint payment_session.payment_session_check12
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check12 CHECK (((vault_token IS NULL) OR ((phase = 'PROCESSING'::text) AND (status = 'CREATED'::text))));
+
+-- constraint payment_session.payment_session_check2
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check2 CHECK (((status = ANY (ARRAY['CREATED'::text, 'SUCCEEDED'::text])) OR (winner_attempt_id IS NULL)));
+
+-- constraint payment_session.payment_session_check3
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check3 CHECK (((phase <> 'DONE'::text) OR (status <> 'CREATED'::text)));
+
+-- constraint payment_session.payment_session_check4
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check4 CHECK (((phase <> 'IDLE'::text) OR (status = 'CREATED'::text)));
+
+-- constraint payment_session.payment_session_check5
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check5 CHECK (((phase <> 'IDLE'::text) OR (winner_attempt_id IS NULL)));
+
+-- constraint payment_session.payment_session_check6
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check6 CHECK (((phase <> 'PROCESSING'::text) OR ((lease_until IS NOT NULL) AND (submit_deadline IS NOT NULL))));
+
+-- constraint payment_session.payment_session_check7
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check7 CHECK (((status = 'EXPIRED'::text) = ((phase = 'DONE'::text) AND (lease_epoch = 0))));
+
+-- constraint payment_session.payment_session_check8
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check8 CHECK (((status = 'CREATED'::text) = (settled_at IS NULL)));
+
+-- constraint payment_session.payment_session_check9
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_check9 CHECK ((((phase = 'IDLE'::text) OR (status = 'EXPIRED'::text)) = (submitted_at IS NULL)));
+
+-- constraint payment_session.payment_session_currency_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text));
+
+-- constraint payment_session.payment_session_customer_email_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_customer_email_check CHECK (((char_length(customer_email) >= 3) AND (char_length(customer_email) <= 254)));
+
+-- constraint payment_session.payment_session_id_amount_minor_currency_key
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_id_amount_minor_currency_key UNIQUE (id, amount_minor, currency);
+
+-- constraint payment_session.payment_session_order_ref_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_order_ref_check CHECK (((char_length(order_ref) >= 1) AND (char_length(order_ref) <= 255)));
+
+-- constraint payment_session.payment_session_phase_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_phase_check CHECK ((phase = ANY (ARRAY['IDLE'::text, 'PROCESSING'::text, 'DONE'::text])));
+
+-- constraint payment_session.payment_session_pinned_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_pinned_check CHECK (pinned);
+
+-- constraint payment_session.payment_session_pkey
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_pkey PRIMARY KEY (id);
+
+-- constraint payment_session.payment_session_status_check
+ALTER TABLE payment_session ADD CONSTRAINT payment_session_status_check CHECK ((status = ANY (ARRAY['CREATED'::text, 'SUCCEEDED'::text, 'DECLINED'::text, 'DEGRADED'::text, 'EXPIRED'::text])));
+
+-- constraint payment_session.payment_session_winner
+ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_winner FOREIGN KEY (id, winner_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, holds);
+
+-- constraint reconciliation_run.reconciliation_run_check
+ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check CHECK ((window_from < window_to));
+
+-- constraint reconciliation_run.reconciliation_run_check1
+ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check1 CHECK (((cut_changed_at IS NULL) = (cut_attempt_id IS NULL)));
+
+-- constraint reconciliation_run.reconciliation_run_check2
+ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check2 CHECK (((finished_at IS NULL) OR all_cut));
+
+-- constraint reconciliation_run.reconciliation_run_check3
+ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check3 CHECK ((attempts = ((read + by_notifications) + inconclusive)));
+
+-- constraint reconciliation_run.reconciliation_run_pkey
+ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_pkey PRIMARY KEY (id);
+
+-- constraint reconciliation_slice.reconciliation_slice_pkey
+ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_pkey PRIMARY KEY (run_id, id);
+
+-- constraint reconciliation_slice.reconciliation_slice_run_id_fkey
+ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_run_id_fkey FOREIGN KEY (run_id) REFERENCES reconciliation_run(id);
+
+-- constraint replica_mark.replica_mark_only_one_check
+ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_only_one_check CHECK (only_one);
+
+-- constraint replica_mark.replica_mark_pkey
+ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_pkey PRIMARY KEY (only_one);
+
+-- constraint request_bucket.request_bucket_bucket_check
+ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_bucket_check CHECK ((bucket = ANY (ARRAY['api'::text, 'checkout'::text])));
+
+-- constraint request_bucket.request_bucket_pkey
+ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_pkey PRIMARY KEY (merchant_id, bucket);
+
+-- constraint routing_rule.routing_rule_check
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_check CHECK (((restored_from >= 1) AND (restored_from <= (version - 1))));
+
+-- constraint routing_rule.routing_rule_failover_on_check
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_failover_on_check CHECK ((failover_on <@ ARRAY['HARD_DECLINE'::text, 'TIMEOUT'::text, 'GATEWAY_ERROR'::text]));
+
+-- constraint routing_rule.routing_rule_pkey
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_pkey PRIMARY KEY (merchant_id, version);
+
+-- constraint routing_rule.routing_rule_version_check
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_version_check CHECK ((version >= 1));
+
+-- constraint unclassified_code.unclassified_code_attempts_check
+ALTER TABLE unclassified_code ADD CONSTRAINT unclassified_code_attempts_check CHECK ((attempts >= 1));
+
+-- constraint unclassified_code.unclassified_code_gateway_code_check
+ALTER TABLE unclassified_code ADD CONSTRAINT unclassified_code_gateway_code_check CHECK ((char_length(gateway_code) <= 100));
+
+-- constraint unclassified_code.unclassified_code_pkey
+ALTER TABLE unclassified_code ADD CONSTRAINT unclassified_code_pkey PRIMARY KEY (merchant_id, gateway, gateway_code);
+
+-- constraint vault_session.vault_session_pkey
+ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session_id);
+
+-- constraint vault_session.vault_session_vault_session_check
+ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
+
+-- constraint work_item.work_item_check
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'INVARIANT_VIOLATED'::text) = (rule IS NOT NULL)));
+
+-- constraint work_item.work_item_check1
+ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
+
+-- constraint work_item.work_item_check2
+ALTER TABLE work_item ADD CONSTRAINT work_item_check2 CHECK (((closed_at IS NULL) = (close_note IS NULL)));
+
+-- constraint work_item.work_item_close_note_check
+ALTER TABLE work_item ADD CONSTRAINT work_item_close_note_check CHECK (((char_length(close_note) >= 1) AND (char_length(close_note) <= 1000)));
+
+-- constraint work_item.work_item_closed_by_check
+ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_length(closed_by) >= 1));
+
+-- constraint work_item.work_item_detail_check
+ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
+
+-- constraint work_item.work_item_kind_check
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'INVARIANT_VIOLATED'::text])));
+
+-- constraint work_item.work_item_pkey
+ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
+
+-- unique index api_key_one_live_of_a_kind
+CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key USING btree (merchant_id, kind) WHERE (revoked_at IS NULL);
+
+-- unique index attempt_gateway_reference
+CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest USING btree (connection_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
+
+-- unique index attempt_one_authorizing
+CREATE UNIQUE INDEX attempt_one_authorizing ON ONLY attempt USING btree (session_id) WHERE (status = 'AUTHORIZING'::text);
+
+-- unique index attempt_one_capturable
+CREATE UNIQUE INDEX attempt_one_capturable ON ONLY attempt USING btree (session_id) WHERE ((status = ANY (ARRAY['AUTHORIZED'::text, 'CAPTURED'::text])) OR ((status = 'VOIDING'::text) AND (capture_ordered_at IS NOT NULL)));
+
+-- unique index reconciliation_run_one_at_a_time
+CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
+
+-- unique index work_item_one_open
+CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, attempt_id, kind, rule) NULLS NOT DISTINCT WHERE (closed_at IS NULL);
+
+-- index analytics_attempt_by_age
+CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
+
+-- index analytics_decline_by_age
+CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
+
+-- index analytics_payment_by_age
+CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
+
+-- index attempt_being_captured
+CREATE INDEX attempt_being_captured ON ONLY attempt USING btree (capture_ordered_at) WHERE (status = 'AUTHORIZED'::text);
+
+-- index attempt_being_voided
+CREATE INDEX attempt_being_voided ON ONLY attempt USING btree (voiding_at) WHERE (status = 'VOIDING'::text);
+
+-- index attempt_by_id
+CREATE INDEX attempt_by_id ON ONLY attempt USING btree (id);
+
+-- index attempt_changed
+CREATE INDEX attempt_changed ON ONLY attempt USING btree (changed_at, id);
+
+-- index attempt_void_due
+CREATE INDEX attempt_void_due ON ONLY attempt USING btree (next_retry_at) WHERE (status = 'VOIDING'::text);
+
+-- index audit_entry_by_age
+CREATE INDEX audit_entry_by_age ON audit_entry USING brin (created_at);
+
+-- index audit_entry_of_merchant
+CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
+
+-- index delivery_attempt_of_endpoint
+CREATE INDEX delivery_attempt_of_endpoint ON ONLY delivery_attempt USING btree (endpoint_id, id);
+
+-- index delivery_due
+CREATE INDEX delivery_due ON ONLY delivery USING btree (endpoint_id, next_at) WHERE (status = 'PENDING'::text);
+
+-- index delivery_of_endpoint
+CREATE INDEX delivery_of_endpoint ON ONLY delivery USING btree (endpoint_id, status, event_id);
+
+-- index delivery_under_way
+CREATE INDEX delivery_under_way ON ONLY delivery USING btree (endpoint_id) WHERE (lease_token IS NOT NULL);
+
+-- index endpoint_alert_of_merchant
+CREATE INDEX endpoint_alert_of_merchant ON endpoint_alert USING btree (merchant_id, id);
+
+-- index endpoint_alert_to_mail
+CREATE INDEX endpoint_alert_to_mail ON endpoint_alert USING btree (mail_at) WHERE (mail_at IS NOT NULL);
+
+-- index endpoint_failing
+CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((failing_since IS NOT NULL) AND (status = 'ENABLED'::text));
+
+-- index endpoint_of_merchant
+CREATE INDEX endpoint_of_merchant ON endpoint USING btree (merchant_id);
+
+-- index gateway_notification_by_age
+CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (received_at);
+
+-- index gateway_notification_of_attempt
+CREATE INDEX gateway_notification_of_attempt ON gateway_notification USING btree (connection_id, attempt_reference);
+
+-- index gateway_notification_to_process
+CREATE INDEX gateway_notification_to_process ON gateway_notification USING btree (received_at) WHERE (processed_at IS NULL);
+
+-- index idempotency_to_expire
+CREATE INDEX idempotency_to_expire ON idempotency USING btree (expires_at);
+
+-- index orphaned_authorization_by_reference
+CREATE INDEX orphaned_authorization_by_reference ON orphaned_authorization USING btree (gateway_reference);
+
+-- index orphaned_authorization_due
+CREATE INDEX orphaned_authorization_due ON orphaned_authorization USING btree (next_retry_at) WHERE (ended_at IS NULL);
+
+-- index outbox_event_by_time
+CREATE INDEX outbox_event_by_time ON ONLY outbox_event USING btree (merchant_id, created_at, id);
+
+-- index outbox_event_in_order
+CREATE INDEX outbox_event_in_order ON ONLY outbox_event USING btree (merchant_id, feed_position, sequence, id);
+
+-- index outbox_event_to_fan_out
+CREATE INDEX outbox_event_to_fan_out ON ONLY outbox_event USING btree (created_at) WHERE (fanned_out_at IS NULL);
+
+-- index outbox_event_to_publish
+CREATE INDEX outbox_event_to_publish ON ONLY outbox_event USING btree (publish_at) WHERE (published_at IS NULL);
+
+-- index payment_session_failed_over
+CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
+
+-- index payment_session_of_merchant
+CREATE INDEX payment_session_of_merchant ON ONLY payment_session USING btree (merchant_id, id);
+
+-- index payment_session_of_order
+CREATE INDEX payment_session_of_order ON ONLY payment_session USING btree (merchant_id, order_ref text_pattern_ops, id);
+
+-- index payment_session_of_status
+CREATE INDEX payment_session_of_status ON ONLY payment_session USING btree (merchant_id, status, id) WHERE (status <> 'CREATED'::text);
+
+-- index payment_session_settled
+CREATE INDEX payment_session_settled ON ONLY payment_session USING btree (settled_at) WHERE (settled_at IS NOT NULL);
+
+-- index payment_session_to_expire
+CREATE INDEX payment_session_to_expire ON ONLY payment_session USING btree (expires_at) WHERE (phase = 'IDLE'::text);
+
+-- index payment_session_to_recover
+CREATE INDEX payment_session_to_recover ON ONLY payment_session USING btree (lease_until) WHERE (phase = 'PROCESSING'::text);
+
+-- index payment_session_unconfirmed
+CREATE INDEX payment_session_unconfirmed ON ONLY payment_session USING btree (settled_at) WHERE (NOT capture_confirmed);
+
+-- index reconciliation_run_by_start
+CREATE INDEX reconciliation_run_by_start ON reconciliation_run USING btree (started_at);
+
+-- index vault_session_to_expire
+CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
+
+-- index work_item_of_attempt
+CREATE INDEX work_item_of_attempt ON work_item USING btree (session_id, attempt_id, kind);
+
+-- index work_item_open
+CREATE INDEX work_item_open ON work_item USING btree (id) WHERE (closed_at IS NULL);
+
+-- index work_item_unresolved
+CREATE INDEX work_item_unresolved ON work_item USING btree (kind) WHERE (resolved_at IS NULL);
+
+-- function app.audit()
+CREATE OR REPLACE FUNCTION app.audit()
+ RETURNS TABLE(rule text, session_id uuid, attempt_id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT * FROM app.audit(ARRAY(SELECT id FROM payment_session))
+$function$;
+
+-- function app.audit(checked uuid[])
+CREATE OR REPLACE FUNCTION app.audit(checked uuid[])
+ RETURNS TABLE(rule text, session_id uuid, attempt_id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT 'succeeded_without_capture', s.id, NULL::uuid FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.status = 'SUCCEEDED' AND NOT EXISTS (
+    SELECT FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status = 'CAPTURED')
+  UNION ALL
+  SELECT 'captured_outside_succeeded', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND a.status = 'CAPTURED'
+    AND (s.status <> 'SUCCEEDED' OR s.winner_attempt_id IS DISTINCT FROM a.id)
+  UNION ALL
+  SELECT 'two_capturable', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
+    AND (a.status IN ('AUTHORIZED','CAPTURED') OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL)
+  GROUP BY a.session_id HAVING count(*) > 1
+  UNION ALL
+  SELECT 'winner_without_hold', s.id, s.winner_attempt_id FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.winner_attempt_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM attempt a
+    WHERE a.session_id = s.id AND a.id = s.winner_attempt_id AND a.status IN ('AUTHORIZED','CAPTURED'))
+  UNION ALL
+  SELECT 'open_after_end', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.status <> 'CREATED' AND a.status IN ('UNKNOWN','AUTHORIZING','AUTHORIZED')
+  UNION ALL
+  SELECT 'done_with_open_attempt', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND s.phase = 'DONE' AND a.status NOT IN ('CAPTURED','DECLINED','FAILED','VOIDED')
+  UNION ALL
+  SELECT 'amount_differs', a.session_id, a.id FROM attempt a JOIN payment_session s ON s.id = a.session_id
+  WHERE a.session_id = ANY (checked) AND (a.amount_minor, a.currency) IS DISTINCT FROM (s.amount_minor, s.currency)
+  UNION ALL
+  SELECT 'attempt_after_stop', later.session_id, later.id FROM attempt later
+  WHERE later.session_id = ANY (checked) AND EXISTS (
+    SELECT FROM attempt earlier WHERE earlier.session_id = later.session_id AND earlier.sequence < later.sequence
+    AND (earlier.stop IS NOT NULL OR earlier.failure_kind = 'FRAUD') AND earlier.completed_at < later.started_at)
+  UNION ALL
+  SELECT 'hold_after_fraud', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.status IN ('AUTHORIZED','CAPTURED') AND EXISTS (
+    SELECT FROM attempt fraud WHERE fraud.session_id = a.session_id AND fraud.failure_kind = 'FRAUD')
+  UNION ALL
+  SELECT 'never_existed_too_early', a.session_id, a.id FROM attempt a
+  WHERE a.session_id = ANY (checked) AND a.void_kind = 'NEVER_EXISTED'
+    AND (a.void_asked_at IS NULL OR a.void_asked_at < a.latest_execution_at)
+  UNION ALL
+  SELECT 'attempt_sequence_gap', a.session_id, NULL FROM attempt a
+  WHERE a.session_id = ANY (checked)
+  GROUP BY a.session_id HAVING min(a.sequence) <> 1 OR max(a.sequence) <> count(*)
+  UNION ALL
+  SELECT 'final_event', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked)
+    AND (SELECT array_agg(e.type) FROM outbox_event e WHERE e.session_id = s.id AND e.type IN (
+           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired'))
+      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
+  UNION ALL
+  SELECT 'event_sequence_gap', e.session_id, NULL FROM outbox_event e
+  WHERE e.session_id = ANY (checked)
+  GROUP BY e.session_id HAVING min(e.sequence) <> 1 OR max(e.sequence) <> count(*)
+  UNION ALL
+  SELECT 'card_kept_after_end', s.id, NULL FROM payment_session s
+  WHERE s.id = ANY (checked) AND s.vault_token IS NOT NULL AND s.status <> 'CREATED'
+$function$;
+
+-- function app.check_whole(checked uuid)
+CREATE OR REPLACE FUNCTION app.check_whole(checked uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session payment_session;
+BEGIN
+  SELECT * INTO session FROM payment_session WHERE id = checked;
+  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND holds AND id IS DISTINCT FROM session.winner_attempt_id) THEN
+    PERFORM app.refuse('an authorized attempt is the winner'); END IF;
+  IF session.status <> 'SUCCEEDED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND captured) THEN
+    PERFORM app.refuse('a captured attempt means SUCCEEDED'); END IF;
+  IF (session.winner_attempt_id IS NOT NULL OR session.status <> 'CREATED')
+     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'UNKNOWN') THEN
+    PERFORM app.refuse('unknown attempts go to VOIDING with the winner or the end'); END IF;
+  IF session.status <> 'CREATED' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND status = 'AUTHORIZING') THEN
+    PERFORM app.refuse('no end while an attempt is AUTHORIZING'); END IF;
+  IF session.phase = 'DONE' AND EXISTS (SELECT 1 FROM attempt WHERE session_id = checked AND completed_at IS NULL) THEN
+    PERFORM app.refuse('DONE means that every attempt is final'); END IF;
+END $function$;
+
+-- function app.check_whole_attempt()
+CREATE OR REPLACE FUNCTION app.check_whole_attempt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$ BEGIN PERFORM app.check_whole(NEW.session_id); RETURN NULL; END $function$;
+
+-- function app.check_whole_session()
+CREATE OR REPLACE FUNCTION app.check_whole_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$ BEGIN PERFORM app.check_whole(NEW.id); RETURN NULL; END $function$;
+
+-- function app.clock()
+CREATE OR REPLACE FUNCTION app.clock()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+AS $function$SELECT clock_timestamp()$function$;
+
+-- function app.copy_index(index_id oid, onto text, own_name text)
+CREATE OR REPLACE FUNCTION app.copy_index(index_id oid, onto text, own_name text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  rule text := (SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conindid = index_id AND contype IN ('p','u'));
+BEGIN
+  IF rule IS NOT NULL THEN
+    EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I %s', onto, own_name, rule);
+  ELSE
+    EXECUTE regexp_replace(pg_get_indexdef(index_id), ' INDEX [^ ]+ ON (ONLY )?[^ ]+ ', format(' INDEX %I ON %s ', own_name, onto));
+  END IF;
+END $function$;
+
+-- function app.first_id_at(moment timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
+
+-- function app.guard_attempt()
+CREATE OR REPLACE FUNCTION app.guard_attempt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session payment_session;
+BEGIN
+  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF (NEW.session_id, NEW.id, NEW.sequence, NEW.connection_id, NEW.credential_version, NEW.started_at, NEW.latest_execution_at)
+     IS DISTINCT FROM (OLD.session_id, OLD.id, OLD.sequence, OLD.connection_id, OLD.credential_version, OLD.started_at, OLD.latest_execution_at) THEN
+    PERFORM app.refuse('what an attempt asked for never changes'); END IF;
+  IF OLD.gateway_reference IS NOT NULL AND (OLD.status, NEW.status) <> ('UNKNOWN', 'AUTHORIZED') AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN
+    PERFORM app.refuse('a gateway reference never changes'); END IF;
+  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+       ('AUTHORIZING','AUTHORIZED'), ('AUTHORIZING','DECLINED'), ('AUTHORIZING','FAILED'), ('AUTHORIZING','UNKNOWN'),
+       ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
+       ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
+    PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
+  IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
+    PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
+  IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
+     AND EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+    PERFORM app.refuse('no hold is adopted after a fraud decline'); END IF;
+  IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
+    PERFORM app.refuse('an ordered capture stays ordered'); END IF;
+  IF OLD.capture_ordered_at IS NULL AND NEW.capture_ordered_at IS NOT NULL
+     AND NOT (OLD.status = 'AUTHORIZED' AND NEW.status = 'AUTHORIZED' AND session.winner_attempt_id = NEW.id AND session.status = 'CREATED') THEN
+    PERFORM app.refuse('only the authorized winner is captured'); END IF;
+  IF NEW.status = 'CAPTURED' AND OLD.status <> 'CAPTURED' AND session.status <> 'CREATED' THEN
+    PERFORM app.refuse('no capture is kept once the session has ended'); END IF;
+  IF OLD.status = 'AUTHORIZED' AND NEW.status = 'VOIDING' AND OLD.capture_ordered_at IS NOT NULL AND NEW.capture_refusal_code IS NULL
+     AND (NEW.decision IS DISTINCT FROM 'GIVEN_UP' OR NEW.decision_confirmed_at IS NULL) THEN
+    PERFORM app.refuse('an unanswered capture is never given up'); END IF;
+  IF OLD.status = 'VOIDING' AND NEW.status = 'CAPTURED' AND OLD.capture_ordered_at IS NULL THEN
+    PERFORM app.refuse('no capture was ever ordered'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_customer_email()
+CREATE OR REPLACE FUNCTION app.guard_customer_email()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM app.refuse('a customer''s address is erased, never changed');
+  RETURN NULL;
+END $function$;
+
+-- function app.guard_decision()
+CREATE OR REPLACE FUNCTION app.guard_decision()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session payment_session;
+BEGIN
+  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  -- The flow withdraws it completely if the gateway has refused the capture.
+  IF OLD.decision_confirmed_at IS NOT NULL AND (OLD.decision <> 'CAPTURED' OR NEW.decision IS NOT NULL) THEN
+    PERFORM app.refuse('a confirmed decision never changes'); END IF;
+  IF OLD.completed_at IS NOT NULL THEN PERFORM app.refuse('nothing is decided of an attempt that is over'); END IF;
+  IF NEW.decision = 'CAPTURED' AND (NEW.capture_ordered_at IS NULL OR NEW.capture_refusal_code IS NOT NULL OR session.status <> 'CREATED') THEN
+    PERFORM app.refuse('only an ordered capture of a session without an end can have landed'); END IF;
+  IF NEW.decision = 'GIVEN_UP' AND NEW.status <> 'VOIDING' AND NOT (
+       NEW.status = 'AUTHORIZED' AND NEW.capture_ordered_at IS NOT NULL AND session.submit_deadline <= app.clock()) THEN
+    PERFORM app.refuse('only a void, or a capture that is unanswered past the deadline, is given up'); END IF;
+  IF OLD.decision IS NULL AND NEW.decision_takes_two AND NEW.decision_confirmed_at IS NOT NULL THEN
+    PERFORM app.refuse('a decision that takes two is confirmed after it was made'); END IF;
+  -- A confirmed decision never changes.
+  IF NEW.decision_confirmed_at IS NOT NULL AND OLD.decision IS NOT NULL
+     AND (NEW.decision, NEW.decision_reference, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two)
+     IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decision_reason, OLD.decided_by, OLD.decided_at, OLD.decision_takes_two) THEN
+    PERFORM app.refuse('what is confirmed is what was decided'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_new_attempt()
+CREATE OR REPLACE FUNCTION app.guard_new_attempt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE session payment_session;
+BEGIN
+  SELECT * INTO session FROM payment_session WHERE id = NEW.session_id FOR UPDATE;
+  IF session.status <> 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
+  IF session.winner_attempt_id IS NOT NULL THEN PERFORM app.refuse('no attempt beside a winner'); END IF;
+  IF app.clock() >= session.submit_deadline AND session.unrecorded_check_at IS NULL THEN PERFORM app.refuse('no attempt after the deadline'); END IF;
+  IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
+  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND failure_kind = 'FRAUD') THEN
+    PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
+  IF EXISTS (SELECT 1 FROM attempt WHERE session_id = NEW.session_id AND stop IS NOT NULL) THEN
+    PERFORM app.refuse('no attempt follows a stop'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_new_decision()
+CREATE OR REPLACE FUNCTION app.guard_new_decision()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM app.refuse('nothing is decided of an attempt before it is made');
+  RETURN NULL;
+END $function$;
+
+-- function app.guard_orphaned_authorization()
+CREATE OR REPLACE FUNCTION app.guard_orphaned_authorization()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM attempt WHERE session_id = NEW.session_id AND id = NEW.attempt_id
+                 AND status IN ('VOIDED','DECLINED','FAILED')) THEN
+    PERFORM app.refuse('an orphaned authorization is of an attempt that is final without a hold'); END IF;
+  IF app.is_reference_in_use(NEW.session_id, NEW.attempt_id, NEW.gateway_reference) THEN
+    PERFORM app.refuse('an orphaned authorization is of no other attempt'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_reference()
+CREATE OR REPLACE FUNCTION app.guard_reference()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(NEW.connection_id || ' ' || NEW.gateway_reference, 0));
+  IF EXISTS (SELECT FROM attempt WHERE connection_id = NEW.connection_id AND gateway_reference = NEW.gateway_reference
+             AND session_id >= app.first_id_at(app.clock() - interval '45 days')
+             AND (session_id, id) <> (NEW.session_id, NEW.id)) THEN
+    RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
+  END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_removal()
+CREATE OR REPLACE FUNCTION app.guard_removal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM app.refuse('what nobody has ended is not removed');
+  RETURN NULL;
+END $function$;
+
+-- function app.guard_session()
+CREATE OR REPLACE FUNCTION app.guard_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
+  IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
+     IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+    PERFORM app.refuse('what was ordered never changes'); END IF;
+  IF OLD.status <> 'CREATED' AND (NEW.status <> OLD.status OR NEW.winner_attempt_id IS DISTINCT FROM OLD.winner_attempt_id) THEN
+    PERFORM app.refuse('a final status never changes'); END IF;
+  IF OLD.phase = 'DONE' AND NEW.phase <> 'DONE' OR OLD.phase = 'PROCESSING' AND NEW.phase = 'IDLE' THEN
+    PERFORM app.refuse('the phase only moves forward'); END IF;
+  IF OLD.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NEW.winner_attempt_id <> OLD.winner_attempt_id THEN
+    PERFORM app.refuse('a winner is named from null only'); END IF;
+  IF NEW.status IN ('DECLINED','DEGRADED') AND OLD.status = 'CREATED' AND EXISTS (
+       SELECT 1 FROM attempt WHERE session_id = NEW.id
+       AND (status IN ('AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) THEN
+    PERFORM app.refuse('no end without a capture while one may still land'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_timeline()
+CREATE OR REPLACE FUNCTION app.guard_timeline()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+    PERFORM app.refuse('only the owner of the database confirms its timeline'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_unrecorded_check()
+CREATE OR REPLACE FUNCTION app.guard_unrecorded_check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- It allows an attempt past its deadline, so the service itself cannot use it.
+  IF OLD.unrecorded_check_at IS NULL AND NEW.unrecorded_check_at IS NOT NULL
+     AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+    PERFORM app.refuse('only the owner of the database declares a restore'); END IF;
+  IF NEW.unrecorded_check_at IS NOT NULL AND NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
+    PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_work_item()
+CREATE OR REPLACE FUNCTION app.guard_work_item()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (OLD.id, OLD.kind, OLD.merchant_id, OLD.session_id, OLD.attempt_id, OLD.rule, OLD.opened_at)
+     IS DISTINCT FROM (NEW.id, NEW.kind, NEW.merchant_id, NEW.session_id, NEW.attempt_id, NEW.rule, NEW.opened_at) THEN
+    PERFORM app.refuse('what a work item is about never changes'); END IF;
+  IF OLD.closed_at IS NOT NULL AND (OLD.closed_at, OLD.closed_by, OLD.close_note)
+     IS DISTINCT FROM (NEW.closed_at, NEW.closed_by, NEW.close_note) THEN
+    PERFORM app.refuse('a work item is closed once'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
+CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT EXISTS (
+    SELECT FROM attempt a JOIN attempt other ON other.connection_id = a.connection_id AND other.id <> a.id
+    WHERE a.session_id = of_session AND a.id = of_attempt AND other.gateway_reference = reference
+      AND other.status NOT IN ('VOIDED','DECLINED','FAILED'))
+  OR EXISTS (
+    SELECT FROM attempt a JOIN attempt other ON other.session_id = a.session_id AND other.connection_id = a.connection_id
+    WHERE a.session_id = of_session AND a.id = of_attempt AND other.id <> a.id AND other.gateway_reference IS NULL
+      AND other.status NOT IN ('VOIDED','DECLINED','FAILED'))
+$function$;
+
+-- function app.is_set_done(of_kind text, suffix text)
+CREATE OR REPLACE FUNCTION app.is_set_done(of_kind text, suffix text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE is_done boolean;
+BEGIN
+  IF of_kind <> 'payments' THEN RETURN true; END IF;
+  EXECUTE replace($check$SELECT NOT (
+    EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'IDLE')
+    OR EXISTS (SELECT FROM partitions.payment_session_X WHERE phase = 'PROCESSING')
+    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE published_at IS NULL)
+    OR EXISTS (SELECT FROM partitions.outbox_event_X WHERE fanned_out_at IS NULL)
+    OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
+    OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
+    OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
+    '_X', suffix) INTO is_done;
+  RETURN is_done;
+END $function$;
+
+-- function app.is_timeline_confirmed()
+CREATE OR REPLACE FUNCTION app.is_timeline_confirmed()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT timeline = app.timeline() AND coalesce(system_identifier = app.system_identifier(), true) FROM replica_mark
+$function$;
+
+-- function app.keep_partitions()
+CREATE OR REPLACE FUNCTION app.keep_partitions()
+ RETURNS TABLE(kind text, suffix text, done text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET lock_timeout TO '500ms'
+AS $function$
+#variable_conflict use_column
+DECLARE
+  this_month timestamptz := date_trunc('month', app.clock(), 'UTC');
+  one        record;
+  is_free    boolean;
+BEGIN
+  -- One at a time; the second caller has nothing to do.
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('app.keep_partitions', 0)) THEN RETURN; END IF;
+  FOR one IN
+    SELECT r.kind, p.parent, p.key_column, to_char(m AT TIME ZONE 'UTC', '_YYYY_MM') AS suffix,
+      app.first_id_at(m) AS from_id, app.first_id_at(m + interval '1 month') AS to_id
+    FROM app.retention r JOIN app.partitioned p ON p.kind = r.kind AND p.place IN (1, 5),
+      generate_series(this_month, this_month + interval '1 month', interval '1 month', 'UTC') m
+    WHERE NOT EXISTS (SELECT FROM app.partition_sets s WHERE s.kind = r.kind AND s.from_at = m)
+    ORDER BY m, r.kind
+  LOOP
+    EXECUTE format('SELECT NOT EXISTS (SELECT FROM partitions.%1$I WHERE %2$I >= %3$L AND %2$I < %4$L)',
+      one.parent || '_rest', one.key_column, one.from_id, one.to_id) INTO is_free;
+    CONTINUE WHEN NOT is_free;
+    PERFORM app.make_set(one.kind, '_rest', one.suffix, format('FOR VALUES FROM (%L) TO (%L)', one.from_id, one.to_id));
+    RETURN QUERY SELECT one.kind, one.suffix, 'made';
+  END LOOP;
+  FOR one IN
+    SELECT s.kind, s.suffix, string_agg(format('partitions.%I', p.parent || s.suffix), ', ') AS tables,
+      app.first_id_at(min(s.from_at)) AS from_id, app.first_id_at(min(s.until_at)) AS to_id
+    FROM app.partition_sets s JOIN app.retention r ON r.kind = s.kind AND s.until_at <= app.clock() - r.keep
+      JOIN app.partitioned p ON p.kind = s.kind
+    GROUP BY s.kind, s.suffix ORDER BY s.suffix
+  LOOP
+    CONTINUE WHEN NOT app.is_set_done(one.kind, one.suffix);
+    IF one.kind = 'payments' THEN
+      DELETE FROM work_item WHERE session_id >= one.from_id AND session_id < one.to_id;
+      DELETE FROM orphaned_authorization WHERE session_id >= one.from_id AND session_id < one.to_id;
+    END IF;
+    EXECUTE 'DROP TABLE ' || one.tables;
+    RETURN QUERY SELECT one.kind, one.suffix, 'dropped';
+  END LOOP;
+END $function$;
+
+-- function app.latency_step(from_at timestamp with time zone, to_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.latency_step(from_at timestamp with time zone, to_at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
+     least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END$function$;
+
+-- function app.make_set(of_kind text, model text, suffix text, bounds text)
+CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE one record;
+BEGIN
+  FOR one IN SELECT parent, 'partitions.' || parent || suffix AS made FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
+    EXECUTE format('CREATE TABLE %s (LIKE %I INCLUDING ALL EXCLUDING INDEXES)', one.made, one.parent);
+    PERFORM app.copy_index(i.indexrelid, one.made, regexp_replace(x.relname, model || '$', '') || suffix)
+    FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+    WHERE i.indrelid = to_regclass('partitions.' || one.parent || model) ORDER BY i.indisprimary DESC, x.relname;
+  END LOOP;
+  FOR one IN
+    SELECT p.parent, c.conname, replace(pg_get_constraintdef(c.oid), r.relname, regexp_replace(r.relname, model || '$', suffix)) AS rule
+    FROM app.partitioned p JOIN pg_constraint c ON c.conrelid = to_regclass('partitions.' || p.parent || model)
+      JOIN pg_class r ON r.oid = c.confrelid
+    WHERE p.kind = of_kind AND c.contype = 'f' AND c.conparentid = 0 ORDER BY p.place, c.conname
+  LOOP
+    EXECUTE format('ALTER TABLE partitions.%I ADD CONSTRAINT %I %s', one.parent || suffix, one.conname, one.rule);
+  END LOOP;
+  FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
+  END LOOP;
+END $function$;
+
+-- function app.pin_attempt()
+CREATE OR REPLACE FUNCTION app.pin_attempt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NEW.gateway <> OLD.gateway THEN PERFORM app.refuse('an attempt stays at its gateway'); END IF;
+  -- These decide whether another gateway may be called.
+  IF OLD.completed_at IS NOT NULL AND (NEW.failure_kind, NEW.stop, NEW.completed_at)
+     IS DISTINCT FROM (OLD.failure_kind, OLD.stop, OLD.completed_at) THEN
+    PERFORM app.refuse('what ended an attempt never changes'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.pin_session()
+CREATE OR REPLACE FUNCTION app.pin_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF OLD.submitted_at IS NOT NULL AND (NEW.rule_version, NEW.token_hash) IS DISTINCT FROM (OLD.rule_version, OLD.token_hash) THEN
+    PERFORM app.refuse('what was submitted never changes'); END IF;
+  IF NEW.submit_deadline > OLD.submit_deadline THEN PERFORM app.refuse('a deadline never moves away'); END IF;
+  IF NEW.status = 'SUCCEEDED' AND NEW.captured_via IS NOT NULL AND NEW.winner_attempt_id IS NOT NULL AND NOT EXISTS (
+       SELECT FROM attempt WHERE session_id = NEW.id AND id = NEW.winner_attempt_id AND gateway = NEW.captured_via) THEN
+    PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.refuse(reason text)
+CREATE OR REPLACE FUNCTION app.refuse(reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'check_violation';
+END $function$;
+
+-- function app.refuse_change()
+CREATE OR REPLACE FUNCTION app.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit_entry' THEN
+    IF OLD.created_at < app.clock() - interval '1096 days' THEN RETURN OLD; END IF;
+  END IF;
+  RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME USING ERRCODE = 'check_violation';
+END $function$;
+
+-- function app.require_one(changed bigint, otherwise text)
+CREATE OR REPLACE FUNCTION app.require_one(changed bigint, otherwise text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF changed <> 1 THEN RAISE EXCEPTION '%', otherwise USING ERRCODE = 'LL001'; END IF;
+END $function$;
+
+-- function app.require_timeline()
+CREATE OR REPLACE FUNCTION app.require_timeline()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF app.is_timeline_confirmed() IS NOT TRUE THEN
+    RAISE EXCEPTION 'the server was promoted, or is another cluster (timeline %): no session goes on until "switchyard restore confirm" or "restore declare"',
+      app.timeline() USING ERRCODE = '57P03'; END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.settled_before()
+CREATE OR REPLACE FUNCTION app.settled_before()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+AS $function$SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()$function$;
+
+-- function app.stamp_attempt()
+CREATE OR REPLACE FUNCTION app.stamp_attempt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.changed_at := app.clock();
+  IF TG_OP = 'UPDATE' AND NEW.status = 'VOIDING' AND OLD.status <> 'VOIDING' THEN NEW.voiding_at := NEW.changed_at; END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.system_identifier()
+CREATE OR REPLACE FUNCTION app.system_identifier()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+BEGIN
+  RETURN (SELECT system_identifier::text FROM pg_control_system());
+EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
+  RETURN NULL;
+END $function$;
+
+-- function app.timeline()
+CREATE OR REPLACE FUNCTION app.timeline()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
+
+-- trigger attempt.guard
+CREATE TRIGGER guard BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_attempt();
+
+-- trigger attempt.guard_decision
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN (((((((((old.decision IS DISTINCT FROM new.decision) OR (old.decision_reference IS DISTINCT FROM new.decision_reference)) OR (old.decision_reason IS DISTINCT FROM new.decision_reason)) OR (old.decided_by IS DISTINCT FROM new.decided_by)) OR (old.decided_at IS DISTINCT FROM new.decided_at)) OR (old.decision_takes_two IS DISTINCT FROM new.decision_takes_two)) OR (old.decision_confirmed_by IS DISTINCT FROM new.decision_confirmed_by)) OR (old.decision_confirmed_at IS DISTINCT FROM new.decision_confirmed_at))) EXECUTE FUNCTION app.guard_decision();
+
+-- trigger attempt.guard_new
+CREATE TRIGGER guard_new BEFORE INSERT ON attempt FOR EACH ROW EXECUTE FUNCTION app.guard_new_attempt();
+
+-- trigger attempt.guard_new_decision
+CREATE TRIGGER guard_new_decision BEFORE INSERT ON attempt FOR EACH ROW WHEN ((new.decision IS NOT NULL)) EXECUTE FUNCTION app.guard_new_decision();
+
+-- trigger attempt.pin
+CREATE TRIGGER pin BEFORE UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.pin_attempt();
+
+-- trigger attempt.reference
+CREATE TRIGGER reference BEFORE UPDATE ON attempt FOR EACH ROW WHEN (((new.gateway_reference IS NOT NULL) AND (new.gateway_reference IS DISTINCT FROM old.gateway_reference))) EXECUTE FUNCTION app.guard_reference();
+
+-- trigger attempt.reference_new
+CREATE TRIGGER reference_new BEFORE INSERT ON attempt FOR EACH ROW WHEN ((new.gateway_reference IS NOT NULL)) EXECUTE FUNCTION app.guard_reference();
+
+-- trigger attempt.stamp
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON attempt FOR EACH ROW EXECUTE FUNCTION app.stamp_attempt();
+
+-- trigger attempt.whole
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.completed_at IS DISTINCT FROM new.completed_at))) EXECUTE FUNCTION app.check_whole_attempt();
+
+-- trigger attempt.whole_new
+CREATE CONSTRAINT TRIGGER whole_new AFTER INSERT ON attempt DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION app.check_whole_attempt();
+
+-- trigger audit_entry.unchanging
+CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+
+-- trigger delivery_attempt.unchanging
+CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+
+-- trigger orphaned_authorization.guard
+CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUTE FUNCTION app.guard_orphaned_authorization();
+
+-- trigger orphaned_authorization.guard_removal
+CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
+
+-- trigger payment_session.guard
+CREATE TRIGGER guard BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.guard_session();
+
+-- trigger payment_session.guard_customer_email
+CREATE TRIGGER guard_customer_email BEFORE UPDATE ON payment_session FOR EACH ROW WHEN (((new.customer_email IS DISTINCT FROM old.customer_email) AND (new.customer_email IS NOT NULL))) EXECUTE FUNCTION app.guard_customer_email();
+
+-- trigger payment_session.guard_unrecorded_check
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN ((new.unrecorded_check_at IS NOT NULL)) EXECUTE FUNCTION app.guard_unrecorded_check();
+
+-- trigger payment_session.pin
+CREATE TRIGGER pin BEFORE UPDATE ON payment_session FOR EACH ROW EXECUTE FUNCTION app.pin_session();
+
+-- trigger payment_session.require_timeline
+CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)))) EXECUTE FUNCTION app.require_timeline();
+
+-- trigger payment_session.whole
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON payment_session DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((old.status IS DISTINCT FROM new.status) OR (old.phase IS DISTINCT FROM new.phase)) OR (old.winner_attempt_id IS DISTINCT FROM new.winner_attempt_id))) EXECUTE FUNCTION app.check_whole_session();
+
+-- trigger replica_mark.guard_system_identifier
+CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();
+
+-- trigger replica_mark.guard_timeline
+CREATE TRIGGER guard_timeline BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.timeline IS DISTINCT FROM old.timeline)) EXECUTE FUNCTION app.guard_timeline();
+
+-- trigger routing_rule.unchanging
+CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+
+-- trigger work_item.guard
+CREATE TRIGGER guard BEFORE UPDATE ON work_item FOR EACH ROW EXECUTE FUNCTION app.guard_work_item();
+
+-- view app.partition_sets
+CREATE VIEW app.partition_sets AS
+ SELECT p.kind,
+    ((to_date("right"((c.relname)::text, 7), 'YYYY_MM'::text))::timestamp without time zone AT TIME ZONE 'UTC'::text) AS from_at,
+    ((to_date("right"((c.relname)::text, 7), 'YYYY_MM'::text) + '1 mon'::interval) AT TIME ZONE 'UTC'::text) AS until_at,
+    "right"((c.relname)::text, 8) AS suffix
+   FROM ((app.partitioned p
+     JOIN pg_inherits i ON ((i.inhparent = (to_regclass((''::text || p.parent)))::oid)))
+     JOIN pg_class c ON ((c.oid = i.inhrelid)))
+  WHERE ((p.place = ANY (ARRAY[1, 5])) AND (c.relname ~ '_[0-9]{4}_[0-9]{2}$'::text));
+
+-- partition partitions.attempt_rest
+CREATE TABLE partitions.attempt_rest PARTITION OF attempt DEFAULT;
+
+-- partition partitions.delivery_attempt_rest
+CREATE TABLE partitions.delivery_attempt_rest PARTITION OF delivery_attempt DEFAULT;
+
+-- partition partitions.delivery_rest
+CREATE TABLE partitions.delivery_rest PARTITION OF delivery DEFAULT;
+
+-- partition partitions.outbox_event_rest
+CREATE TABLE partitions.outbox_event_rest PARTITION OF outbox_event DEFAULT;
+
+-- partition partitions.payment_session_rest
+CREATE TABLE partitions.payment_session_rest PARTITION OF payment_session DEFAULT;
+
+-- privileges analytics_attempt to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_attempt TO the runtime role;
+
+-- privileges analytics_decline to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
+
+-- privileges analytics_payment to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_payment TO the runtime role;
+
+-- privileges analytics_walk to the runtime role
+GRANT INSERT, SELECT, UPDATE ON analytics_walk TO the runtime role;
+
+-- privileges api_key to the runtime role
+GRANT INSERT, SELECT, UPDATE ON api_key TO the runtime role;
+
+-- privileges app.partition_sets to PUBLIC
+GRANT SELECT ON app.partition_sets TO PUBLIC;
+
+-- privileges app.partitioned to PUBLIC
+GRANT SELECT ON app.partitioned TO PUBLIC;
+
+-- privileges app.retention to PUBLIC
+GRANT SELECT ON app.retention TO PUBLIC;
+
+-- privileges attempt to the runtime role
+GRANT INSERT, SELECT, UPDATE ON attempt TO the runtime role;
+
+-- privileges audit_entry to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
+
+-- privileges audit_walk to the runtime role
+GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
+
+-- privileges connection to the runtime role
+GRANT INSERT, SELECT, UPDATE ON connection TO the runtime role;
+
+-- privileges connection_credential to the runtime role
+GRANT INSERT, SELECT, UPDATE ON connection_credential TO the runtime role;
+
+-- privileges delivery to the runtime role
+GRANT INSERT, SELECT, UPDATE ON delivery TO the runtime role;
+
+-- privileges delivery_attempt to the runtime role
+GRANT INSERT, SELECT, UPDATE ON delivery_attempt TO the runtime role;
+
+-- privileges endpoint to the runtime role
+GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;
+
+-- privileges endpoint_alert to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON endpoint_alert TO the runtime role;
+
+-- privileges gateway_notification to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON gateway_notification TO the runtime role;
+
+-- privileges idempotency to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency TO the runtime role;
+
+-- privileges merchant_settings to the runtime role
+GRANT INSERT, SELECT, UPDATE ON merchant_settings TO the runtime role;
+
+-- privileges new tables to the runtime role
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
+
+-- privileges orphaned_authorization to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON orphaned_authorization TO the runtime role;
+
+-- privileges outbox_event to the runtime role
+GRANT INSERT, SELECT, UPDATE ON outbox_event TO the runtime role;
+
+-- privileges payment_session to the runtime role
+GRANT INSERT, SELECT, UPDATE ON payment_session TO the runtime role;
+
+-- privileges reconciliation_run to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
+
+-- privileges reconciliation_slice to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role;
+
+-- privileges replica_mark to the runtime role
+GRANT INSERT, SELECT, UPDATE ON replica_mark TO the runtime role;
+
+-- privileges request_bucket to the runtime role
+GRANT INSERT, SELECT, UPDATE ON request_bucket TO the runtime role;
+
+-- privileges routing_rule to the runtime role
+GRANT INSERT, SELECT, UPDATE ON routing_rule TO the runtime role;
+
+-- privileges schema app to PUBLIC
+GRANT USAGE ON SCHEMA app TO PUBLIC;
+
+-- privileges unclassified_code to the runtime role
+GRANT INSERT, SELECT, UPDATE ON unclassified_code TO the runtime role;
+
+-- privileges vault_session to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON vault_session TO the runtime role;
+
+-- privileges work_item to the runtime role
+GRANT INSERT, SELECT, UPDATE ON work_item TO the runtime role;

@@ -1,0 +1,81 @@
+/** Rows of a payment stored by plain SQL, as the service's own role, for tests of what the database refuses. */
+import { Client } from "pg";
+import { v7 } from "uuid";
+import { afterAll, expect } from "vitest";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
+
+const merchant = v7();
+
+/** A connection as the service's own role to a migrated database; both are gone after the file's last test. */
+export async function connectToPaymentDatabase(): Promise<Client> {
+  const database = await createTestDatabase("environment");
+  const client = new Client({ connectionString: database.url });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+  await client.connect();
+  return client;
+}
+
+/** Stores a session in PROCESSING with one attempt, and returns a way to change both. */
+export async function submitted(
+  client: Client,
+  attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD",
+  session: string = v7(),
+) {
+  const first = v7();
+  const run = (sql: string) =>
+    client.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${first}'`));
+  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+    VALUES ($session, '${merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`);
+  await run(`UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now(), vault_token = 't',
+    submit_deadline = now() + interval '45 s', submitted_at = now() WHERE id = $session`);
+  await run(opening("$attempt", 1));
+  if (attempt === "UNKNOWN")
+    await run(`UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt`);
+  if (attempt === "DECLINED" || attempt === "FRAUD") {
+    await run(`UPDATE attempt SET status = 'DECLINED', completed_at = now(),
+      failure_kind = '${attempt === "FRAUD" ? "FRAUD" : "HARD_DECLINE"}', stop = ${attempt === "FRAUD" ? "'fraud'" : "NULL"}
+      WHERE id = $attempt`);
+  }
+  if (attempt === "AUTHORIZED" || attempt === "CAPTURING") {
+    await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${first}' WHERE id = $attempt;
+      UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session; COMMIT`);
+  }
+  if (attempt === "CAPTURING") await run(`UPDATE attempt SET capture_ordered_at = now() WHERE id = $attempt`);
+  return run;
+}
+
+/** Opens an attempt with this id, a literal, at this place of the plan; `change` is its amount. */
+export function opening(id: string, sequence: number, change = "4900", connection: string = v7()): string {
+  return `INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
+      amount_minor, currency, latest_execution_at)
+    VALUES ($session, ${id}, ${sequence}, 'SANDBOX_A', '${connection}', 1, ${sequence}, 'why', ${change}, 'EUR', now() + interval '1 h')`;
+}
+
+/** The statement is refused with this reason (or by this constraint), and nothing of its transaction stays. */
+export async function refused(
+  client: Client,
+  run: (sql: string) => Promise<unknown>,
+  sql: string,
+  reason: RegExp,
+): Promise<void> {
+  const failure = await run(`BEGIN; ${sql}; COMMIT`).then(
+    () => "it was stored",
+    (error: Error & { constraint?: string }) => `${error.message} ${error.constraint ?? ""}`,
+  );
+  await client.query("ROLLBACK");
+  expect(failure).toMatch(reason);
+}
+
+/** The winner is captured; its session has to follow in the same transaction. */
+export const captured = `UPDATE attempt SET status = 'CAPTURED', completed_at = now() WHERE id = $attempt`;
+/** The session whose winner is captured has succeeded. */
+export const succeeded = `UPDATE payment_session SET status = 'SUCCEEDED', phase = 'DONE', vault_token = NULL, settled_at = now(),
+  captured_via = 'SANDBOX_A', capture_confirmed = true WHERE id = $session`;
+/** The session ended without money; its open attempts have to leave in the same transaction. */
+export const ended = (
+  status: string,
+) => `UPDATE payment_session SET status = '${status}', vault_token = NULL, settled_at = now(),
+  decline_code = 'card_declined', winner_attempt_id = NULL WHERE id = $session`;

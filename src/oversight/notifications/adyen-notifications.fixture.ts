@@ -1,0 +1,138 @@
+/** Payments at Adyen's emulator, and notifications about them: the emulator's own, or any that a test signs. */
+import { type CoreFixture, cards, startCoreFixture } from "../../core/core.fixture.ts";
+import type { Attempt, PaymentSession } from "../../core/entities.ts";
+import { withAnswers } from "../../core/recovery.fixture.ts";
+import { submitPayment } from "../../core/submit-payment.ts";
+import { Receiver } from "../../dev/testing/receiver.ts";
+import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";
+import { recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
+import type { Connector } from "../../gateways/connector.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
+import { Secret } from "../../platform/secrets.ts";
+import { takeNotification } from "./intake.ts";
+import { processNotificationsOnce } from "./process-notifications.ts";
+
+const hmacKey = "0F".repeat(32);
+const merchantAccount = "TheShopECOM";
+
+type Payment = { readonly session: PaymentSession; readonly attempt: Attempt };
+
+/** Starts a core whose only routed gateway is Adyen. Close it at the end of the test. */
+export async function startAdyenNotifications(): Promise<AdyenNotifications> {
+  const fixture = await startCoreFixture();
+  const connectionId = systemRuntime.uuid();
+  const { core, owner } = fixture;
+  const credentials = { apiKey: "AQEanykeywilldoattheemulator", merchantAccount, hmacKey };
+  await core.database.transaction(async (tx) => {
+    const { merchantId } = owner;
+    await recordConnection(tx, { id: connectionId, merchantId, gateway: "ADYEN", account: "shop" });
+    const credentialVersion = await stageCredentials(tx, core.sealing, { connectionId, credentials });
+    await recordVerified(tx, { connectionId, credentialVersion });
+  });
+  await fixture.setRule([], [connectionId]);
+  return new AdyenNotifications(fixture, connectionId, await Receiver.start());
+}
+
+/** The steps and views of a test of Adyen's notifications: payments, notifications and rows. */
+export class AdyenNotifications {
+  readonly fixture: CoreFixture;
+  /** Notifications of the emulator that the service has processed. */
+  readonly taken: string[] = [];
+  readonly #connectionId: string;
+  readonly #intake: Receiver;
+
+  constructor(fixture: CoreFixture, connectionId: string, intake: Receiver) {
+    this.fixture = fixture;
+    this.#connectionId = connectionId;
+    this.#intake = intake;
+    intake.answerWith(async ({ body }) => {
+      await this.take(body.toString());
+      this.taken.push(body.toString());
+      return { status: 200 };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#intake.close();
+    await this.fixture.close();
+  }
+
+  /** Receives a notification and processes it. */
+  async take(body: string): Promise<void> {
+    await this.store(body);
+    await processNotificationsOnce(this.fixture.core);
+  }
+
+  /** Receives and stores a notification without processing it. */
+  async store(body: string): Promise<void> {
+    const notification = { headers: {}, body: Buffer.from(body) };
+    await takeNotification(this.fixture.core, encodeId("gc", this.#connectionId), async () => notification);
+  }
+
+  /** Turns the emulator's own notifications on or off; without them every notification is a test's. */
+  async listen(isOn: boolean): Promise<void> {
+    const notificationUrl = isOn ? this.#intake.url : "";
+    await this.fixture.sandbox.setAccount(merchantAccount, { notificationUrl, hmacKey });
+  }
+
+  async pay(card: string): Promise<Payment> {
+    const session = await this.fixture.newSession();
+    await this.fixture.submit(session, card);
+    await Promise.all(this.fixture.core.inFlight);
+    return { session, attempt: await this.firstOf(session) };
+  }
+
+  /**
+   * Makes a payment whose capture gets this answer, and returns it in the state that the submitting process reached.
+   */
+  async payWith(capture: Connector["capture"]): Promise<Payment> {
+    const session = await this.fixture.newSession();
+    const core = withAnswers(this.fixture.core, { capture });
+    this.fixture.useCard(cards.approved);
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await Promise.all(core.inFlight);
+    return { session, attempt: await this.firstOf(session) };
+  }
+
+  async stateOf(session: PaymentSession): Promise<PaymentSession> {
+    return (await this.fixture.loadSession(session)).session;
+  }
+
+  async firstOf(session: PaymentSession): Promise<Attempt> {
+    return (await this.fixture.loadSession(session)).attempts[0]!;
+  }
+
+  /** Returns the last created session, for events during its payment. */
+  async lastSession(): Promise<PaymentSession> {
+    const text = "SELECT id FROM payment_session ORDER BY created_at DESC LIMIT 1";
+    const [last] = await this.fixture.core.database.query<PaymentSession>({ name: "last_session", text }, []);
+    return this.stateOf(last!);
+  }
+}
+
+/** Builds an item about an attempt as Adyen would sign it; `psp` names the event. */
+export function itemOf(
+  attempt: Attempt,
+  { psp, ...others }: Partial<SignedFields> & { psp: string },
+  rest = {},
+  key = hmacKey,
+) {
+  const signed: SignedFields = {
+    pspReference: `${psp}${attempt.id}`,
+    originalReference: attempt.gatewayReference ?? "",
+    merchantAccountCode: merchantAccount,
+    merchantReference: encodeId("att", attempt.id),
+    value: 4900,
+    currency: "EUR",
+    eventCode: "CAPTURE",
+    success: "true",
+    ...others,
+  };
+  const { value, currency, ...named } = signed;
+  const additionalData = { hmacSignature: signNotification(key, signed), ...rest };
+  return { NotificationRequestItem: { ...named, amount: { value, currency }, additionalData } };
+}
+
+/** Builds a notification of these items. */
+export const bodyOf = (...notificationItems: object[]) => JSON.stringify({ live: "false", notificationItems });

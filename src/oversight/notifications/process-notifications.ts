@@ -1,0 +1,108 @@
+/**
+ * Processes stored gateway notifications. A notification changes no payment by itself: it makes a worker resume the
+ * payment.
+ */
+import type { Core } from "../../core/core.ts";
+import { alarmIfContradicted } from "../../core/decisions.ts";
+import type { Attempt } from "../../core/entities.ts";
+import { recordCaptureReport } from "../../core/late-captures.ts";
+import { wakeSession } from "../../core/lease.ts";
+import { findEndInNotifications } from "../../core/stored-notifications.ts";
+import type { Statement } from "../../platform/database.ts";
+import { decodeId } from "../../platform/ids.ts";
+import { hurryOrphan, recordOrphan } from "../orphaned-authorizations.ts";
+
+const selectWaiting: Statement = {
+  name: "select_waiting_notifications",
+  text: `
+    SELECT connection_id AS "connectionId", notification_id AS "notificationId", kind, attempt_reference AS "attemptReference",
+      gateway_reference AS "gatewayReference"
+    FROM gateway_notification WHERE processed_at IS NULL ORDER BY received_at LIMIT $1`,
+};
+const markProcessed: Statement = {
+  name: "mark_notification_processed",
+  text: "UPDATE gateway_notification SET processed_at = app.clock() WHERE connection_id = $1 AND notification_id = $2",
+};
+const selectAttemptSession: Statement = {
+  name: "select_session_of_attempt",
+  text: `
+    SELECT session_id AS "sessionId", id, connection_id AS "connectionId", gateway, status,
+      gateway_reference AS "gatewayReference", void_asked_at IS NOT NULL AS "voidAsked", decision,
+      decision_confirmed_at AS "decisionConfirmedAt", completed_at AS "completedAt"
+    FROM attempt WHERE id = $1 AND connection_id = $2`,
+};
+
+type StoredNotification = {
+  connectionId: string;
+  notificationId: string;
+  kind: string;
+  attemptReference: string;
+  gatewayReference: string;
+};
+type FoundAttempt = Pick<Attempt, "sessionId" | "id" | "connectionId" | "gateway" | "status" | "gatewayReference"> &
+  Pick<Attempt, "decision" | "decisionConfirmedAt" | "completedAt"> & { voidAsked: boolean };
+
+// Notifications in one turn.
+const batch = 100;
+
+/**
+ * Processes the waiting notifications; processing one twice is harmless. Returns true when there may be more. A failing
+ * one does not block the others: it is retried in the next turn, and the first failure is thrown after all have been
+ * processed.
+ */
+export async function processNotificationsOnce(core: Core): Promise<boolean> {
+  const notifications = await core.database.query<StoredNotification>(selectWaiting, [batch]);
+  const failures: unknown[] = [];
+  for (const notification of notifications)
+    await processNotification(core, notification).then(undefined, (error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+  return notifications.length === batch;
+}
+
+async function processNotification(core: Core, notification: StoredNotification): Promise<void> {
+  await act(core, notification);
+  await core.database.query(markProcessed, [notification.connectionId, notification.notificationId]);
+}
+
+async function act(core: Core, notification: StoredNotification): Promise<void> {
+  const attemptId = decodeId("att", notification.attemptReference);
+  if (attemptId === undefined) return;
+  const values = [attemptId, notification.connectionId];
+  const [found] = await core.database.query<FoundAttempt>(selectAttemptSession, values);
+  if (found === undefined) return;
+  // First, because of all rows about the attempt's record this one says most, and only one is open at a time.
+  await alarmIfContradicted(core, found, notification.kind);
+  if (reportsCapture(notification, found))
+    await recordCaptureReport(core, { sessionId: found.sessionId, id: attemptId });
+  if (notification.kind === "held") await recordLateHold(core, notification, found);
+  if (notification.kind === "voided" || notification.kind === "already_captured")
+    await hurryOrphan(core.database, found);
+  if (changesNothing(notification, found)) return;
+  await wakeSession(core.database, found.sessionId);
+}
+
+/** Reports whether a notification concerns a capture. A voided hold does where it is captured or about to be. */
+function reportsCapture({ kind }: StoredNotification, { status }: FoundAttempt): boolean {
+  if (kind === "voided") return status === "AUTHORIZED" || status === "CAPTURED";
+  return kind === "captured" || kind === "already_captured" || kind === "capture_failed";
+}
+
+/**
+ * Records an orphaned authorization when a hold is reported for an attempt that is over, with no later report about it.
+ * Where the gateway can be read, a late notification says nothing about the current state, and reconciliation finds it.
+ */
+async function recordLateHold(
+  core: Core,
+  { gatewayReference }: StoredNotification,
+  found: FoundAttempt,
+): Promise<void> {
+  const isOver = found.status === "VOIDED" || found.status === "DECLINED" || found.status === "FAILED";
+  if (!isOver || gatewayReference === found.gatewayReference || core.connectorOf(found.gateway)?.canRead) return;
+  if ((await findEndInNotifications(core.database, found, gatewayReference)) !== undefined) return;
+  await recordOrphan(core, { sessionId: found.sessionId, attemptId: found.id, gatewayReference }, "notification");
+}
+
+// A session woken by these would send the next void at once and get the same answer, and so on.
+function changesNothing({ kind }: StoredNotification, { voidAsked }: FoundAttempt): boolean {
+  return kind === "void_refused" || (kind === "absent" && !voidAsked);
+}

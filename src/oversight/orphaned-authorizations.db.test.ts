@@ -1,0 +1,315 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
+import type { Attempt, PaymentSession } from "../core/entities.ts";
+import { authorizeLate, itemsOf, statusAtGateway, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
+import { submitPayment } from "../core/submit-payment.ts";
+import type { VoidAnswer } from "../gateways/connector.ts";
+import { encodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
+import { processNotificationsOnce } from "./notifications/process-notifications.ts";
+import { recordOrphan, voidOrphansOnce } from "./orphaned-authorizations.ts";
+import { reconcileOnce } from "./reconcile.ts";
+import { listReconciliationRuns } from "./reconciliation-runs.ts";
+
+let fixture: CoreFixture;
+let minutes = 0;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule([]);
+});
+afterAll(() => fixture.close());
+afterEach(async () => {
+  await fixture.sandbox.release({});
+  await fixture.sandbox.setDown("A", false);
+});
+
+type Paid = { session: PaymentSession; attempt: Attempt };
+
+async function paid(card: string, connection = 0): Promise<Paid> {
+  await fixture.setRule([], [fixture.connectionIds[connection]!]);
+  const session = await fixture.newSession();
+  await fixture.submit(session, card);
+  await Promise.all(fixture.core.inFlight);
+  return { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
+}
+
+/** Advances the clock by hours, past the next pass, and runs the pass. */
+async function reconcile(): Promise<void> {
+  minutes += 62;
+  await fixture.setClockAhead(minutes);
+  while (await reconcileOnce(fixture.core));
+}
+
+type OrphanRow = {
+  gateway_reference: string;
+  found_by: string;
+  retries: number;
+  outcome: string | null;
+  waits: boolean;
+};
+
+async function orphansOf({ attempt }: Paid): Promise<OrphanRow[]> {
+  const text = `SELECT gateway_reference, found_by, retries, outcome, next_retry_at > app.clock() AS waits
+    FROM orphaned_authorization WHERE attempt_id = $1`;
+  return fixture.core.database.query<OrphanRow>({ name: "orphans", text }, [attempt.id]);
+}
+
+const orphanOf = ({ attempt }: Paid, gatewayReference: string) => ({
+  sessionId: attempt.sessionId,
+  attemptId: attempt.id,
+  gatewayReference,
+});
+
+describe("an orphaned authorization at a gateway that can be read", () => {
+  it("is found by reconciliation and voided, and the payment's own rows stay unchanged", async () => {
+    const payment = await paid(cards.softDecline);
+    const before = await fixture.loadSession(payment.session);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await reconcile();
+    expect((await listReconciliationRuns(fixture.core.database, { after: undefined, count: 1 }))[0]).toMatchObject({
+      orphans: 1,
+    });
+    expect(await orphansOf(payment)).toMatchObject([
+      { gateway_reference: reference, found_by: "reconciliation", retries: 0 },
+    ]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([
+      { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
+    ]);
+    expect(await voidOrphansOnce(fixture.core)).toBe(false);
+    expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED", retries: 1, waits: null }]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date), closedAt: null }]);
+    const { readAt: _, ...after } = await fixture.loadSession(payment.session);
+    expect({ ...after, readAt: before.readAt }).toEqual(before);
+  });
+
+  it("is found besides the attempt's own hold, which was voided", async () => {
+    const refusing = withAnswers(fixture.core, {
+      capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+    });
+    await fixture.setRule([], [fixture.connectionIds[0]!]);
+    const session = await fixture.newSession();
+    fixture.useCard(cards.approved);
+    const submission = { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() };
+    await submitPayment(refusing, submission);
+    await Promise.all(refusing.inFlight);
+    const payment = { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
+    expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await reconcile();
+    expect(await orphansOf(payment)).toMatchObject([{ gateway_reference: reference }]);
+    await voidOrphansOnce(fixture.core);
+    expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
+  });
+
+  it("is left alone once another attempt has its reference", async () => {
+    const orphan = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, orphan.attempt);
+    await recordOrphan(fixture.core, orphanOf(orphan, reference), "reconciliation");
+    const other = await paid(cards.approved);
+    await fixture.asOwner.pool.query(`ALTER TABLE attempt DISABLE TRIGGER USER;
+      UPDATE attempt SET gateway_reference = '${reference}' WHERE id = '${other.attempt.id}';
+      ALTER TABLE attempt ENABLE TRIGGER USER`);
+    await voidOrphansOnce(fixture.core);
+    expect(await statusAtGateway(fixture, orphan.attempt, reference)).toBe("held");
+    expect(await orphansOf(orphan)).toMatchObject([{ outcome: null, waits: true }]);
+  });
+
+  it("is voided until the gateway acknowledges, with pauses between", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    await fixture.sandbox.setDown("A", true);
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 1 }]);
+    await fixture.sandbox.setDown("A", false);
+    await fixture.setClockAhead(++minutes);
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 2, outcome: "VOIDED" }]);
+  });
+
+  it("is repeated and stays in the work queue while there is no connector for it", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    await voidOrphansOnce(withoutConnectors(fixture.core));
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([
+      { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
+    ]);
+    await fixture.setClockAhead(++minutes);
+    await voidOrphansOnce(fixture.core);
+  });
+
+  it("is left to another worker by one that is stopping", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    await voidOrphansOnce(fixture.core, AbortSignal.abort());
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 0, outcome: null }]);
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED" }]);
+  });
+
+  it("starts again when a read finds it held again, with its row unresolved", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    await voidOrphansOnce(withAnswers(fixture.core, { void: async () => ({ type: "absent" }) }));
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "GONE" }]);
+    expect(await recordOrphan(fixture.core, orphanOf(payment, reference), "notification")).toBe(false);
+    expect(await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation")).toBe(true);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([
+      { kind: "ORPHANED_AUTHORIZATION", resolvedAt: null },
+    ]);
+    await voidOrphansOnce(fixture.core);
+    expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
+  });
+
+  it("is left to a person when it has been captured meanwhile", async () => {
+    const payment = await paid(cards.softDecline);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    await voidOrphansOnce(
+      withAnswers(fixture.core, { void: async (): Promise<VoidAnswer> => ({ type: "alreadyCaptured" }) }),
+    );
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "CAPTURED" }]);
+    const items = await itemsOf(fixture, payment.session);
+    expect(items.map(({ kind, resolvedAt }) => [kind, resolvedAt])).toEqual([
+      ["ORPHANED_AUTHORIZATION", null],
+      ["RECORD_MISMATCH", null],
+    ]);
+  });
+});
+
+describe("recordOrphan()", () => {
+  it("never touches the hold of an attempt that is not final", async () => {
+    await fixture.setRule([], [fixture.connectionIds[0]!]);
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.capture");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.capture" });
+    const attempt = (await fixture.loadSession(session)).attempts[0]!;
+    expect(attempt.status).toBe("AUTHORIZED");
+    const orphan = orphanOf({ session, attempt }, attempt.gatewayReference!);
+    expect(await recordOrphan(fixture.core, orphan, "reconciliation")).toBe(false);
+    const insert = `INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
+      VALUES ($1, $2, $3, 'reconciliation', app.clock())`;
+    const values = [session.id, attempt.id, attempt.gatewayReference];
+    await expect(fixture.core.database.query({ name: "insert_orphan", text: insert }, values)).rejects.toThrow(
+      "final without a hold",
+    );
+    await fixture.sandbox.release({ operation: "a.capture" });
+    expect((await paying).status).toBe("SUCCEEDED");
+    await expect(fixture.core.database.query({ name: "insert_orphan", text: insert }, values)).rejects.toThrow(
+      "final without a hold",
+    );
+  });
+
+  it("opens a row for a person when the gateway names the hold of another attempt, and voids nothing", async () => {
+    const kept = await paid(cards.approved);
+    const declined = await paid(cards.softDecline);
+    const reference = kept.attempt.gatewayReference!;
+    expect(await recordOrphan(fixture.core, orphanOf(declined, reference), "reconciliation")).toBe(false);
+    expect(await itemsOf(fixture, declined.session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+    expect(await orphansOf(declined)).toEqual([]);
+    const insert = `INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
+      VALUES ($1, $2, $3, 'reconciliation', app.clock())`;
+    const values = [declined.session.id, declined.attempt.id, reference];
+    await expect(fixture.core.database.query({ name: "insert_orphan", text: insert }, values)).rejects.toThrow(
+      "of no other attempt",
+    );
+    await voidOrphansOnce(fixture.core);
+    expect(await statusAtGateway(fixture, kept.attempt, reference)).toBe("captured");
+  });
+});
+
+describe("an orphaned authorization at a gateway that only sends notifications", () => {
+  it("is found by the late notification of the hold, and voided until the void is reported", async () => {
+    const payment = await paid(cards.softDecline, 1);
+    const reference = await authorizeLate(fixture, payment.attempt);
+    await expect
+      .poll(() => orphansOf(payment))
+      .toMatchObject([{ gateway_reference: reference, found_by: "notification" }]);
+    await fixture.sandbox.hold("b.notification");
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
+    expect(await statusAtGateway(fixture, payment.attempt, reference)).toBe("voided");
+    await fixture.sandbox.release({});
+    await expect.poll(() => orphansOf(payment)).toMatchObject([{ waits: false }]);
+    await voidOrphansOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "VOIDED" }]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([
+      { kind: "ORPHANED_AUTHORIZATION", resolvedAt: expect.any(Date) },
+    ]);
+  });
+
+  it("does not start again when reconciliation has only the same old notification", async () => {
+    const payment = await paid(cards.softDecline, 1);
+    await expect.poll(async () => (await notificationsOf(payment)).length).toBe(1);
+    await takeNotification(payment, "held");
+    await processNotificationsOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ gateway_reference: "r7", found_by: "notification" }]);
+    await voidOrphansOnce(withAnswers(fixture.core, { void: async () => ({ type: "absent" }) }));
+    await reconcile();
+    expect(await orphansOf(payment)).toMatchObject([{ outcome: "GONE", retries: 1 }]);
+    expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date) }]);
+  });
+
+  it("is not inferred from the late notification of the hold that was voided", async () => {
+    await fixture.sandbox.hold("b.notification");
+    const payment = await voided();
+    expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
+    await takeNotification(payment, "held", payment.attempt.gatewayReference!);
+    await processNotificationsOnce(fixture.core);
+    expect(await orphansOf(payment)).toEqual([]);
+  });
+
+  it("is not inferred from a notification of a hold reported as voided, nor of the payment itself", async () => {
+    const payment = await paid(cards.softDecline, 1);
+    await expect.poll(async () => (await notificationsOf(payment)).length).toBe(1);
+    await takeNotification(payment, "voided");
+    await takeNotification(payment, "held");
+    await processNotificationsOnce(fixture.core);
+    expect(await notificationsOf(payment)).toHaveLength(3);
+    expect(await orphansOf(payment)).toEqual([]);
+    const approved = await paid(cards.approved, 1);
+    await expect.poll(async () => (await notificationsOf(approved)).length).toBe(2);
+    expect(await orphansOf(approved)).toEqual([]);
+    const readable = await paid(cards.softDecline);
+    await takeNotification(readable, "held");
+    await processNotificationsOnce(fixture.core);
+    expect(await orphansOf(readable)).toEqual([]);
+  });
+});
+
+/** Stores a notification about an authorization of this payment (`r7` by default), as the intake would. */
+async function takeNotification({ attempt }: Paid, kind: string, reference = "r7"): Promise<void> {
+  const text = `
+    INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
+    VALUES ($1, $2, $3, $4, $5)`;
+  const notificationId = `test:${attempt.id}:${kind}`;
+  const values = [attempt.connectionId, notificationId, kind, encodeId("att", attempt.id), reference];
+  await fixture.core.database.query({ name: "take_notification", text }, values);
+}
+
+/** Makes a payment at SANDBOX_B whose hold was voided, by the gateway's own answer. */
+async function voided(): Promise<Paid> {
+  await fixture.setRule([], [fixture.connectionIds[1]!]);
+  const core = withAnswers(fixture.core, {
+    capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
+    void: async () => ({ type: "done" }),
+  });
+  const session = await fixture.newSession();
+  fixture.useCard(cards.approved);
+  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await Promise.all(core.inFlight);
+  return { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
+}
+
+async function notificationsOf({ attempt }: Paid): Promise<object[]> {
+  const text = "SELECT kind FROM gateway_notification WHERE attempt_reference = $1 AND processed_at IS NOT NULL";
+  return fixture.core.database.query({ name: "notifications", text }, [encodeId("att", attempt.id)]);
+}

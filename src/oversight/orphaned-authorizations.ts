@@ -1,0 +1,169 @@
+/**
+ * Orphaned authorizations: holds of attempts that are over. They are recorded beside the attempt and voided by their
+ * exact reference until the gateway acknowledges.
+ */
+
+import type { Core } from "../core/core.ts";
+import { repeatAt } from "../core/flow-steps.ts";
+import { voidOrphan } from "../core/gateway-calls.ts";
+import { loadSession } from "../core/session-with-attempts.ts";
+import { openWorkItem, resolveWorkItem } from "../core/work-items.ts";
+import type { VoidAnswer } from "../gateways/connector.ts";
+import { leaseMs } from "../limits.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
+
+/** One authorization at a gateway that belongs to no open or captured attempt. */
+export type Orphan = { readonly sessionId: string; readonly attemptId: string; readonly gatewayReference: string };
+
+const selectOwner: Statement = {
+  name: "select_owner_of_orphan",
+  text: `
+    SELECT a.status IN ('VOIDED','DECLINED','FAILED') AS "isOver", app.is_reference_in_use(a.session_id, a.id, $3) AS "isInUse"
+    FROM attempt a WHERE a.session_id = $1 AND a.id = $2`,
+};
+// Only a read can show that a voided hold exists again; a notification may be old.
+const insertOrphan: Statement = {
+  name: "insert_orphaned_authorization",
+  text: `
+    INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
+    VALUES ($1, $2, $3, $4, app.clock())
+    ON CONFLICT (session_id, attempt_id, gateway_reference)
+      DO UPDATE SET ended_at = NULL, outcome = NULL, retries = 0, next_retry_at = app.clock()
+      WHERE orphaned_authorization.ended_at IS NOT NULL AND orphaned_authorization.outcome <> 'CAPTURED' AND excluded.found_by = 'reconciliation'
+    RETURNING attempt_id`,
+};
+
+/**
+ * Records a hold that was found for an attempt, if the attempt is final without a hold; a hold of any other attempt is
+ * left alone. Where the reference is, or may be, another attempt's, a work item asks a person. Returns true when an
+ * orphaned authorization was recorded.
+ */
+export async function recordOrphan(
+  core: Core,
+  orphan: Orphan,
+  foundBy: "reconciliation" | "notification",
+): Promise<boolean> {
+  const { sessionId, attemptId, gatewayReference } = orphan;
+  return core.database.transaction(async (tx) => {
+    const key = [sessionId, attemptId, gatewayReference];
+    const [owner] = await tx.query<{ isOver: boolean; isInUse: boolean }>(selectOwner, key);
+    if (!owner?.isOver) return false; // rule:orphans-voided
+    if (owner.isInUse) {
+      const detail = `The gateway holds ${gatewayReference.slice(0, 100)}, which may belong to another attempt too.`;
+      await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+      return false;
+    }
+    if ((await tx.query(insertOrphan, [...key, foundBy])).length === 0) return false;
+    const detail = `The gateway holds ${gatewayReference.slice(0, 100)}, found by ${foundBy}; it is being voided.`;
+    await openWorkItem(tx, core, { kind: "ORPHANED_AUTHORIZATION", sessionId, attemptId, detail });
+    return true;
+  });
+}
+
+const takeDue: Statement = {
+  name: "take_due_orphaned_authorization",
+  text: `
+    UPDATE orphaned_authorization SET retries = retries + 1, next_retry_at = app.clock() + $1 * interval '1 ms'
+    WHERE (session_id, attempt_id, gateway_reference) = (
+      SELECT session_id, attempt_id, gateway_reference FROM orphaned_authorization
+      WHERE ended_at IS NULL AND next_retry_at <= app.clock()
+      ORDER BY next_retry_at, attempt_id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING session_id AS "sessionId", attempt_id AS "attemptId", gateway_reference AS "gatewayReference", retries,
+      app.is_reference_in_use(session_id, attempt_id, gateway_reference) AS "isInUse", app.clock() AS "takenAt"`,
+};
+
+type TakenOrphan = Orphan & { readonly retries: number; readonly isInUse: boolean; readonly takenAt: Date };
+
+// Orphaned authorizations in one turn; each may take up to ten seconds at its gateway.
+const batch = 10;
+
+/**
+ * Voids orphaned authorizations that are due, one after another until `closing`. Returns true when there may be more.
+ */
+export async function voidOrphansOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
+  for (let taken = 0; taken < batch && !closing?.aborted; taken++) {
+    const [orphan] = await core.database.query<TakenOrphan>(takeDue, [leaseMs]);
+    if (orphan === undefined) return false;
+    await voidOne(core, orphan);
+  }
+  return true;
+}
+
+const hurry: Statement = {
+  name: "hurry_orphaned_authorization",
+  text: `
+    UPDATE orphaned_authorization SET next_retry_at = app.clock()
+    WHERE session_id = $1 AND attempt_id = $2 AND ended_at IS NULL AND next_retry_at > app.clock()`,
+};
+
+/**
+ * Makes an attempt's orphaned authorizations due at once, because the gateway has reported something that may end them.
+ */
+export async function hurryOrphan(queryable: Queryable, attempt: { sessionId: string; id: string }): Promise<void> {
+  await queryable.query(hurry, [attempt.sessionId, attempt.id]);
+}
+
+async function voidOne(core: Core, orphan: TakenOrphan): Promise<void> {
+  const { attempts } = await loadSession(core.database, orphan.sessionId);
+  const attempt = attempts.find(({ id }) => id === orphan.attemptId);
+  if (attempt === undefined) throw new Error("an orphaned authorization has an attempt");
+  // The reference is, or may be, another attempt's by now: it is checked again later.
+  const inUse = { type: "unknown", kind: "GATEWAY_ERROR", reason: "the reference may be another attempt's" } as const;
+  const answer = orphan.isInUse ? inUse : await voidOrphan(core, attempt, orphan);
+  await core.database.transaction((tx) => recordAnswer(tx, core, orphan, answer));
+}
+
+async function recordAnswer(tx: Tx, core: Core, orphan: TakenOrphan, answer: VoidAnswer): Promise<void> {
+  switch (answer.type) {
+    case "done":
+      return endOrphan(tx, orphan, "VOIDED");
+    case "absent":
+      return endOrphan(tx, orphan, "GONE");
+    case "alreadyCaptured": {
+      await endOrphan(tx, orphan, "CAPTURED");
+      const { sessionId, attemptId } = orphan;
+      const detail = `${orphan.gatewayReference.slice(0, 100)} of an attempt that is over was captured at the gateway.`;
+      await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+      return;
+    }
+    case "accepted":
+    case "refused":
+    case "unknown":
+      await tx.query(setRepeat, [...keyOf(orphan), orphan.retries, repeatAt(orphan.takenAt, orphan.retries - 1)]);
+      return;
+    default:
+      return unreachable(answer);
+  }
+}
+
+// Matched by the number of the request, so an answer to an older one changes nothing.
+const setRepeat: Statement = {
+  name: "repeat_orphaned_authorization",
+  text: `
+    UPDATE orphaned_authorization SET next_retry_at = $5
+    WHERE session_id = $1 AND attempt_id = $2 AND gateway_reference = $3 AND retries = $4 AND ended_at IS NULL`,
+};
+const setEnded: Statement = {
+  name: "end_orphaned_authorization",
+  text: `
+    UPDATE orphaned_authorization SET ended_at = app.clock(), next_retry_at = NULL, outcome = $5
+    WHERE session_id = $1 AND attempt_id = $2 AND gateway_reference = $3 AND retries = $4 AND ended_at IS NULL
+    RETURNING NOT EXISTS (
+      SELECT FROM orphaned_authorization other WHERE other.session_id = $1 AND other.attempt_id = $2
+      AND other.gateway_reference <> $3 AND other.ended_at IS NULL) AS "isLast"`,
+};
+
+async function endOrphan(tx: Tx, orphan: TakenOrphan, outcome: "VOIDED" | "GONE" | "CAPTURED"): Promise<void> {
+  const [ended] = await tx.query<{ isLast: boolean }>(setEnded, [...keyOf(orphan), orphan.retries, outcome]);
+  if (!ended?.isLast || outcome === "CAPTURED") return;
+  await resolveWorkItem(tx, {
+    kind: "ORPHANED_AUTHORIZATION",
+    sessionId: orphan.sessionId,
+    attemptId: orphan.attemptId,
+  });
+}
+
+function keyOf({ sessionId, attemptId, gatewayReference }: Orphan): string[] {
+  return [sessionId, attemptId, gatewayReference];
+}

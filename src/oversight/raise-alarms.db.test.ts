@@ -1,0 +1,108 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type CoreFixture, cards, startCoreFixture } from "../core/core.fixture.ts";
+import type { PaymentSession } from "../core/entities.ts";
+import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/recovery.fixture.ts";
+import { closeWorkItem, listWorkItems } from "../core/work-items.ts";
+import { raiseAlarmsOnce } from "./raise-alarms.ts";
+
+let fixture: CoreFixture;
+beforeAll(async () => {
+  fixture = await startCoreFixture();
+  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+});
+afterAll(() => fixture.close());
+afterEach(() => fixture.setClockAhead(0));
+
+/** Makes a payment that ended without an answer; its possible holds are being voided. */
+async function givingBack(): Promise<PaymentSession> {
+  const session = await fixture.newSession();
+  await fixture.submit(session, cards.allDown);
+  await Promise.all(fixture.core.inFlight);
+  return session;
+}
+
+async function alarmsAfter(minutes: number): Promise<void> {
+  await fixture.setClockAhead(minutes);
+  await raiseAlarmsOnce(fixture.core);
+}
+
+describe("raiseAlarmsOnce()", () => {
+  it("opens a row for a capture that is unanswered for a minute, and only resolves it on the answer", async () => {
+    const session = await fixture.newSession();
+    await fixture.sandbox.hold("a.capture");
+    const paying = fixture.submit(session, cards.approved);
+    await fixture.sandbox.paused({ operation: "a.capture" });
+    await raiseAlarmsOnce(fixture.core);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+    await alarmsAfter(2);
+    await raiseAlarmsOnce(fixture.core);
+    const [attempt] = (await fixture.loadSession(session)).attempts;
+    expect(await itemsOf(fixture, session)).toMatchObject([
+      { kind: "CAPTURE_UNANSWERED", attemptId: attempt?.id, merchantId: session.merchantId, resolvedAt: null },
+    ]);
+    await fixture.sandbox.release({ operation: "a.capture" });
+    await paying;
+    await raiseAlarmsOnce(fixture.core);
+    const [item, ...others] = await itemsOf(fixture, session);
+    expect(others).toEqual([]);
+    expect(item).toMatchObject({ resolvedAt: expect.any(Date), closedAt: null });
+  });
+
+  it("opens a row for each void that fails for an hour, not earlier, and the voids continue", async () => {
+    const session = await givingBack();
+    await alarmsAfter(58);
+    expect(await itemsOf(fixture, session)).toEqual([]);
+    await alarmsAfter(62);
+    const voiding = (await fixture.loadSession(session)).attempts.filter(({ status }) => status === "VOIDING");
+    expect(voiding.length).toBeGreaterThan(0);
+    const items = await itemsOf(fixture, session);
+    expect(items.map(({ kind, attemptId }) => [kind, attemptId])).toEqual(
+      voiding.map(({ id }) => ["VOID_UNANSWERED", id]),
+    );
+    await recover(fixture, withAnswers(fixture.core, { void: async () => ({ type: "done" }) }), session);
+    expect((await fixture.loadSession(session)).session.phase).toBe("DONE");
+    await raiseAlarmsOnce(fixture.core);
+    expect(await itemsOf(fixture, session)).toMatchObject(
+      voiding.map(() => ({ resolvedAt: expect.any(Date), closedAt: null })),
+    );
+  });
+
+  it("covers an attempt whose connector is gone, which no worker can look up", async () => {
+    const session = await givingBack();
+    const core = withoutConnectors(fixture.core);
+    await fixture.setClockAhead(62);
+    await recover(fixture, core, session);
+    await raiseAlarmsOnce(core);
+    expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toContain("VOID_UNANSWERED");
+  });
+});
+
+describe("closeWorkItem()", () => {
+  it("closes a row once, in a person's name, and removes it from the open rows", async () => {
+    const session = await givingBack();
+    await alarmsAfter(62);
+    const [item] = await itemsOf(fixture, session);
+    const close = (by: string) => closeWorkItem(fixture.core.database, { id: item!.id, by, note: "called the bank" });
+    expect(await close("ada")).toMatchObject({ closedBy: "ada", closeNote: "called the bank" });
+    expect(await close("bob")).toBeUndefined();
+    const open = await listWorkItems(fixture.core.database, { includeClosed: false, after: undefined, count: 100 });
+    expect(open.map(({ id }) => id)).not.toContain(item!.id);
+    expect((await itemsOf(fixture, session))[0]).toMatchObject({ closedBy: "ada" });
+    const reopen = "UPDATE work_item SET closed_at = NULL, closed_by = NULL, close_note = NULL WHERE id = $1";
+    await expect(fixture.core.database.query({ name: "reopen", text: reopen }, [item!.id])).rejects.toThrow(
+      "closed once",
+    );
+    await raiseAlarmsOnce(fixture.core);
+    expect((await itemsOf(fixture, session))[0]).toMatchObject({ closedBy: "ada" });
+  });
+
+  it("pages through the list, newest first", async () => {
+    const page = (after: string | undefined) =>
+      listWorkItems(fixture.core.database, { includeClosed: true, after, count: 2 });
+    const first = await page(undefined);
+    const second = await page(first.at(-1)!.id);
+    const ids = [...first, ...second].map(({ id }) => id);
+    expect(ids).toHaveLength(4);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+  });
+});

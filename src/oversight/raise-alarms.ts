@@ -1,0 +1,116 @@
+/**
+ * Finds voids and captures that a gateway leaves unanswered or unreported. It goes by time alone, so it also finds an
+ * attempt that cannot be looked up.
+ */
+
+import type { Core } from "../core/core.ts";
+import { isKnown, openWorkItem, type WorkItemKind } from "../core/work-items.ts";
+import { captureAlarmMs, confirmationAlarmMs, voidAlarmMs, workItemQuietMs } from "../limits.ts";
+import type { Statement } from "../platform/database.ts";
+import { unreachable } from "../platform/errors.ts";
+import { findUnconfirmedTimeline } from "./declare-restore.ts";
+
+// The clock is a subselect, because the volatile function itself gives an index no bound.
+const selectUnanswered: Statement = {
+  name: "select_unanswered_attempts",
+  text: `
+    SELECT late.kind, late.session_id AS "sessionId", late.id AS "attemptId", late.gateway, late.since, late.retries
+    FROM (
+      SELECT 'VOID_UNANSWERED' AS kind, session_id, id, gateway, retries, voiding_at AS since FROM attempt
+      WHERE status = 'VOIDING' AND voiding_at <= (SELECT app.clock()) - $1 * interval '1 ms'
+      UNION ALL
+      SELECT 'CAPTURE_UNANSWERED', session_id, id, gateway, retries, capture_ordered_at FROM attempt
+      WHERE status = 'AUTHORIZED' AND capture_ordered_at <= (SELECT app.clock()) - $2 * interval '1 ms') late
+    WHERE NOT EXISTS (
+      SELECT FROM work_item w
+      WHERE w.session_id = late.session_id AND w.attempt_id = late.id AND w.kind = late.kind AND ${isKnown("$4")})
+    ORDER BY late.since LIMIT $3`,
+};
+
+// Once for each capture, and never where its failure was reported. A person who closes the row has contacted the gateway,
+// whose report may never come, and nothing else could end the matter.
+const selectUnconfirmed: Statement = {
+  name: "select_unconfirmed_captures",
+  text: `
+    SELECT 'CAPTURE_UNCONFIRMED' AS kind, s.id AS "sessionId", s.captured_attempt_id AS "attemptId",
+      s.captured_via AS gateway, s.settled_at AS since, 0 AS retries
+    FROM payment_session s
+    WHERE NOT s.capture_confirmed AND s.settled_at <= (SELECT app.clock()) - $1 * interval '1 ms'
+      AND NOT EXISTS (
+        SELECT FROM work_item w
+        WHERE w.session_id = s.id AND w.attempt_id = s.captured_attempt_id
+          AND w.kind IN ('CAPTURE_UNCONFIRMED','CAPTURE_FAILED'))
+    ORDER BY s.settled_at LIMIT $2`,
+};
+
+const resolveAnswered: Statement = {
+  name: "resolve_answered_work_items",
+  text: `
+    UPDATE work_item w SET resolved_at = app.clock()
+    FROM attempt a
+    WHERE w.resolved_at IS NULL AND w.kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED')
+      AND a.session_id = w.session_id AND a.id = w.attempt_id
+      AND a.status <> CASE w.kind WHEN 'VOID_UNANSWERED' THEN 'VOIDING' ELSE 'AUTHORIZED' END`,
+};
+
+const resolveReported: Statement = {
+  name: "resolve_reported_work_items",
+  text: `
+    UPDATE work_item w SET resolved_at = app.clock()
+    FROM payment_session s
+    WHERE w.resolved_at IS NULL AND w.kind = 'CAPTURE_UNCONFIRMED' AND s.id = w.session_id
+      AND (s.capture_confirmed OR EXISTS (
+        SELECT FROM work_item f
+        WHERE f.session_id = w.session_id AND f.attempt_id = w.attempt_id AND f.kind = 'CAPTURE_FAILED'))`,
+};
+
+type Unanswered = {
+  kind: Extract<WorkItemKind, "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED">;
+  sessionId: string;
+  attemptId: string;
+  gateway: string;
+  since: Date;
+  retries: number;
+};
+
+// Attempts of each kind in one turn; a gateway that is down for an hour may leave thousands.
+const batch = 100;
+
+const timelineAlarm =
+  "the database was promoted, or restored into another cluster, and may have lost commits: no session is submitted, taken over or expired until " +
+  "`switchyard restore confirm` or `switchyard restore declare`";
+
+/**
+ * Raises an alarm for each void and capture that has waited too long, and resolves those that were answered or reported
+ * after all. Also raises one for a promotion while it is not confirmed. Returns true when there may be more.
+ */
+export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
+  const { database } = core;
+  if ((await findUnconfirmedTimeline(database)) !== undefined) {
+    core.log.error({ alarm: "TIMELINE_CHANGED" }, timelineAlarm);
+  }
+  await database.query(resolveAnswered, []);
+  await database.query(resolveReported, []);
+  const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs];
+  const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
+  const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);
+  for (const found of [...unanswered, ...unconfirmed]) {
+    const { kind, sessionId, attemptId } = found;
+    await openWorkItem(database, core, { kind, sessionId, attemptId, detail: describe(found) });
+  }
+  return unanswered.length === batch || unconfirmed.length === batch;
+}
+
+function describe({ kind, gateway, since, retries }: Unanswered): string {
+  const at = since.toISOString();
+  switch (kind) {
+    case "VOID_UNANSWERED":
+      return `${gateway} has not confirmed a void that was first requested at ${at}. Requests so far: ${retries}.`;
+    case "CAPTURE_UNANSWERED":
+      return `${gateway} has not confirmed a capture that was first requested at ${at}. Requests so far: ${retries}.`;
+    case "CAPTURE_UNCONFIRMED":
+      return `${gateway} accepted the capture at ${at} and has reported neither its success nor its failure.`;
+    default:
+      return unreachable(kind);
+  }
+}

@@ -1,0 +1,36 @@
+/** Facts about gateways that the vault and the connectors share, so that both speak to a gateway in the same way. Pure. */
+
+/**
+ * Sent with every request to a gateway. Some refuse requests without a user agent. A compressed answer could not be
+ * searched for a card number, so none is requested.
+ */
+export const gatewayHeaders = { "user-agent": "Switchyard", "accept-encoding": "identity" } as const;
+
+/**
+ * The card of a connector's test calls: a number that the gateway publishes for tests, and that belongs to no person.
+ */
+export type ProbeCard = {
+  readonly number: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+  readonly cvc: string;
+  readonly holder: string;
+};
+
+/** Returns the test card of a gateway's own test environment, as of `now`. In live mode each gateway declines it. */
+export function probeCardOf(gateway: string, now: Date): ProbeCard {
+  const holder = "Test Call";
+  const inTwoYears = { expMonth: 12, expYear: now.getUTCFullYear() + 2, cvc: "123", holder };
+  switch (gateway) {
+    case "ADYEN":
+      // Only with this expiry and security code: https://docs.adyen.com/development-resources/testing/test-card-numbers
+      // (2026).
+      return { number: "4111111111111111", expMonth: 3, expYear: 2030, cvc: "737", holder };
+    case "PAYPAL":
+      // https://developer.paypal.com/tools/sandbox/card-testing/ (2026); the sandbox does not know other gateways' numbers.
+      return { number: "4012888888881881", ...inTwoYears };
+    default:
+      // https://docs.stripe.com/testing (2026); the sandbox gateways know it too.
+      return { number: "4242424242424242", ...inTwoYears };
+  }
+}

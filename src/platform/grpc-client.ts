@@ -1,0 +1,97 @@
+/**
+ * A typed gRPC client for internal services, created from the same descriptors as the server: no second code generator.
+ */
+import {
+  create,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from "@grpc/grpc-js";
+
+/** Options of a call. The deadline is required, since a call without one could wait forever. */
+export type CallOptions = {
+  readonly timeoutMs: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type UnaryMethods<Service extends DescService> = {
+  [Name in keyof Service["method"] as Service["method"][Name] extends DescMethodUnary
+    ? Name
+    : never]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
+    ? (message: MessageInitShape<Input>, options: CallOptions) => Promise<MessageShape<Output>>
+    : never;
+};
+
+/** A client of one service: a method for each rpc, and its connection. Calls reject with grpc-js's ServiceError. */
+export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & {
+  /**
+   * Reports whether there is a connection, waiting up to `waitMs` for one. Without it a call could not be delivered.
+   */
+  isConnected(waitMs: number): Promise<boolean>;
+  close(): void;
+};
+
+// grpc-js would wait up to two minutes between connection attempts, long after the server is back.
+const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
+
+// A repeated authorize would be a second hold, so this client accepts no retry policy, not even from a name server's
+// TXT record (gRFC A2). The only retry left is of a call that the server refused unseen, as a stopping one does (gRFC
+// A6, "transparent retries"): it is sent once more, over a new connection.
+const onlySafeRepeats = { "grpc.service_config_disable_resolution": 1 };
+
+/**
+ * Creates a client that connects lazily and reconnects by itself; a call that a server may have begun is never
+ * repeated. `address` is `host:port`.
+ */
+export function createGrpcClient<Service extends DescService>(
+  service: Service,
+  address: string,
+  channel: ChannelCredentials = credentials.createInsecure(),
+  options: ChannelOptions = {},
+): GrpcClient<Service> {
+  const client = new Client(address, channel, { ...reconnect, ...options, ...onlySafeRepeats });
+  const methods = service.methods
+    .filter((method): method is DescMethodUnary => method.methodKind === "unary")
+    .map((method) => [method.localName, callOf(client, method)]);
+  const isConnected = (waitMs: number) =>
+    new Promise((resolve) => client.waitForReady(Date.now() + waitMs, (error) => resolve(error === undefined)));
+  return { ...Object.fromEntries(methods), isConnected, close: () => client.close() } as GrpcClient<Service>;
+}
+
+function callOf(client: Client, method: DescMethodUnary) {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  return (message: object, options: CallOptions) =>
+    new Promise((resolve, reject) => {
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(options.metadata ?? {})) metadata.set(name, value);
+      const call = client.makeUnaryRequest(
+        path,
+        (request: object) =>
+          Buffer.from(toBinary(method.input, create(method.input, request as Record<string, unknown>))),
+        (bytes) => fromBinary(method.output, bytes),
+        message,
+        metadata,
+        { deadline: Date.now() + options.timeoutMs },
+        (error: ServiceError | null, answer) => {
+          options.signal?.removeEventListener("abort", cancel);
+          if (error) reject(error);
+          else resolve(answer);
+        },
+      );
+      const cancel = () => call.cancel();
+      if (options.signal?.aborted) cancel();
+      else options.signal?.addEventListener("abort", cancel, { once: true });
+    });
+}

@@ -1,0 +1,143 @@
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { GatewayHttp, parseJsonObject, readJsonObject } from "./outbound-http.ts";
+
+describe("GatewayHttp.send()", () => {
+  let http: GatewayHttp;
+  let gateway: Receiver;
+  beforeEach(async () => {
+    http = new GatewayHttp();
+    gateway = await Receiver.start();
+  });
+  afterEach(() => Promise.all([http.close(), gateway.close()]));
+
+  const post = (url: string, more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
+    http.send({ method: "POST", url, headers: { "content-type": "text/plain" }, body: "x", timeoutMs: 5_000, ...more });
+
+  it("returns status, headers and bytes", async () => {
+    gateway.answerWith({ status: 402, headers: { "request-id": "r1" }, body: "no" });
+    const reply = await post(gateway.url);
+    expect(reply).toMatchObject({ type: "answer", status: 402, headers: { "request-id": "r1" } });
+    expect(reply.type === "answer" && Buffer.from(reply.body).toString()).toBe("no");
+  });
+
+  it("identifies the sender, and requests an answer that is not compressed", async () => {
+    await post(gateway.url);
+    await http.send({ method: "GET", url: gateway.url, headers: {}, timeoutMs: 5_000 });
+    for (const { headers } of gateway.requests) {
+      expect(headers).toMatchObject({ "user-agent": "Switchyard", "accept-encoding": "identity" });
+    }
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  it("reports neverSent if the name does not resolve", async () => {
+    const reply = await post("http://gateway.invalid");
+    expect(reply).toMatchObject({ type: "neverSent", cause: "connection_refused" });
+  });
+
+  it("reports neverSent if the other side does not speak TLS", async () => {
+    const reply = await post(gateway.url.replace("http:", "https:"));
+    expect(reply).toMatchObject({ type: "neverSent", cause: "connection_refused" });
+    expect(gateway.requests).toEqual([]);
+  });
+
+  it("reports noAnswer if the connection breaks after the request was read", async () => {
+    gateway.answerWith("reset");
+    expect(await post(gateway.url)).toMatchObject({ type: "noAnswer", timedOut: false });
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  it("sends once, also if a kept connection turns out to be closed", async () => {
+    await post(gateway.url);
+    gateway.answerWith("reset");
+    expect(await post(gateway.url)).toMatchObject({ type: "noAnswer" });
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  it("does not follow a redirect", async () => {
+    gateway.answerWith({ status: 307, headers: { location: `${gateway.url}/elsewhere` } });
+    expect(await post(gateway.url)).toMatchObject({ type: "answer", status: 307 });
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  it("stops reading after a megabyte", async () => {
+    gateway.answerWith({ status: 200, body: "x".repeat(1024 * 1024 + 1) });
+    expect(await post(gateway.url)).toMatchObject({ type: "noAnswer", timedOut: false });
+  });
+
+  it("counts the deadline to the last byte of the answer", async () => {
+    const dripping = await listen(
+      createTcpServer((socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")),
+    );
+    expect(await post(dripping.url, { timeoutMs: 100 })).toMatchObject({ type: "noAnswer", timedOut: true });
+    await dripping.close();
+  });
+
+  it("does not treat an unsolicited answer as the next request's", async () => {
+    const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    gateway.answerWith({ write: (socket) => void socket.write(answer("first") + answer("forged")) });
+    const first = await post(gateway.url);
+    gateway.answerWith({ status: 200, body: "second" });
+    const second = await post(gateway.url);
+    expect([first, second].map((reply) => reply.type === "answer" && Buffer.from(reply.body).toString())).not.toContain(
+      "forged",
+    );
+    expect(second).toMatchObject({ type: "answer" });
+  });
+
+  it("stops waiting on the signal, without reporting a timeout", async () => {
+    gateway.answerWith("hang");
+    const stop = new AbortController();
+    const reply = post(gateway.url, { signal: stop.signal });
+    await gateway.waitFor();
+    stop.abort();
+    expect(await reply).toMatchObject({ type: "noAnswer", timedOut: false });
+  });
+});
+
+describe("readJsonObject()", () => {
+  const read = (headers: Record<string, string>) => readJsonObject({ headers, body: Buffer.from("{}") });
+
+  it.each(["application/json", "application/json;charset=UTF-8", "Application/JSON ; a=b", "application/hal+json"])(
+    "reads %s",
+    (contentType) => {
+      expect(read({ "content-type": contentType })).toEqual({});
+    },
+  );
+
+  it.each(["text/html", "text/plain", "application/jsonp", "application/json, text/html", ""])(
+    "returns nothing for %j",
+    (contentType) => {
+      expect(read({ "content-type": contentType })).toBeUndefined();
+    },
+  );
+
+  it("reads an answer without a content type", () => {
+    expect(read({})).toEqual({});
+  });
+});
+
+describe("parseJsonObject()", () => {
+  it.each(["", "{", "[]", "null", "1", '"text"', '{"a":1}}'])("returns nothing for %j", (text) => {
+    expect(parseJsonObject(Buffer.from(text))).toBeUndefined();
+  });
+
+  it("returns nothing for bytes that are not UTF-8", () => {
+    expect(parseJsonObject(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBeUndefined();
+  });
+});
+
+async function listen(server: Server): Promise<{ url: string; close(): Promise<void> }> {
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}

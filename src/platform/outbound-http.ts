@@ -1,0 +1,139 @@
+/**
+ * Sends one HTTP request to a gateway and reports exactly how far it got. No retries, no redirects, no proxy; knows no
+ * gateway.
+ */
+import { Agent, buildConnector, request } from "undici";
+import { gatewayHeaders } from "./gateway-facts.ts";
+
+/**
+ * The progress of a request. `neverSent`: not one byte of it was sent, so nothing can have happened. `noAnswer`: it was
+ * sent, and no complete answer came back, so anything may have happened.
+ */
+export type GatewayReply =
+  | {
+      readonly type: "answer";
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Uint8Array;
+    }
+  | {
+      readonly type: "neverSent";
+      readonly cause: "connection_refused" | "token_unusable" | "request_refused" | "vault_unavailable" | "stopped";
+      readonly reason: string;
+    }
+  | {
+      readonly type: "noAnswer";
+      readonly timedOut: boolean;
+      readonly reason: string;
+      /** Our vault gave no answer; what the gateway did, or was asked, is unknown. */
+      readonly lostAtVault?: true | undefined;
+    };
+
+/** One request to a gateway, ready to be sent. */
+export type GatewayRequest = {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Limit of the whole exchange, from connecting to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+// Gateways answer with a few KiB; a megabyte is a mistake or an attack, and not worth the memory.
+const answerBytesMax = 1024 * 1024;
+// Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely.
+const connectTimeoutMs = 3_000;
+
+/** The connections of one process to all gateways. Close it when no request is in flight any more. */
+export class GatewayHttp {
+  readonly #agent: Agent;
+  /** Errors of the connecting phase: DNS, TCP, TLS. Undici passes the same object to the waiting request. */
+  readonly #whileConnecting = new WeakSet<object>();
+
+  constructor() {
+    // HTTP/1.1 only: one request at a time on a connection, so a failure is never caused by another request.
+    const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false });
+    this.#agent = new Agent({
+      allowH2: false,
+      maxResponseSize: answerBytesMax,
+      connect: (options, callback) =>
+        connect(options, (...[error, socket]) => {
+          if (error === null) return callback(null, socket);
+          this.#whileConnecting.add(error);
+          callback(error, null);
+        }),
+    });
+  }
+
+  /** Sends a request; never throws. */
+  async send(outbound: GatewayRequest): Promise<GatewayReply> {
+    if (outbound.signal?.aborted) {
+      return { type: "neverSent", cause: "stopped", reason: "stopped before anything was sent" };
+    }
+    const deadline = AbortSignal.timeout(outbound.timeoutMs);
+    try {
+      const answer = await request(outbound.url, {
+        dispatcher: this.#agent,
+        method: outbound.method,
+        headers: { ...outbound.headers, ...gatewayHeaders },
+        body: outbound.body ?? null,
+        signal: outbound.signal ? AbortSignal.any([deadline, outbound.signal]) : deadline,
+      });
+      const body = await answer.body.bytes();
+      return { type: "answer", status: answer.statusCode, headers: singleValued(answer.headers), body };
+    } catch (error) {
+      const code = codeOf(error);
+      if (typeof error === "object" && error !== null && this.#whileConnecting.has(error)) {
+        return { type: "neverSent", cause: "connection_refused", reason: `could not connect (${code})` };
+      }
+      if (deadline.aborted) {
+        return { type: "noAnswer", timedOut: true, reason: `no answer within ${outbound.timeoutMs} ms` };
+      }
+      return { type: "noAnswer", timedOut: false, reason: `the answer did not arrive whole (${code})` };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+// RFC 9110 section 8.3 and RFC 6839 section 3.1; an answer without a type is judged by its bytes.
+const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
+
+/**
+ * Returns the JSON object of an answer that declares JSON; undefined for an intermediary's page, whatever its bytes.
+ */
+export function readJsonObject(answer: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}): Readonly<Record<string, unknown>> | undefined {
+  const contentType = answer.headers["content-type"];
+  return contentType === undefined || jsonType.test(contentType) ? parseJsonObject(answer.body) : undefined;
+}
+
+/** Returns the JSON object in bytes, or undefined for anything else: HTML, half a body, a list, nothing. */
+export function parseJsonObject(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reports whether a gateway's value is a JSON object, and not an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function singleValued(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
+}
+
+/** Returns a short code that is safe to show; messages are omitted because they can name hosts and paths. */
+function codeOf(error: unknown): string {
+  if (error instanceof Error) return "code" in error && typeof error.code === "string" ? error.code : error.name;
+  return "unknown error";
+}

@@ -1,0 +1,19 @@
+/** Time, randomness and new ids of the domain: injected, so that a simulation can replay a run. */
+import { randomBytes } from "node:crypto";
+import { v7 } from "uuid";
+
+/** The source of every timestamp, random byte and id of the domain. */
+export type Runtime = {
+  /** Returns the process's clock. SQL uses `app.clock()` instead, which is the only clock for rules about money. */
+  now(): Date;
+  randomBytes(count: number): Uint8Array;
+  /** Returns a new UUIDv7: ordered by creation time, so that indexes grow at their end. */
+  uuid(): string;
+};
+
+/** The machine's own clock and random source. */
+export const systemRuntime: Runtime = {
+  now: () => new Date(),
+  randomBytes: (count) => randomBytes(count),
+  uuid: () => v7(),
+};

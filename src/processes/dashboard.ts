@@ -1,0 +1,70 @@
+/**
+ * COMPOSITION ROOT of the dashboard's role: serves its page and its RPCs on a port of their own, where members sign in.
+ */
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
+import type { DashboardSettings } from "../config/dashboard-settings.ts";
+import { createDashboardServer } from "../dashboard/dashboard-server.ts";
+import { requestFactsKey } from "../dashboard/request-facts.ts";
+import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
+import { bundlePage } from "../dashboard/ui/bundle.ts";
+import { renderError, toDomainError } from "../edge/error-mapping.ts";
+import { signInSweepEveryMs } from "../limits/sign-in.ts";
+import { internalConnections } from "../limits.ts";
+import { createClientAddressOf } from "../platform/client-address.ts";
+import { HttpDrain } from "../platform/http-drain.ts";
+import { runLoop } from "../platform/loop.ts";
+import { Readiness } from "../platform/readiness.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { dashboardParts, databasesAnswer, type Installation, type Running } from "./installation.ts";
+
+// It has many services and more RPCs: the service is enough to identify a slow page.
+const dashboardRoutes = [...dashboardServices.map(({ name }) => name), "SignInService", "page", "probe"];
+
+/** Serves the dashboard. Rejects when the port is taken. */
+export async function startDashboard(installation: Installation, settings: DashboardSettings): Promise<Running> {
+  const { config, log } = installation;
+  const readiness = new Readiness(() => databasesAnswer(installation));
+  const { sealing, origin, port } = settings;
+  const route = createDashboardRoutes({
+    ...dashboardParts(installation),
+    dashboardOrigin: origin,
+    signIns: { sealing, addressOf: (values) => values.get(requestFactsKey).address },
+    requestIdOf: (values) => values.get(requestFactsKey).requestId,
+  });
+  const server = createDashboardServer({
+    runtime: systemRuntime,
+    origin,
+    route,
+    files: await bundlePage(),
+    addressOf: createClientAddressOf(config.trustedProxies),
+    isReady: () => readiness.isReady(),
+    meter: installation.metrics.meterOf("dashboard", dashboardRoutes),
+    renderError: (error, requestId) => {
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      return renderError({ brand: config.brand, errorDocsUrl: config.errorDocsUrl }, domainError, requestId);
+    },
+  });
+  const ending = new HttpDrain(server);
+  server.listen(port, config.service.host);
+  await Promise.race([once(server, "listening"), once(server, "error").then(([error]) => Promise.reject(error))]);
+  installation.metrics.showPort("dashboard", { isReady: () => readiness.isReady() });
+  const sweep = runLoop({
+    name: "sign-in-sweep",
+    intervalMs: signInSweepEveryMs,
+    log,
+    turn: () => sweepSignInsOnce(installation.accounts),
+    observer: installation.metrics.observeLoop("accounts", "sign-in-sweep", signInSweepEveryMs),
+  });
+  return {
+    async close() {
+      readiness.drain();
+      ending.begin();
+      await Promise.all([sweep.close(), pause(config.service.shutdownGraceMs)]);
+      readiness.stop();
+      await ending.close(internalConnections.closeWithinMs);
+    },
+  };
+}

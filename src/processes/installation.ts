@@ -1,0 +1,314 @@
+/** COMPOSITION ROOT of edge and worker: builds the environments, starts servers and loops, and stops them in order. */
+import { once } from "node:events";
+import type { AddressInfo, Server as NetServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { bundleWidget } from "../../widget/bundle.ts";
+import { publishWidget } from "../../widget/publish.ts";
+import type { Config, ServiceConfig } from "../config/checked-config.ts";
+import { expireOnce } from "../core/expire-sessions.ts";
+import { recoverSessionsOnce } from "../core/recover-sessions.ts";
+import type { ServedParts } from "../dashboard/dashboard-parts.ts";
+import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
+import { createAuthenticate } from "../edge/authenticate.ts";
+import { requestIdKey } from "../edge/caller.ts";
+import { createCheckoutService } from "../edge/checkout-rpc.ts";
+import type { EdgeParts } from "../edge/edge-parts.ts";
+import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
+import { createGrpcServer } from "../edge/grpc-server.ts";
+import { edgeRoutes } from "../edge/meter-request.ts";
+import { createPublicServer } from "../edge/public-server.ts";
+import { createServiceAuthenticate } from "../edge/service-callers.ts";
+import { raiseWarningsOnce } from "../events/endpoint-alerts.ts";
+import { mailAlertsOnce } from "../events/mail-alerts.ts";
+import { listenForOutbox } from "../events/outbox-signals.ts";
+import { relayOnce } from "../events/relay.ts";
+import type { SeenAttempt } from "../events/seen-attempt.ts";
+import { StreamWatch } from "../events/stream-watch.ts";
+import { startWebhookWorker } from "../events/webhook-worker.ts";
+import { retentionSweepEveryMs } from "../limits/retention.ts";
+import { internalConnections } from "../limits.ts";
+import { createProcessMetrics, type ProcessMetrics } from "../metrics/process-metrics.ts";
+import { sampleWebhooksOnce } from "../metrics/sample-webhooks.ts";
+import { SchemaCheck } from "../migrations/schema-check.ts";
+import { auditOnce } from "../oversight/audit-sessions.ts";
+import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
+import { voidOrphansOnce } from "../oversight/orphaned-authorizations.ts";
+import { raiseAlarmsOnce } from "../oversight/raise-alarms.ts";
+import { reconcileOnce } from "../oversight/reconcile.ts";
+import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
+import { createClientAddressOf, createPublicAddressOf } from "../platform/client-address.ts";
+import type { Database } from "../platform/database.ts";
+import { HttpDrain } from "../platform/http-drain.ts";
+import type { Logger } from "../platform/log.ts";
+import { type Loop, runLoop, type Turn } from "../platform/loop.ts";
+import { type Handover, Mailer } from "../platform/mail.ts";
+import { openNats } from "../platform/nats.ts";
+import { Readiness } from "../platform/readiness.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { logMissingLimits } from "../platform/session-limits.ts";
+import { type Tracing, untraced } from "../platform/telemetry.ts";
+import { TlsFiles } from "../platform/tls-files.ts";
+import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
+import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
+import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
+import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
+import { version } from "../version.ts";
+import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
+
+/** Something that runs until it is closed; closing waits for the work in flight. */
+export type Running = { close(): Promise<void> };
+
+/** The parts that edge and worker share in one process. */
+export type Installation = {
+  readonly config: Config & { readonly service: ServiceConfig };
+  readonly log: Logger;
+  readonly environments: readonly Environment[];
+  readonly accounts: Database;
+  /** Passes once every database has been found to be at least as new as this program. */
+  readonly schema: SchemaCheck;
+  readonly metrics: ProcessMetrics;
+  close(): Promise<void>;
+};
+
+/**
+ * Opens every environment of the configuration, and the accounts. Throws SchemaError when a database is older than this
+ * program.
+ */
+export async function openInstallation(
+  config: Config & { readonly service: ServiceConfig },
+  log: Logger,
+  metrics: ProcessMetrics = createProcessMetrics(config.brand),
+  tracing: Tracing = untraced,
+): Promise<Installation> {
+  const { observeEnvironment } = metrics;
+  const shared = {
+    ...config.service,
+    brand: config.brand,
+    log,
+    database: config.database,
+    observeEnvironment,
+    tracing,
+  };
+  const environments = await Promise.all(
+    config.service.environments.map((environment) => buildEnvironment(environment, shared)),
+  );
+  const accounts = await openDatabase(config.service.accountsDatabaseUrl, [], config.database);
+  void logMissingLimits(accounts.database, log);
+  for (const { name, database, replica } of environments) {
+    metrics.showDatabase(name, database);
+    if (replica === undefined) continue;
+    metrics.showDatabase(`${name}_read`, replica.database);
+    metrics.showReplica(name, replica);
+  }
+  metrics.showDatabase("accounts", accounts.database);
+  const close = async () => {
+    await Promise.all(environments.map((environment) => environment.close()));
+    await accounts.close();
+  };
+  const schema = new SchemaCheck([
+    ...environments.map(({ name, database }) => ({ name, kind: "environment" as const, database })),
+    { name: "the accounts", kind: "accounts", database: accounts.database },
+  ]);
+  await schema.begin(log).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return { config, log, environments, accounts: accounts.database, schema, metrics, close };
+}
+
+/** Serves the public and the gRPC port. Rejects when a port is taken. */
+export async function startEdge(installation: Installation): Promise<Running> {
+  const { config, environments, metrics } = installation;
+  const { service } = config;
+  const readiness = new Readiness(() => databasesAnswer(installation));
+  const parts = await edgeParts(installation, readiness);
+  const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
+  const services = environments.flatMap(({ name, config: { keys } }) =>
+    keys.internalServices.map((key) => ({ ...key, environment: name })),
+  );
+  const authenticate = createServiceAuthenticate(parts.authenticate, parts.environments, services);
+  const tls = tlsOf(installation);
+  const grpcServer = createGrpcServer(
+    { ...parts, authenticate, meter: metrics.meterOf("grpc", edgeRoutes) },
+    { reflection: service.grpcReflection, tls },
+  );
+  const ending = new HttpDrain(publicServer);
+  await listen(publicServer, service.publicPort, service.host);
+  await grpcServer.listen(service.grpcPort, service.host);
+  const isReady = () => readiness.isReady();
+  metrics.showPort("public", { isReady });
+  metrics.showPort("grpc", { isReady, certificate: tls });
+  return {
+    async close() {
+      readiness.drain();
+      ending.begin();
+      await pause(service.shutdownGraceMs);
+      readiness.stop();
+      await Promise.all([ending.close(internalConnections.closeWithinMs), grpcServer.close()]);
+    },
+  };
+}
+
+function tlsOf({ config, log }: Installation): TlsFiles | undefined {
+  const { grpcTls } = config.service;
+  if (grpcTls === undefined) return undefined;
+  return new TlsFiles(grpcTls, {
+    onBroken: (error) => log.error({ err: error }, "changed certificate files are not used"),
+  });
+}
+
+/**
+ * Reports whether live's database answers, or test's where there is no live: a failure in test must not make live's
+ * edge unready. All databases must be as new as this program.
+ */
+export async function databasesAnswer({ environments, schema }: Installation): Promise<boolean> {
+  await schema.pass();
+  const live = environments.filter(({ name }) => name === "live");
+  const decisive = live.length > 0 ? live : environments;
+  const answers = decisive.map(({ database }) => database.query({ name: "ready", text: "SELECT 1" }, []));
+  return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled");
+}
+
+async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
+  const { config, environments, accounts, log } = installation;
+  const byName = Object.fromEntries(environments.map((environment) => [environment.name, environment]));
+  const checkout = createCheckoutService({ accounts });
+  const files = await bundleWidget();
+  return {
+    guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
+    environments: byName,
+    runtime: systemRuntime,
+    authenticate: createAuthenticate(byName, config.brand),
+    customerAddressOf: createPublicAddressOf(config.trustedProxies),
+    apiOrigin: config.service.apiOrigin,
+    countedAddressOf: createClientAddressOf(config.trustedProxies),
+    style: { brand: config.brand, errorDocsUrl: config.errorDocsUrl },
+    reportBug: (error, requestId) => log.error({ err: error, requestId }, "a request met a bug"),
+    meta: { brand: config.brand, version, now: () => systemRuntime.now() },
+    routeCheckout: (router) => router.service(CheckoutService, checkout),
+    widgetFiles: publishWidget(files, version),
+    isReady: () => readiness.isReady(),
+    draining: readiness.draining,
+    stopping: readiness.stopping,
+  };
+}
+
+/** Returns the parts of the dashboard's RPCs, as operators call them on the internal port. */
+export function dashboardParts({ config, environments, accounts, log }: Installation): ServedParts {
+  const style = { brand: config.brand, errorDocsUrl: config.errorDocsUrl };
+  return {
+    environments: Object.fromEntries(environments.map((environment) => [environment.name, environment])),
+    accounts,
+    runtime: systemRuntime,
+    brand: config.brand,
+    apiOrigin: config.service.apiOrigin,
+    dashboardOrigin: config.service.dashboardOrigin,
+    mailer: config.service.mailServer && new Mailer(config.service.mailServer),
+    signIns: undefined,
+    requestIdOf: (values) => values.get(requestIdKey),
+    toConnectError: (error, requestId) => {
+      const domainError = toDomainError(error);
+      if (domainError.code === "internal") log.error({ err: error, requestId }, "a dashboard request met a bug");
+      return toConnectError(style, domainError, requestId);
+    },
+  };
+}
+
+// Interval at which each loop runs by itself; hints make most of them faster.
+const everySecondMs = 1_000;
+const everyTenSecondsMs = 10_000;
+const everyMinuteMs = 60_000;
+const everyTenMinutesMs = 600_000;
+const relayEveryMs = 2_000;
+// A pooler passes no outbox signals: a poll is one statement on an index, and a webhook waits at most this long.
+const relayUnpublishedEveryMs = 250;
+
+// A worker that starts together with its NATS finds it within this time; without NATS it works by its sweeps.
+const natsPatienceMs = 3_000;
+
+/** Runs relay, webhook worker, recovery, expiry and the processing of gateway notifications, for every environment. */
+export async function startWorker(installation: Installation): Promise<Running> {
+  const { environments, config, log, metrics } = installation;
+  const mailer = config.service.mailServer && new Mailer(config.service.mailServer);
+  const shared = { log, metrics, mailer };
+  const workers = await Promise.all(environments.map((environment) => startLoops(environment, shared)));
+  for (const { name, database } of environments) {
+    metrics.showRecovery(name, () => loadRecoveryFigures(database));
+  }
+  return {
+    async close() {
+      await Promise.all(workers.map((loops) => loops.close()));
+      mailer?.close();
+    },
+  };
+}
+
+async function startLoops(
+  environment: Environment,
+  { log, metrics, mailer }: { log: Logger; metrics: ProcessMetrics; mailer: Mailer | undefined },
+): Promise<Running> {
+  const { core, database, stream, endpoints, config, name } = environment;
+  const nats = openNats({ login: config.nats, name: `worker-${name}`, log });
+  await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
+  const relay = { database, nats, stream, environmentName: name, tracing: core.tracing };
+  const streamWatch = new StreamWatch({ nats, stream, log });
+  metrics.addReadiness(() => ({
+    // Without NATS all work goes on; a fault that a person has to repair should stop a rollout.
+    isReady: streamWatch.state === "in_order" || streamWatch.state === "unreachable",
+    line: `${name}: ${streamWatch.problem ?? `event stream ${streamWatch.state}`}`,
+  }));
+  const { webhooks: figures } = metrics;
+  const sampled = { database, nats, stream, environmentName: name, streamWatch, metrics: figures };
+  figures.begin(name);
+  const observeLoop = (loopName: string, intervalMs: number) => metrics.observeLoop(name, loopName, intervalMs);
+  const loop = (of: string, intervalMs: number, turn: Turn, failedRestMs?: number): Loop =>
+    runLoop({ name: `${of}-${name}`, intervalMs, failedRestMs, log, turn, observer: observeLoop(of, intervalMs) });
+  const { sessions } = database;
+  const relayLoop = loop(
+    "relay",
+    sessions ? relayEveryMs : relayUnpublishedEveryMs,
+    () => relayOnce(relay),
+    relayEveryMs,
+  );
+  const loops = [
+    relayLoop,
+    loop("recover", everySecondMs, async () => (await recoverSessionsOnce(core)) > 0),
+    loop("expire", everySecondMs, () => expireOnce(core)),
+    loop("analytics", everyMinuteMs, () => countSettledOnce(database)),
+    loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
+    loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
+    loop("notifications", everySecondMs, () => processNotificationsOnce(core)),
+    loop("orphans", everySecondMs, (closing) => voidOrphansOnce(core, closing)),
+    loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
+    loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
+    loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing)),
+    loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
+    loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
+    loop("stream-watch", everyMinuteMs, () => streamWatch.checkOnce().then(() => false)),
+    loop("webhook-figures", everyTenSecondsMs, () => sampleWebhooksOnce(sampled).then(() => false)),
+  ];
+  if (sessions) {
+    const onSignal = () => relayLoop.wake();
+    loops.push(loop("outbox-signals", everySecondMs, (closing) => listenForOutbox({ sessions, closing, onSignal })));
+  }
+  if (mailer) {
+    const onHandover = (kind: Handover["kind"]) => figures.countMail(name, kind);
+    const mailing = { ...endpoints, mailer, onHandover };
+    loops.push(loop("alert-mail", everyTenSecondsMs, (closing) => mailAlertsOnce(mailing, closing)));
+  }
+  const onAttempt = (seen: SeenAttempt) => figures.countAttempt(name, seen);
+  const webhooks = startWebhookWorker({ ...endpoints, nats, stream, onAttempt, observeLoop });
+  return {
+    async close() {
+      await Promise.all([...loops.map((one) => one.close()), webhooks.close()]);
+      await nats.close();
+    },
+  };
+}
+
+async function listen(server: NetServer, port: number, host: string): Promise<AddressInfo> {
+  server.listen(port, host);
+  await once(server, "listening");
+  return server.address() as AddressInfo;
+}

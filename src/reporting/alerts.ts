@@ -1,0 +1,227 @@
+/**
+ * Alerts for a merchant's people and figures of the current day. Every query is bounded, however large the tables are.
+ */
+
+import { itemColumns, type WorkItem } from "../core/work-items.ts";
+import {
+  alertRows,
+  cardNumberWindowMs,
+  clockSkewMs,
+  orderRefsChecked,
+  paidTwiceWindowMs,
+  sessionLongestMs,
+  successesChecked,
+  todayCounted,
+  troubleWindowMs,
+  unhealthy,
+} from "../limits/dashboard.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import { type ConnectionHealth, loadConnectionHealth } from "./gateway-health.ts";
+import { firstIdAt } from "./past-payments.ts";
+import { isLikeCardNumber } from "./shown-order-ref.ts";
+
+/** Several payments that took money for one order reference. */
+type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: string };
+
+/** A connection that failed to process a large share of the last hour's attempts. */
+type UnhealthyConnection = Pick<ConnectionHealth, "connectionId" | "attempts"> & {
+  readonly gateway: string;
+  readonly failed: number;
+};
+
+/** An endpoint that receives no more events, against its owner's will. */
+type LostEndpoint = {
+  readonly id: string;
+  readonly url: string;
+  readonly disabledAt: Date;
+  readonly disabledReason: "GONE" | "FAILING";
+};
+
+/** Payments whose order reference looks like a card number. */
+type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonly lastId: string };
+
+/** The alerts of a merchant. Each list holds a few rows, all of which need a person. */
+export type Alerts = {
+  readonly alarms: readonly WorkItem[];
+  readonly paidTwice: readonly PaidTwice[];
+  readonly unhealthy: readonly UnhealthyConnection[];
+  readonly endpoints: readonly LostEndpoint[];
+  /** Payments of the last hour that ended without being captured or declined. */
+  readonly degraded: { readonly count: number; readonly since: Date };
+  /** Undefined when none of the newest payments has one. */
+  readonly cardNumbers: CardNumbersGiven | undefined;
+  /** True when a list has more rows than these. */
+  readonly isCut: boolean;
+};
+
+const selectAlarms: Statement = {
+  name: "select_alarms_of_merchant",
+  text: `SELECT DISTINCT ON (session_id) ${itemColumns} FROM work_item
+         WHERE merchant_id = $1 AND closed_at IS NULL AND resolved_at IS NULL ORDER BY session_id DESC, id DESC LIMIT $2`,
+};
+
+// Walks successes newest first, and looks each up in the index of order references. The look-up is a scalar, so no plan
+// reads all successes for it.
+const selectPaidTwice: Statement = {
+  name: "select_paid_twice",
+  text: `
+    SELECT s.order_ref AS "orderRef", max(s.settled_at) AS "lastAt", (array_agg(s.id ORDER BY s.id DESC))[1] AS "lastId"
+    FROM (SELECT id, order_ref, settled_at FROM payment_session
+          WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 ORDER BY id DESC LIMIT $3) s
+    WHERE (SELECT true FROM payment_session o
+           WHERE o.merchant_id = $1 AND o.order_ref = s.order_ref AND o.id <> s.id AND o.status = 'SUCCEEDED' LIMIT 1)
+    GROUP BY s.order_ref ORDER BY 2 DESC LIMIT $4`,
+};
+
+// By the merchant's index from the newest id down. The pattern passes possible card numbers; isLikeCardNumber decides.
+const selectLikeCards: Statement = {
+  name: "select_order_refs_like_cards",
+  text: `
+    SELECT id, order_ref AS "orderRef", created_at AS "createdAt"
+    FROM (SELECT id, order_ref, created_at FROM payment_session
+          WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $3) s
+    WHERE order_ref ~ '^\\s*[0-9]([ -]?[0-9]){11,18}\\s*$' ORDER BY id DESC`,
+};
+
+const selectEndpoints: Statement = {
+  name: "select_lost_endpoints",
+  text: `SELECT id, url, disabled_at AS "disabledAt", disabled_reason AS "disabledReason" FROM endpoint
+         WHERE merchant_id = $1 AND status = 'DISABLED' AND disabled_reason <> 'OWNER'
+         ORDER BY disabled_at DESC LIMIT $2`,
+};
+
+const selectDegraded: Statement = {
+  name: "count_degraded",
+  text: `
+    SELECT count(*)::int AS count FROM (
+      SELECT FROM payment_session
+      WHERE merchant_id = $1 AND status = 'DEGRADED' AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
+};
+
+const selectGateways: Statement = {
+  name: "select_gateways_of_connections",
+  text: "SELECT id, gateway FROM connection WHERE merchant_id = $1 AND id = ANY ($2::uuid[])",
+};
+
+/** Steps of setting an environment up, in the order in which a merchant takes them. */
+export type SetUp = {
+  readonly hasVerifiedGateway: boolean;
+  readonly hasRoutableRule: boolean;
+  readonly hasCheckoutOrigin: boolean;
+  readonly hasVerifiedEndpoint: boolean;
+};
+
+const selectSetUp: Statement = {
+  name: "select_set_up",
+  text: `
+    SELECT
+      EXISTS (SELECT FROM connection WHERE merchant_id = $1 AND credential_version IS NOT NULL) AS "hasVerifiedGateway",
+      EXISTS (SELECT FROM connection WHERE merchant_id = $1 AND credential_version IS NOT NULL AND id = ANY (
+        SELECT unnest(connection_ids) FROM (
+          SELECT connection_ids FROM routing_rule WHERE merchant_id = $1 ORDER BY version DESC LIMIT 1) r)
+      ) AS "hasRoutableRule",
+      EXISTS (SELECT FROM merchant_settings WHERE merchant_id = $1 AND cardinality(checkout_origins) > 0)
+        AS "hasCheckoutOrigin",
+      EXISTS (SELECT FROM endpoint WHERE merchant_id = $1 AND verified_at IS NOT NULL AND status <> 'REMOVED')
+        AS "hasVerifiedEndpoint"`,
+};
+
+/** Loads the steps of the set-up that a merchant has completed. */
+export async function loadSetUp(queryable: Queryable, merchantId: string): Promise<SetUp> {
+  const [row] = await queryable.query<SetUp>(selectSetUp, [merchantId]);
+  return row!;
+}
+
+/** Loads everything that needs a person now. */
+export async function loadAlerts(
+  queryable: Queryable,
+  { merchantId, now }: { merchantId: string; now: Date },
+): Promise<Alerts> {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  const since = before(troubleWindowMs);
+  const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
+  const paidSince = firstIdAt(before(paidTwiceWindowMs));
+  // One row more than is shown reveals whether there are more.
+  const rows = alertRows + 1;
+  const [alarms, paidTwice, endpoints, [degraded], cardNumbers, connections] = await Promise.all([
+    queryable.query<WorkItem>(selectAlarms, [merchantId, rows]),
+    queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
+    queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
+    queryable.query<{ count: number }>(selectDegraded, [merchantId, firstId, since]),
+    findCardNumbers(queryable, { merchantId, since: before(cardNumberWindowMs) }),
+    findUnhealthy(queryable, { merchantId, since }),
+  ]);
+  return {
+    alarms: alarms.slice(0, alertRows),
+    paidTwice: paidTwice.slice(0, alertRows),
+    endpoints: endpoints.slice(0, alertRows),
+    unhealthy: connections,
+    degraded: { count: degraded?.count ?? 0, since },
+    cardNumbers,
+    isCut: [alarms, paidTwice, endpoints].some(({ length }) => length > alertRows),
+  };
+}
+
+async function findCardNumbers(
+  queryable: Queryable,
+  { merchantId, since }: { merchantId: string; since: Date },
+): Promise<CardNumbersGiven | undefined> {
+  const values = [merchantId, firstIdAt(since), orderRefsChecked];
+  const rows = await queryable.query<{ id: string; orderRef: string; createdAt: Date }>(selectLikeCards, values);
+  const found = rows.filter(({ orderRef }) => isLikeCardNumber(orderRef));
+  return found[0] && { count: found.length, lastAt: found[0].createdAt, lastId: found[0].id };
+}
+
+async function findUnhealthy(
+  queryable: Queryable,
+  { merchantId, since }: { merchantId: string; since: Date },
+): Promise<UnhealthyConnection[]> {
+  const asked = await loadConnectionHealth(queryable, { merchantId, since });
+  const found = asked
+    .map(({ connectionId, attempts, timeouts, errors }) => ({ connectionId, attempts, failed: timeouts + errors }))
+    .filter(({ attempts, failed }) => attempts >= unhealthy.attemptsMin && failed >= attempts * unhealthy.share);
+  if (found.length === 0) return [];
+  const ids = found.map(({ connectionId }) => connectionId);
+  const rows = await queryable.query<{ id: string; gateway: string }>(selectGateways, [merchantId, ids]);
+  const gateways = new Map(rows.map(({ id, gateway }) => [id, gateway]));
+  return found.map((connection) => ({ ...connection, gateway: gateways.get(connection.connectionId) ?? "" }));
+}
+
+/** Payments created since a day began, in one currency. */
+export type DayInCurrency = {
+  readonly currency: string;
+  readonly created: number;
+  readonly succeeded: number;
+  readonly declined: number;
+  readonly degraded: number;
+  readonly savedByFailover: number;
+  /** A sum may exceed the range of a number. */
+  readonly volumeMinor: bigint;
+};
+
+const selectDay: Statement = {
+  name: "select_day",
+  text: `
+    SELECT currency, count(*)::int AS created,
+      (count(*) FILTER (WHERE status = 'SUCCEEDED'))::int AS succeeded,
+      (count(*) FILTER (WHERE status = 'DECLINED'))::int AS declined,
+      (count(*) FILTER (WHERE status = 'DEGRADED'))::int AS degraded,
+      (count(*) FILTER (WHERE status = 'SUCCEEDED' AND failover))::int AS "savedByFailover",
+      coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::text AS "volumeMinor"
+    FROM (SELECT currency, status, failover, amount_minor, created_at FROM payment_session
+          WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $4) s
+    WHERE created_at >= $3 GROUP BY currency ORDER BY created DESC, currency`,
+};
+
+/** Loads the day's payments by currency; of a day with more than `todayCounted`, only the newest. */
+export async function loadDay(
+  queryable: Queryable,
+  { merchantId, dayStart }: { merchantId: string; dayStart: Date },
+): Promise<{ currencies: readonly DayInCurrency[]; isNewestOnly: boolean }> {
+  const firstId = firstIdAt(new Date(dayStart.getTime() - clockSkewMs));
+  const values = [merchantId, firstId, dayStart, todayCounted];
+  const rows = await queryable.query<Omit<DayInCurrency, "volumeMinor"> & { volumeMinor: string }>(selectDay, values);
+  const currencies = rows.map((row) => ({ ...row, volumeMinor: BigInt(row.volumeMinor) }));
+  const counted = currencies.reduce((sum, { created }) => sum + created, 0);
+  return { currencies, isNewestOnly: counted >= todayCounted };
+}

@@ -1,0 +1,243 @@
+import { Client, Pool } from "pg";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
+import { countedMinutes } from "../../limits/analytics.ts";
+import { Database } from "../../platform/database.ts";
+import { type AskedRange, cutRange } from "./analytics-range.ts";
+import { countSettledOnce } from "./count-settled.ts";
+import { loadCounts } from "./load-counts.ts";
+import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
+
+let testDatabase: TestDatabase;
+let owner: Client;
+let database: Database;
+let merchantId: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase("environment");
+  owner = new Client({ connectionString: testDatabase.ownerUrl });
+  await owner.connect();
+  database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
+});
+afterAll(async () => {
+  await database?.pool.end();
+  await owner?.end();
+  await testDatabase?.drop();
+});
+beforeEach(() => {
+  merchantId = v7();
+});
+
+const store = (...rows: SettledRow[]) => storeSettled(owner, merchantId, rows);
+const recount = async () => {
+  await forgetCounts(owner);
+  await countSettledOnce(database);
+};
+async function counts(asked: AskedRange, currency?: string) {
+  const range = await cutRange(database, asked);
+  return { range, ...(await loadCounts(database, { merchantId, range, currency })) };
+}
+/** Returns the number of successful payments by the start of their point; points without any are left out. */
+async function succeededBy(asked: AskedRange) {
+  const { range, payments } = await counts(asked);
+  const found = payments.map((row) => [range.startsAt[row.point]!.toISOString().slice(0, 16), row.succeeded] as const);
+  return Object.fromEntries(found.toSorted());
+}
+const paid = (settledAt: string): SettledRow => ({ settledAt, attempts: [{ gateway: "A", status: "CAPTURED" }] });
+const utc = (firstDay: string, lastDay = firstDay) => ({ firstDay, lastDay, timeZone: "UTC" });
+
+const at = "2026-03-10T12:00:00Z";
+/** One payment of each kind. */
+const oneOfEach: readonly SettledRow[] = [
+  { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
+  {
+    ...{ settledAt: at, amountMinor: 2500, seconds: 2 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 200 },
+      { gateway: "B", status: "CAPTURED", ms: 400 },
+    ],
+  },
+  {
+    ...{ settledAt: at, amountMinor: 700, currency: "USD", seconds: 11 },
+    attempts: [
+      { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
+      { gateway: "B", status: "CAPTURED", ms: 400 },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
+    attempts: [{ gateway: "A", status: "DECLINED", kind: "FRAUD", code: "fraud_suspected", ms: 100 }],
+  },
+  {
+    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
+    attempts: [
+      { gateway: "A", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
+      { gateway: "B", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
+    ],
+  },
+  {
+    ...{ settledAt: at, status: "DEGRADED", seconds: 4 },
+    attempts: [
+      { gateway: "A", status: "FAILED", kind: "GATEWAY_ERROR", ms: 50 },
+      { gateway: "B", status: "VOIDING", kind: "GATEWAY_ERROR", ms: 50 },
+    ],
+  },
+  { settledAt: at, status: "EXPIRED", attempts: [] },
+];
+
+// Every count is tested twice: from the payments themselves, and from stored counts.
+describe.each([
+  ["counted on demand", async () => {}],
+  ["counted in advance", recount],
+])("payments that are %s", (_name, prepare) => {
+  it("add up to sums that were computed by hand", async () => {
+    await store(...oneOfEach);
+    await prepare();
+    const found = await counts(utc("2026-03-10"));
+    const bare = ({ latency, ...row }: (typeof found.payments)[number]) => ({ ...row, timed: sum(latency) });
+    expect(found.payments.map(bare).toSorted((one, other) => (one.currency < other.currency ? -1 : 1))).toEqual([
+      {
+        ...{ point: 12, currency: "EUR", succeeded: 2, declined: 2, degraded: 1, expired: 1, saved: 1, timed: 5 },
+        ...{ volumeMinor: 3500n, savedMinor: 2500n },
+      },
+      {
+        ...{ point: 12, currency: "USD", succeeded: 1, declined: 0, degraded: 0, expired: 0, saved: 1, timed: 1 },
+        ...{ volumeMinor: 700n, savedMinor: 700n },
+      },
+    ]);
+    const attempts = found.attempts.map(({ latency, ...row }) => ({ ...row, timed: sum(latency) }));
+    expect(attempts.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
+      {
+        ...{ point: 12, gateway: "A", approved: 1, hardDeclined: 1, softDeclined: 1, fraudDeclined: 1 },
+        ...{ timeouts: 1, gatewayErrors: 1, unknown: 1, timed: 6 },
+      },
+      {
+        ...{ point: 12, gateway: "B", approved: 2, hardDeclined: 0, softDeclined: 1, fraudDeclined: 0 },
+        ...{ timeouts: 0, gatewayErrors: 1, unknown: 1, timed: 4 },
+      },
+    ]);
+    expect(found.declines).toHaveLength(4);
+    expect(found.declines).toContainEqual({ gateway: "B", declineCode: "insufficient_funds", attempts: 1 });
+    const dollars = await counts(utc("2026-03-10"), "USD");
+    expect(dollars.attempts.map(({ gateway, timeouts }) => [gateway, timeouts]).toSorted()).toEqual([
+      ["A", 1],
+      ["B", 0],
+    ]);
+    expect(dollars.declines).toEqual([]);
+  });
+
+  it("fall into the days of Berlin, of which one has 23 hours and one 25", async () => {
+    // 2026-03-29 begins at 23:00Z and ends at 22:00Z; 2026-10-25 begins at 22:00Z and ends at 23:00Z.
+    await store(...["03-28T22:59", "03-28T23:00", "03-29T21:59", "03-29T22:00"].map((at) => paid(`2026-${at}:00Z`)));
+    await store(...["10-24T21:59", "10-24T22:00", "10-25T22:59", "10-25T23:00"].map((at) => paid(`2026-${at}:00Z`)));
+    await prepare();
+    const days = (firstDay: string, lastDay: string) =>
+      succeededBy({ firstDay, lastDay, timeZone: "Europe/Berlin", pointLength: "day" });
+    expect(await days("2026-03-28", "2026-03-30")).toEqual({
+      "2026-03-27T23:00": 1,
+      "2026-03-28T23:00": 2,
+      "2026-03-29T22:00": 1,
+    });
+    expect(await days("2026-10-24", "2026-10-26")).toEqual({
+      "2026-10-23T22:00": 1,
+      "2026-10-24T22:00": 2,
+      "2026-10-25T23:00": 1,
+    });
+  });
+
+  it("keep apart the two equal hours of New York at the end of summer", async () => {
+    // 01:30 occurs twice on 2026-11-01: at 05:30Z and at 06:30Z.
+    await store(...["05:30", "06:30", "06:59", "07:00"].map((at) => paid(`2026-11-01T${at}:00Z`)));
+    await prepare();
+    const asked = { firstDay: "2026-11-01", lastDay: "2026-11-01", timeZone: "America/New_York" } as const;
+    expect(await succeededBy({ ...asked, pointLength: "hour" })).toEqual({
+      "2026-11-01T05:00": 1,
+      "2026-11-01T06:00": 2,
+      "2026-11-01T07:00": 1,
+    });
+    expect((await cutRange(database, { ...asked, pointLength: "hour" })).startsAt).toHaveLength(25);
+  });
+
+  it("fall into the days and hours of Kolkata, which begin half past an hour, and of Kathmandu", async () => {
+    await store(...["18:29", "18:30", "18:44", "18:45", "19:29", "19:30"].map((at) => paid(`2026-05-04T${at}:59Z`)));
+    await prepare();
+    const days = (timeZone: string) =>
+      succeededBy({ firstDay: "2026-05-04", lastDay: "2026-05-05", timeZone, pointLength: "day" });
+    expect(await days("Asia/Kolkata")).toEqual({ "2026-05-03T18:30": 1, "2026-05-04T18:30": 5 });
+    expect(await days("Asia/Kathmandu")).toEqual({ "2026-05-04T18:15": 6 });
+    const asked = { firstDay: "2026-05-05", lastDay: "2026-05-05", timeZone: "Asia/Kolkata" } as const;
+    expect(await succeededBy({ ...asked, pointLength: "hour" })).toEqual({
+      "2026-05-04T18:30": 4,
+      "2026-05-04T19:30": 1,
+    });
+  });
+
+  it("fall into the days of Kiritimati, 14 hours before UTC", async () => {
+    await store(...["09:59", "10:00"].map((at) => paid(`2026-05-04T${at}:00Z`)));
+    await prepare();
+    const asked = { firstDay: "2026-05-04", lastDay: "2026-05-05", timeZone: "Pacific/Kiritimati" } as const;
+    expect(await succeededBy({ ...asked, pointLength: "day" })).toEqual({
+      "2026-05-03T10:00": 1,
+      "2026-05-04T10:00": 1,
+    });
+  });
+
+  it("belong to their merchant alone, and to the range alone where a week began before it", async () => {
+    await store(paid("2026-05-05T12:00:00Z"), paid("2026-05-06T12:00:00Z"), paid("2026-05-11T12:00:00Z"));
+    await storeSettled(owner, v7(), [paid("2026-05-06T12:00:00Z")]);
+    await prepare();
+    const asked = { ...utc("2026-05-06", "2026-05-12"), pointLength: "week" } as const;
+    expect(await succeededBy(asked)).toEqual({ "2026-05-06T00:00": 1, "2026-05-11T00:00": 1 });
+  });
+});
+
+const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0);
+
+describe("countSettledOnce()", () => {
+  it("counts each payment once, despite other workers, and leaves those of open transactions for later", async () => {
+    await recount();
+    const open = new Client({ connectionString: testDatabase.url });
+    await open.connect();
+    await open.query("BEGIN");
+    // Settled after that transaction began, like a payment of its own.
+    const now: string = (await open.query("SELECT to_json(clock_timestamp())::jsonb #>> '{}' AS now")).rows[0].now;
+    await store(paid(now));
+    await Promise.all([countSettledOnce(database), countSettledOnce(database)]);
+    const counted = async () =>
+      (await owner.query("SELECT sum(succeeded)::int AS n FROM analytics_payment WHERE merchant_id = $1", [merchantId]))
+        .rows[0].n;
+    expect(await counted()).toBe(null);
+    const day = utc(now.slice(0, 10));
+    expect(Object.values(await succeededBy(day))).toEqual([1]);
+    await open.query("COMMIT");
+    await open.end();
+    await Promise.all([countSettledOnce(database), countSettledOnce(database)]);
+    await countSettledOnce(database);
+    expect(await counted()).toBe(countedMinutes.length);
+    expect(Object.values(await succeededBy(day))).toEqual([1]);
+  });
+});
+
+describe("cutRange()", () => {
+  it("begins a day at the first of two midnights, and after a skipped midnight", async () => {
+    const days = async (timeZone: string, firstDay: string) => {
+      const { startsAt, endsAt } = await cutRange(database, { firstDay, lastDay: firstDay, timeZone });
+      return [startsAt[0], endsAt].map((at) => at?.toISOString().slice(5, 16));
+    };
+    // Havana moves from 01:00 back to 00:00; Beirut moves from 00:00 forward to 01:00.
+    expect(await days("America/Havana", "2026-11-01")).toEqual(["11-01T04:00", "11-02T05:00"]);
+    expect(await days("Asia/Beirut", "2026-03-29")).toEqual(["03-28T22:00", "03-29T21:00"]);
+  });
+
+  it.each([
+    ["an unknown zone", { timeZone: "Mars/Olympus" }, "time_zone"],
+    ["an abbreviation", { timeZone: "PST" }, "time_zone"],
+    ["a day that does not exist", { firstDay: "2026-02-30" }, "first_day"],
+    ["an end before its beginning", { lastDay: "2026-01-01" }, "last_day"],
+    ["four years", { firstDay: "2022-02-01" }, "last_day"],
+    ["more hours than fit", { firstDay: "2026-01-01", pointLength: "hour" }, "bucket"],
+  ] as const)("refuses %s", async (_what, change, param) => {
+    const asked = { ...utc("2026-02-01", "2026-02-28"), ...change };
+    await expect(cutRange(database, asked)).rejects.toMatchObject({ code: "invalid_field", problems: [{ param }] });
+  });
+});

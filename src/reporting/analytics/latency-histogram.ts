@@ -1,0 +1,26 @@
+/** Computes percentiles of latencies that were counted in steps. PURE. */
+import { latencyStepsPerDoubling } from "../../limits/analytics.ts";
+
+/** Largest relative error of a percentile: the distance of a step's end from its middle. */
+export const latencyErrorMax = 2 ** (1 / (2 * latencyStepsPerDoubling)) - 1;
+
+/**
+ * Returns the latency in milliseconds that this share of the counted ones do not exceed; undefined where none is
+ * counted.
+ */
+export function percentileMs(histogram: readonly number[], share: number): number | undefined {
+  const count = histogram.reduce((sum, each) => sum + each, 0);
+  if (count === 0) return undefined;
+  let seen = 0;
+  const step = histogram.findIndex((each) => {
+    seen += each;
+    return seen >= share * count;
+  });
+  return 2 ** ((step + 0.5) / latencyStepsPerDoubling);
+}
+
+/** Merges several histograms into one. */
+export function mergeHistograms(histograms: readonly (readonly number[])[]): number[] {
+  const [first = [], ...others] = histograms;
+  return others.reduce<number[]>((sum, each) => sum.map((count, step) => count + (each[step] ?? 0)), [...first]);
+}

@@ -1,0 +1,141 @@
+/**
+ * Reads the counts of a merchant's settled payments, point by point: stored counts, and payments that were settled
+ * since.
+ */
+import { countedMinutes } from "../../limits/analytics.ts";
+import type { Reads, Statement } from "../../platform/database.ts";
+import { type CutRange, type Stretch, stretchesOf } from "./analytics-range.ts";
+import {
+  type CountedTable,
+  countedAttempts,
+  countedDeclines,
+  countedPayments,
+  fence,
+  summedHistogram,
+} from "./counted-facts.ts";
+
+/** Settled payments in one currency, in one point. */
+export type PaymentCounts = {
+  readonly point: number;
+  readonly currency: string;
+  readonly succeeded: number;
+  readonly declined: number;
+  readonly degraded: number;
+  readonly expired: number;
+  readonly saved: number;
+  /** Exact, because a range may exceed the range of a number. */
+  readonly volumeMinor: bigint;
+  readonly savedMinor: bigint;
+  /** Latency from submission to outcome. */
+  readonly latency: readonly number[];
+};
+
+/** Attempts of settled payments at one gateway, in one point. */
+export type AttemptCounts = {
+  readonly point: number;
+  readonly gateway: string;
+  readonly approved: number;
+  readonly hardDeclined: number;
+  readonly softDeclined: number;
+  readonly fraudDeclined: number;
+  readonly timeouts: number;
+  readonly gatewayErrors: number;
+  readonly unknown: number;
+  /** Latency from the start to the gateway's answer, or to the time at which it was given up. */
+  readonly latency: readonly number[];
+};
+
+/** Number of declines of a gateway for one reason, in the whole range. */
+type DeclineCounts = { readonly gateway: string; readonly declineCode: string; readonly attempts: number };
+
+/** All counts of a range. */
+export type RangeCounts = {
+  readonly payments: readonly PaymentCounts[];
+  readonly attempts: readonly AttemptCounts[];
+  readonly declines: readonly DeclineCounts[];
+};
+
+const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const named = (columns: readonly string[]) => columns.map((name) => `${name} AS "${camel(name)}"`);
+
+// Each stretch is a range of the primary key. One statement sees the counts and their progress in one snapshot, so no
+// payment is missed or counted twice.
+function selectCounts({ table, keys, sums, timed, facts }: CountedTable, groups: readonly string[]): Statement {
+  const columns = [...keys, ...sums, ...(timed ? ["latency"] : [])].map((name) => `r.${name}`);
+  const since = `s.merchant_id = $1 AND s.settled_at >= greatest((SELECT counted_until FROM analytics_walk), $7)
+    AND s.settled_at < $8`;
+  // A count never reaches 2^53 in a range; an amount may, and is passed as text.
+  const summed = sums.map((name) =>
+    name.endsWith("_minor") ? `sum(${name})::text AS "${camel(name)}"` : `sum(${name})::float8 AS "${camel(name)}"`,
+  );
+  const selected = [...named(groups), ...summed, ...(timed ? [`${summedHistogram} AS latency`] : [])];
+  return {
+    name: `select_${table}`,
+    text: `
+      WITH f AS (SELECT ${countedMinutes[0]} AS minutes),
+      stretch AS (
+        SELECT * FROM unnest($2::int[], $3::int[], $4::timestamptz[], $5::timestamptz[]) AS t(point, minutes, from_at, to_at)),
+      counted AS (
+        SELECT stretch.point, ${columns} FROM stretch CROSS JOIN LATERAL (
+          SELECT * FROM ${table} c
+          WHERE c.merchant_id = $1 AND c.minutes = stretch.minutes AND c.starts_at >= stretch.from_at AND c.starts_at < stretch.to_at
+          ${fence}) r
+        UNION ALL
+        SELECT (SELECT count(*)::int - 1 FROM unnest($6::timestamptz[]) AS t(starts_at) WHERE t.starts_at <= r.starts_at), ${columns}
+        FROM (${facts(since)}) r)
+      SELECT ${selected} FROM counted
+      WHERE $9::text IS NULL OR currency = $9
+      GROUP BY ${groups}`,
+  };
+}
+
+const selectPayments = selectCounts(countedPayments, ["point", "currency"]);
+const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
+const selectDeclines = selectCounts(countedDeclines, ["gateway", "decline_code"]);
+
+// The planner would compile a query over a year, but compiling sums of 64 steps takes longer than the sums. A year's
+// counts are some megabytes, which are sorted in memory.
+const settings: Statement = {
+  name: "set_for_counts",
+  text: "SELECT set_config('jit', 'off', true), set_config('work_mem', '32MB', true)",
+};
+
+type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string };
+
+/**
+ * Loads the counts of a range. Where `currency` is given, attempts and declines are only of payments in it; payments
+ * are in every currency.
+ */
+export async function loadCounts(
+  reads: Reads,
+  asked: { merchantId: string; range: CutRange; currency: string | undefined },
+): Promise<RangeCounts> {
+  const { merchantId, range, currency } = asked;
+  const [from, to] = [range.startsAt[0]!, range.endsAt];
+  const valuesOf = (startsAt: readonly Date[]) => {
+    const stretches = stretchesOf({ startsAt, endsAt: to });
+    const column = <Name extends keyof Stretch>(name: Name) => stretches.map((stretch) => stretch[name]);
+    const columns = [column("point"), column("minutes"), column("from"), column("to")];
+    return [merchantId, ...columns, startsAt, from, to];
+  };
+  const values = valuesOf(range.startsAt);
+  const load = <Row extends object>(statement: Statement, given: readonly unknown[]) =>
+    reads.transaction(async (tx) => {
+      await tx.query(settings, []);
+      return tx.query<Row>(statement, given);
+    });
+  const [payments, attempts, declines] = await Promise.all([
+    load<PaymentCounts & MoneyAsText>(selectPayments, [...values, null]),
+    load<AttemptCounts>(selectAttempts, [...values, currency ?? null]),
+    load<DeclineCounts>(selectDeclines, [...valuesOf([from]), currency ?? null]),
+  ]);
+  return {
+    payments: payments.map((row) => ({
+      ...row,
+      volumeMinor: BigInt(row.volumeMinor),
+      savedMinor: BigInt(row.savedMinor),
+    })),
+    attempts,
+    declines,
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Settled payments as rows with timestamps of a test's choice, written by the tables' owner, who may bypass their
+ * guards.
+ */
+import { v7 } from "uuid";
+import type { AttemptStatus, FailureKind, SessionStatus } from "../../core/entities.ts";
+
+/** One payment. By default it succeeded at the attempt that is captured. */
+export type SettledRow = {
+  readonly settledAt: string;
+  readonly status?: Exclude<SessionStatus, "CREATED">;
+  readonly amountMinor?: number;
+  readonly currency?: string;
+  /** Time from submission to outcome. */
+  readonly seconds?: number;
+  readonly attempts: readonly {
+    readonly gateway: string;
+    readonly status: AttemptStatus;
+    readonly kind?: FailureKind;
+    readonly code?: string;
+    readonly ms?: number;
+  }[];
+};
+
+/** A connection of the tables' owner. */
+export type Owner = { query(text: string, values?: unknown[]): Promise<unknown> };
+
+// Foreign keys of both tables are checked at the end of the statement.
+const insert = `
+  WITH session AS (
+    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, status, phase, lease_epoch,
+      lease_until, submit_deadline, winner_attempt_id, captured_via, capture_confirmed, failover, decline_code, created_at,
+      expires_at, submitted_at, settled_at)
+    SELECT $1, $2, $3, $4, 'o', 1, $5, CASE WHEN w.is_done THEN 'DONE' ELSE 'PROCESSING' END, $6::int, $7, $7, $8, $9, w.captured,
+      $10, $11, $7::timestamptz - interval '1 hour', $7, CASE WHEN $6::int = 1 THEN $7::timestamptz - $12 * interval '1 s' END, $7
+    FROM (SELECT $8::uuid IS NOT NULL OR NULL AS captured,
+            NOT EXISTS (SELECT FROM jsonb_to_recordset($13) AS a(status text) WHERE status = 'VOIDING') AS is_done) w)
+  INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor,
+    currency, status, failure_kind, stop, decline_code, gateway_reference, void_kind, capture_ordered_at, latest_execution_at,
+    started_at, answered_at, completed_at)
+  SELECT $1, a.id, a.sequence, a.gateway, $1, 1, a.sequence, 'why', $3, $4, a.status, a.kind, CASE a.kind WHEN 'FRAUD' THEN 'fraud' END,
+    a.code, CASE a.status WHEN 'CAPTURED' THEN a.id::text END, CASE a.status WHEN 'VOIDED' THEN 'VOIDED' END,
+    CASE a.status WHEN 'CAPTURED' THEN $7::timestamptz END, $7, $7::timestamptz - a.ms * interval '1 ms', $7,
+    CASE WHEN a.status <> 'VOIDING' THEN $7::timestamptz END
+  FROM jsonb_to_recordset($13) AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int)`;
+
+/** Resets the counts, because rows of the past are inserted after that time was counted. */
+export async function forgetCounts(owner: Owner): Promise<void> {
+  const empty = ["payment", "attempt", "decline"].map((each) => `DELETE FROM analytics_${each}`);
+  await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
+}
+
+/** Stores payments of one merchant. */
+export async function storeSettled(owner: Owner, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
+  await owner.query("ALTER TABLE payment_session DISABLE TRIGGER USER; ALTER TABLE attempt DISABLE TRIGGER USER");
+  for (const { settledAt, status = "SUCCEEDED", amountMinor = 100, currency = "EUR", seconds = 1, ...row } of rows) {
+    const attempts = row.attempts.map((attempt, index) => ({ id: v7(), sequence: index + 1, ms: 1, ...attempt }));
+    const winner = attempts.find((attempt) => attempt.status === "CAPTURED");
+    const declineCode = {
+      SUCCEEDED: null,
+      EXPIRED: null,
+      DECLINED: "card_declined",
+      DEGRADED: "processing_unavailable",
+    };
+    await owner.query(insert, [
+      ...[v7(), merchantId, amountMinor, currency, status, status === "EXPIRED" ? 0 : 1, settledAt, winner?.id ?? null],
+      ...[winner?.gateway ?? null, (winner?.sequence ?? 1) > 1, declineCode[status], seconds, JSON.stringify(attempts)],
+    ]);
+  }
+  await owner.query("ALTER TABLE payment_session ENABLE TRIGGER USER; ALTER TABLE attempt ENABLE TRIGGER USER");
+}

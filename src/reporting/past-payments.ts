@@ -1,0 +1,83 @@
+/** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
+
+import type { FailureKind, SessionStatus, Stop } from "../core/entities.ts";
+import { noCardBeginnings } from "../core/failover.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import type { PastAnswer, PastAttempt } from "./what-if.ts";
+
+/** A past session. Without an end or a submission it is not yet a payment. */
+export type PastSession = {
+  readonly id: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly status: SessionStatus;
+  readonly submitted: boolean;
+  readonly createdAt: Date;
+  readonly attempts: readonly PastAttempt[];
+};
+
+type AttemptRow = {
+  connectionId: string;
+  gateway: string;
+  status: string;
+  failureKind: FailureKind | null;
+  stop: Stop | null;
+  captureRefusalCode: string | null;
+  nextBecause: string | null;
+};
+
+// By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
+// request, not on the number of sessions.
+const selectPast: Statement = {
+  name: "select_past_sessions",
+  text: `
+    SELECT s.id, s.amount_minor AS "amountMinor", s.currency, s.status, s.submitted_at IS NOT NULL AS submitted,
+      s.created_at AS "createdAt", coalesce(t.attempts, '[]') AS attempts
+    FROM (
+      SELECT * FROM payment_session
+      WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object(
+        'connectionId', a.connection_id, 'gateway', a.gateway, 'status', a.status, 'failureKind', a.failure_kind,
+        'stop', a.stop, 'captureRefusalCode', a.capture_refusal_code, 'nextBecause', a.next_because) ORDER BY a.sequence) AS attempts
+      FROM attempt a WHERE a.session_id = s.id) t ON true
+    ORDER BY s.id DESC`,
+};
+
+/** Lists sessions created since a given time, newest first, and before the session `before` where one is given. */
+export async function listPastSessions(
+  queryable: Queryable,
+  options: { merchantId: string; since: Date; before?: string | undefined; count: number },
+): Promise<PastSession[]> {
+  const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
+  const rows = await queryable.query<Omit<PastSession, "attempts"> & { attempts: AttemptRow[] }>(selectPast, values);
+  return rows.map((row) => ({
+    ...row,
+    attempts: row.attempts.map((attempt) => ({
+      connectionId: attempt.connectionId,
+      gateway: attempt.gateway,
+      answer: answerOf(attempt),
+    })),
+  }));
+}
+
+/**
+ * Returns the lowest id that can be generated at this time: ids begin with their time in milliseconds (RFC 9562,
+ * UUIDv7).
+ */
+export function firstIdAt(moment: Date): string {
+  const time = Math.max(moment.getTime(), 0).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
+/**
+ * Derives the gateway's answer. An attempt with a recorded next step failed at first, even if its hold was found and
+ * adopted later.
+ */
+function answerOf({ status, failureKind, stop, captureRefusalCode, nextBecause }: AttemptRow): PastAnswer {
+  if (noCardBeginnings.some((beginning) => nextBecause?.startsWith(beginning))) return undefined;
+  if (captureRefusalCode !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
+  if (failureKind !== null) return { type: "failed", kind: failureKind, ...(stop && { stop }) };
+  const isHeld = status === "CAPTURED" || status === "AUTHORIZED";
+  return isHeld && nextBecause === null ? { type: "held" } : undefined;
+}

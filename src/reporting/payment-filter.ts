@@ -1,0 +1,90 @@
+/**
+ * The filter of a payment list as SQL: the condition that an index can follow, and the conditions that each row is
+ * checked for.
+ */
+
+import type { SessionStatus } from "../core/entities.ts";
+import { clockSkewMs } from "../limits/dashboard.ts";
+import { firstIdAt } from "./past-payments.ts";
+
+/** The filters of a list; each is undefined for any. */
+export type PaymentFilter = {
+  readonly status?: SessionStatus | undefined;
+  /** Submitted and not settled. */
+  readonly processing?: boolean | undefined;
+  /** A gateway that was tried for this payment, whatever the result. */
+  readonly gateway?: string | undefined;
+  readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
+  /** Minor units, both inclusive. */
+  readonly amountFrom?: number | undefined;
+  readonly amountTo?: number | undefined;
+  readonly currency?: string | undefined;
+  /** Inclusive. */
+  readonly createdAfter?: Date | undefined;
+  /** Exclusive. */
+  readonly createdBefore?: Date | undefined;
+  /** True for payments that another gateway than the first captured. */
+  readonly failover?: boolean | undefined;
+};
+
+/** Collects the parameters of a statement and numbers them. */
+export class Parameters {
+  readonly values: unknown[] = [];
+
+  /** Adds a parameter. Returns its name, such as `$3` for the third. */
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/**
+ * Returns the one condition besides the merchant for which payment_session has an index, or nothing. Further conditions
+ * would be checked on row after row of the index, without a bound.
+ */
+export function indexedCondition(filter: PaymentFilter, parameters: Parameters): string {
+  const { orderRef, failover, processing, status } = filter;
+  if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
+  if (failover === true) return "AND s.failover";
+  if (processing === true) return "AND s.phase = 'PROCESSING' AND s.status = 'CREATED'";
+  if (status !== undefined && status !== "CREATED") {
+    return `AND s.status <> 'CREATED' AND s.status = ${parameters.add(status)}`;
+  }
+  return "";
+}
+
+/** Returns the conditions that each row is checked for. They repeat the indexed condition, which costs nothing. */
+export function rowConditions(filter: PaymentFilter, parameters: Parameters): string {
+  const { status, processing, gateway, orderRef, amountFrom, amountTo, currency, createdAfter, createdBefore } = filter;
+  const conditions: string[] = [];
+  const ask = (value: unknown, condition: (parameter: string) => string) => {
+    if (value !== undefined) conditions.push(condition(parameters.add(value)));
+  };
+  ask(status, (wanted) => `s.status = ${wanted}`);
+  ask(processing, (wanted) => `(s.phase = 'PROCESSING' AND s.status = 'CREATED') = ${wanted}::boolean`);
+  // A scalar subquery, which the planner cannot turn into a join over all attempts.
+  ask(
+    gateway,
+    (wanted) => `(SELECT true FROM attempt a WHERE a.session_id = s.id AND a.gateway = ${wanted} LIMIT 1) IS TRUE`,
+  );
+  ask(orderRef?.text, (wanted) =>
+    orderRef?.isPrefix ? `starts_with(s.order_ref, ${wanted})` : `s.order_ref = ${wanted}`,
+  );
+  ask(amountFrom, (wanted) => `s.amount_minor >= ${wanted}::bigint`);
+  ask(amountTo, (wanted) => `s.amount_minor <= ${wanted}::bigint`);
+  ask(currency, (wanted) => `s.currency = ${wanted}`);
+  ask(createdAfter, (wanted) => `s.created_at >= ${wanted}::timestamptz`);
+  ask(createdBefore, (wanted) => `s.created_at < ${wanted}::timestamptz`);
+  ask(filter.failover, (wanted) => `s.failover = ${wanted}::boolean`);
+  return conditions.length === 0 ? "true" : conditions.join(" AND ");
+}
+
+/** Returns an id below which no session was created after `createdAfter`. */
+export function lowestId({ createdAfter }: PaymentFilter): string | undefined {
+  return createdAfter && firstIdAt(new Date(createdAfter.getTime() - clockSkewMs));
+}
+
+/** Returns an id above which no session was created before `createdBefore`, where ids and times agree. */
+export function highestId({ createdBefore }: PaymentFilter): string | undefined {
+  return createdBefore && firstIdAt(new Date(createdBefore.getTime() + clockSkewMs));
+}

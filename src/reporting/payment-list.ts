@@ -1,0 +1,150 @@
+/** Lists a merchant's payments: filtered, newest first, at a cost that grows with neither the table nor the filter. */
+
+import { type PaymentSession, PaymentSessionEntity } from "../core/entities.ts";
+import { paymentsWalked, prefixMatchesMax } from "../limits/dashboard.ts";
+import { columnsOf } from "../platform/columns.ts";
+import { type Queryable, unnamed } from "../platform/database.ts";
+import {
+  highestId,
+  indexedCondition,
+  lowestId,
+  Parameters,
+  type PaymentFilter,
+  rowConditions,
+} from "./payment-filter.ts";
+
+const shown = [
+  "id",
+  "orderRef",
+  "amountMinor",
+  "currency",
+  "status",
+  "phase",
+  "capturedVia",
+  "failover",
+  "declineCode",
+  "cardBrand",
+  "cardLast4",
+  "createdAt",
+  "settledAt",
+] as const;
+
+/** A payment as lists show it. */
+export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
+  /** The gateways that were tried, in this order. */
+  readonly gateways: readonly string[];
+};
+
+/** SQL: the columns of a listed payment, of the row `s` of payment_session. */
+export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
+  ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways`;
+
+/** A page of a list. It may hold fewer rows than requested although the list goes on. */
+export type PaymentPage = {
+  readonly payments: readonly ListedPayment[];
+  /** The last payment that was checked; undefined at the end of the list. */
+  readonly lastId?: string | undefined;
+  /** Creation time of that payment, where the search stopped before the page was full. */
+  readonly searchedBackTo?: Date | undefined;
+};
+
+type Wanted = {
+  readonly merchantId: string;
+  readonly filter: PaymentFilter;
+  /** The last payment that the previous page checked. */
+  readonly after: string | undefined;
+  readonly count: number;
+};
+
+/**
+ * Returns the next page. It checks at most `paymentsWalked` payments, and sets `searchedBackTo` where these were too
+ * few.
+ */
+export async function listPayments(queryable: Queryable, wanted: Wanted): Promise<PaymentPage> {
+  const among = await findByPrefix(queryable, wanted);
+  const below = await boundOf(queryable, wanted);
+  const walk = { ...wanted, among, below };
+  const found = await queryable.query<ListedPayment>(...selectPage(walk));
+  const payments = found.slice(0, wanted.count);
+  if (found.length > wanted.count) return { payments, lastId: payments.at(-1)?.id };
+  const [end] = await queryable.query<{ id: string; createdAt: Date }>(...selectWalkEnd(walk));
+  return end === undefined ? { payments } : { payments, lastId: end.id, searchedBackTo: end.createdAt };
+}
+
+type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
+
+function selectPage(walk: Walk) {
+  const parameters = new Parameters();
+  const walked = walkSql(walk, parameters);
+  const text = `
+    SELECT ${listedColumns} FROM (${walked} LIMIT ${paymentsWalked}) s
+    WHERE ${rowConditions(walk.filter, parameters)}
+    ORDER BY s.id DESC LIMIT ${parameters.add(walk.count + 1)}`;
+  return [{ name: unnamed, text }, parameters.values] as const;
+}
+
+function selectWalkEnd(walk: Walk) {
+  const parameters = new Parameters();
+  const text = `
+    SELECT s.id, s.created_at AS "createdAt"
+    FROM (${walkSql(walk, parameters)} OFFSET ${paymentsWalked - 1} LIMIT 1) s`;
+  return [{ name: unnamed, text }, parameters.values] as const;
+}
+
+function walkSql({ merchantId, filter, after, among, below }: Walk, parameters: Parameters): string {
+  const conditions = [`s.merchant_id = ${parameters.add(merchantId)}`];
+  if (among !== undefined) conditions.push(`s.id = ANY (${parameters.add(among)}::uuid[])`);
+  // The lesser of the two; older servers have no `least` for uuid.
+  for (const bound of [after, below]) {
+    if (bound !== undefined) conditions.push(`s.id < ${parameters.add(bound)}::uuid`);
+  }
+  const lowest = lowestId(filter);
+  if (lowest !== undefined) conditions.push(`s.id >= ${parameters.add(lowest)}::uuid`);
+  const by = among === undefined ? indexedCondition(filter, parameters) : "";
+  return `SELECT s.* FROM payment_session s WHERE ${conditions.join(" AND ")} ${by} ORDER BY s.id DESC`;
+}
+
+/**
+ * Finds the payments whose order reference begins with the text; undefined where they are too many to be checked
+ * separately.
+ */
+async function findByPrefix(
+  queryable: Queryable,
+  { merchantId, filter: { orderRef } }: Wanted,
+): Promise<string[] | undefined> {
+  if (!orderRef?.isPrefix) return undefined;
+  const found = await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count: prefixMatchesMax + 1 });
+  return found.length > prefixMatchesMax ? undefined : found;
+}
+
+/** Finds ids of payments whose order reference begins with the text, in no particular order. */
+export async function findByOrderRefPrefix(
+  queryable: Queryable,
+  { merchantId, text, count }: { merchantId: string; text: string; count: number },
+): Promise<string[]> {
+  const pattern = `${text.replace(/[\\%_]/g, "\\$&")}%`;
+  const rows = await queryable.query<{ id: string }>(
+    {
+      name: unnamed,
+      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 LIMIT $3",
+    },
+    [merchantId, pattern, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Returns the id at which a list of payments before a given time may begin; undefined for the beginning of all
+ * payments. The id is used only if the payment above it was created later, which does not hold for rows whose times
+ * were changed afterwards, as in a demo.
+ */
+async function boundOf(queryable: Queryable, { merchantId, filter }: Wanted): Promise<string | undefined> {
+  const bound = highestId(filter);
+  if (bound === undefined) return undefined;
+  const text = `
+    SELECT created_at >= $3::timestamptz AS agrees FROM payment_session
+    WHERE merchant_id = $1 AND id >= $2 ORDER BY id LIMIT 1`;
+  const statement = { name: "check_id_against_time", text };
+  const [above] = await queryable.query<{ agrees: boolean }>(statement, [merchantId, bound, filter.createdBefore]);
+  return above?.agrees ? bound : undefined;
+}

@@ -1,0 +1,111 @@
+/** Finds payments by an id of ours, a gateway's reference, an order reference or its beginning. */
+import { clockSkewMs, searchRows, settledWithinMs } from "../limits/dashboard.ts";
+import type { Queryable, Statement } from "../platform/database.ts";
+import { decodeId, type IdPrefix } from "../platform/ids.ts";
+import { firstIdAt } from "./past-payments.ts";
+import { findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
+
+/** The identifier by which a payment was found. */
+type FoundBy =
+  | "SESSION_ID"
+  | "ATTEMPT_ID"
+  | "EVENT_ID"
+  | "REQUEST_ID"
+  | "GATEWAY_REFERENCE"
+  | "ORDER_REF"
+  | "ORDER_REF_PREFIX";
+
+/** A payment with the identifier by which it was found. */
+export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
+
+type Finder = { readonly by: FoundBy; readonly statement: Statement };
+
+// $1 merchant, $2 the searched value, and, where the finder uses them, $3 and $4 the bounds of its time.
+const finder = (by: FoundBy, condition: string, name = by.toLowerCase()): Finder => ({
+  by,
+  statement: {
+    name: `search_payments_by_${name}`,
+    text: `SELECT ${listedColumns} FROM payment_session s WHERE s.merchant_id = $1 AND ${condition}
+           ORDER BY s.id DESC LIMIT ${searchRows}`,
+  },
+});
+
+const bySession = finder("SESSION_ID", "s.id = $2");
+const byAttempt = finder("ATTEMPT_ID", "s.id = (SELECT a.session_id FROM attempt a WHERE a.id = $2)");
+const byEvent = finder(
+  "EVENT_ID",
+  `s.id = (SELECT o.session_id FROM outbox_event o
+           WHERE o.merchant_id = $1 AND o.id = $2 AND o.created_at BETWEEN $3 AND $4)`,
+);
+// A session gets its id within the same second as the request that creates it.
+const byCreation = finder("REQUEST_ID", "s.create_request_id = $2 AND s.id BETWEEN $3 AND $4", "creation");
+const bySubmission = finder(
+  "REQUEST_ID",
+  `s.submit_request_id = $2
+   AND (s.settled_at BETWEEN $3 AND $4 OR s.phase = 'PROCESSING' AND s.lease_until IS NOT NULL)`,
+  "submission",
+);
+const byReference = finder(
+  "GATEWAY_REFERENCE",
+  `s.id IN (
+     SELECT a.session_id FROM connection c JOIN attempt a ON a.connection_id = c.id AND a.gateway_reference = $2
+     WHERE c.merchant_id = $1
+     UNION ALL SELECT h.session_id FROM orphaned_authorization h WHERE h.gateway_reference = $2)`,
+);
+const byOrderRef = finder("ORDER_REF", "s.order_ref = $2");
+const byIds = finder("ORDER_REF_PREFIX", "s.id = ANY ($2::uuid[])");
+
+/**
+ * Searches payments. Returns exact matches first, each payment once, then the newest whose order reference begins with
+ * the text.
+ */
+export async function searchPayments(
+  queryable: Queryable,
+  { merchantId, text }: { merchantId: string; text: string },
+): Promise<PaymentMatch[]> {
+  const run = async ({ by, statement }: Finder, ...values: unknown[]): Promise<PaymentMatch[]> => {
+    const found = await queryable.query<ListedPayment>(statement, [merchantId, ...values]);
+    return found.map((payment) => ({ payment, by }));
+  };
+  const prefixed = async () => {
+    const ids = await findByOrderRefPrefix(queryable, { merchantId, text, count: searchRows * 10 });
+    return ids.length === 0 ? [] : run(byIds, ids);
+  };
+  const groups = await Promise.all([...findById(text, run), run(byReference, text), run(byOrderRef, text), prefixed()]);
+  const seen = new Map<string, PaymentMatch>();
+  for (const match of groups.flat()) {
+    if (!seen.has(match.payment.id)) seen.set(match.payment.id, match);
+  }
+  return [...seen.values()];
+}
+
+function findById(text: string, run: (finder: Finder, ...values: unknown[]) => Promise<PaymentMatch[]>) {
+  const idOf = (prefix: IdPrefix) => decodeId(prefix, text);
+  const sessionId = idOf("ps");
+  if (sessionId !== undefined) return [run(bySession, sessionId)];
+  const attemptId = idOf("att");
+  if (attemptId !== undefined) return [run(byAttempt, attemptId)];
+  const eventId = idOf("evt");
+  if (eventId !== undefined) {
+    const { from, to } = around(timeOf(eventId));
+    return [run(byEvent, eventId, from, to)];
+  }
+  const requestId = idOf("req");
+  if (requestId === undefined) return [];
+  const { from, to } = around(timeOf(requestId));
+  const settledBy = new Date(to.getTime() + settledWithinMs);
+  return [run(byCreation, requestId, firstIdAt(from), firstIdAt(to)), run(bySubmission, requestId, from, settledBy)];
+}
+
+/** Returns the time of a UUIDv7, whose first 48 bits are milliseconds. */
+function timeOf(uuid: string): Date {
+  return new Date(Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16));
+}
+
+// The latest time that the database can store; an arbitrary id may contain any time.
+const latestMs = Date.UTC(9999, 0);
+
+function around(at: Date): { from: Date; to: Date } {
+  const time = Math.min(at.getTime(), latestMs);
+  return { from: new Date(time - clockSkewMs), to: new Date(time + clockSkewMs) };
+}

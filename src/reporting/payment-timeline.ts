@@ -1,0 +1,264 @@
+/** Builds the timeline of a payment as one list of steps in words: time, actor, step and reason. PURE. */
+
+import type { RecordedDecision } from "../core/decisions.ts";
+import type { Attempt, PaymentSession } from "../core/entities.ts";
+import type { WorkItem } from "../core/work-items.ts";
+import type { SessionDelivery } from "../events/session-events.ts";
+import { unreachable } from "../platform/errors.ts";
+import { nameOfBrand } from "./card-brand-name.ts";
+import type { OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
+
+/** One step of a payment. */
+export type TimelineStep = {
+  readonly at: Date;
+  /** The merchant, the customer, us, a gateway, an endpoint or a person. */
+  readonly actor: string;
+  readonly step: string;
+  readonly why?: string | undefined;
+  readonly tone?: "GOOD" | "WARN" | "BAD" | undefined;
+  readonly attemptId?: string | undefined;
+  readonly eventId?: string | undefined;
+  readonly endpointId?: string | undefined;
+  readonly requestId?: string | undefined;
+};
+
+type Moment = Omit<TimelineStep, "at"> & { readonly at: Date | null | undefined };
+
+const us = "Switchyard";
+
+/** Builds the timeline from every recorded step, oldest first. */
+export function writeTimeline(details: PaymentDetails): TimelineStep[] {
+  const { session, attempts, events, deliveries, workItems, orphanedAuthorizations, decisions } = details;
+  const moments: Moment[] = [
+    ...beginning(session),
+    ...attempts.flatMap((attempt) => attemptSteps(attempt, session)),
+    ...ending(session),
+    ...events.map(({ id, type, createdAt }) => ({
+      at: createdAt,
+      actor: us,
+      step: `Recorded the event ${type}`,
+      eventId: id,
+    })),
+    ...deliveries.map(deliveryStep),
+    ...orphanedAuthorizations.flatMap(holdSteps),
+    ...decisions.flatMap(decisionSteps),
+    ...workItems.flatMap(itemSteps),
+  ];
+  const happened = moments.filter((moment): moment is TimelineStep => moment.at instanceof Date);
+  return happened.toSorted((left, right) => left.at.getTime() - right.at.getTime());
+}
+
+function beginning(session: PaymentSession): Moment[] {
+  const { cardBrand, cardLast4, plan, skipped, ruleVersion } = session;
+  const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
+  const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
+  const left = (skipped ?? []).map(({ gateway, because }) => ` ${gateway} is left out: ${because}`).join("");
+  return [
+    {
+      at: session.createdAt,
+      actor: "Merchant",
+      step: "Created the session",
+      requestId: session.createRequestId ?? undefined,
+    },
+    {
+      at: session.submittedAt,
+      actor: "Customer",
+      step: `Submitted a card${card}`,
+      why: `Rule version ${ruleVersion} plans ${planned || "no gateway"}.${left}`,
+      requestId: session.submitRequestId ?? undefined,
+    },
+  ];
+}
+
+function attemptSteps(attempt: Attempt, { captureConfirmed }: PaymentSession): Moment[] {
+  const { gateway, id: attemptId, captureRefusalCode } = attempt;
+  const captured =
+    captureConfirmed === false ? "Accepted the capture, which it has not confirmed yet" : "Captured the money";
+  const steps: Moment[] = [
+    { at: attempt.startedAt, actor: us, step: `Sent the authorization to ${gateway}`, why: attempt.because },
+    answerStep(attempt),
+    { at: attempt.lookedUpAt, actor: us, step: `Looked the payment up at ${gateway}` },
+    { at: attempt.captureOrderedAt, actor: us, step: `Sent the capture to ${gateway}` },
+    {
+      at: captureRefusalCode === null ? null : (attempt.voidAskedAt ?? attempt.completedAt ?? attempt.captureOrderedAt),
+      actor: gateway,
+      step: `Refused the capture: ${captureRefusalCode}`,
+      why: attempt.nextBecause ?? undefined,
+      tone: "BAD",
+    },
+    { at: attempt.voidAskedAt, actor: us, step: `Sent the void to ${gateway}` },
+    {
+      at: attempt.status === "CAPTURED" ? attempt.completedAt : null,
+      ...capturedStep(attempt, captured),
+      tone: "GOOD",
+    },
+    { at: attempt.status === "VOIDED" ? attempt.completedAt : null, ...voidedStep(attempt) },
+  ];
+  return steps.map((step) => ({ ...step, attemptId }));
+}
+
+function capturedStep({ gateway, decision, decisionReference }: Attempt, captured: string) {
+  const isDecided = decision === "CAPTURED";
+  return isDecided
+    ? { actor: us, step: `Recorded the capture ${decisionReference}` }
+    : { actor: gateway, step: captured };
+}
+
+function voidedStep({ gateway, voidKind }: Attempt) {
+  switch (voidKind) {
+    case "GIVEN_UP":
+      return { actor: us, step: "Ended the attempt as given up" };
+    case "NEVER_EXISTED":
+      return { actor: gateway, step: "Reported that there never was a hold" };
+    case "VOIDED":
+    case null:
+    case undefined:
+      return { actor: gateway, step: "Voided the hold" };
+    default:
+      return unreachable(voidKind);
+  }
+}
+
+/** Returns the step of the first answer: an authorization, a refusal, or nothing usable. */
+function answerStep(attempt: Attempt): Moment {
+  const { answeredAt: at, startedAt, gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
+  const took = at ? ` after ${at.getTime() - startedAt.getTime()} ms` : "";
+  // The reason of a refused capture is shown with the refusal.
+  const why = attempt.captureRefusalCode === null ? (attempt.nextBecause ?? undefined) : undefined;
+  switch (failureKind) {
+    case null:
+    case undefined: {
+      const reference = gatewayReference ? `, reference ${gatewayReference}` : "";
+      // Only a look-up after a missing answer leaves a reason for the next step without a failure.
+      if (why !== undefined)
+        return {
+          at,
+          actor,
+          step: `No usable answer${took}; it was found to hold the amount${reference}`,
+          why,
+          tone: "WARN",
+        };
+      return { at, actor, step: `Authorized${took}${reference}`, tone: "GOOD" };
+    }
+    case "TIMEOUT":
+    case "GATEWAY_ERROR": {
+      const what = failureKind === "TIMEOUT" ? "No answer" : "No usable answer";
+      const isKnown = attempt.status === "FAILED";
+      const step = isKnown ? `Processed nothing${took}` : `${what}${took}; it may hold the amount`;
+      return { at, actor, step, why, tone: "WARN" };
+    }
+    case "SOFT_DECLINE":
+    case "HARD_DECLINE":
+    case "FRAUD": {
+      const raw = gatewayCode ? `, its code ${gatewayCode}` : "";
+      const tone = attempt.nextAction === "failover" ? "WARN" : "BAD";
+      return { at, actor, step: `Declined${took}: ${attempt.declineCode}${raw}`, why, tone };
+    }
+    default:
+      return unreachable(failureKind);
+  }
+}
+
+function ending(session: PaymentSession): Moment[] {
+  const { status, settledAt, capturedVia, failover, declineCode } = session;
+  const pending = {
+    at: session.pendingEventAt,
+    actor: us,
+    step: "Notified the merchant that the outcome takes longer",
+  };
+  switch (status) {
+    case "CREATED":
+      return [pending];
+    case "SUCCEEDED": {
+      const why = `Captured by ${capturedVia}${failover ? ", after another gateway had failed" : ""}.`;
+      return [pending, { at: settledAt, actor: us, step: "The payment has succeeded", why, tone: "GOOD" }];
+    }
+    case "EXPIRED":
+      return [{ at: settledAt, actor: us, step: "The session has expired", why: "No card was submitted in time." }];
+    case "DECLINED":
+    case "DEGRADED": {
+      const step = status === "DECLINED" ? "The payment is declined" : "The payment has ended without a usable answer";
+      return [pending, { at: settledAt, actor: us, step: `${step}: ${declineCode}`, tone: "BAD" }];
+    }
+    default:
+      return unreachable(status);
+  }
+}
+
+function deliveryStep(delivery: SessionDelivery): Moment {
+  const { eventId, endpointId, type, status, tries, endpointUrl: actor } = delivery;
+  const about = { actor, eventId, endpointId };
+  const times = tries === 1 ? "1 attempt" : `${tries} attempts`;
+  switch (status) {
+    case "SUCCEEDED":
+      return { ...about, at: delivery.endedAt, step: `Accepted the event ${type}`, tone: "GOOD" };
+    case "EXHAUSTED":
+      return {
+        ...about,
+        at: delivery.endedAt,
+        step: `Never accepted the event ${type}`,
+        why: `${times}; no more will follow.`,
+        tone: "BAD",
+      };
+    case "PENDING":
+      return {
+        ...about,
+        at: delivery.createdAt,
+        step: `Has not accepted the event ${type} yet`,
+        why: `${times} so far.`,
+        tone: "WARN",
+      };
+    default:
+      return unreachable(status);
+  }
+}
+
+function holdSteps({
+  attemptId,
+  gatewayReference,
+  foundBy,
+  foundAt,
+  endedAt,
+  outcome,
+}: OrphanedAuthorization): Moment[] {
+  const by =
+    foundBy === "notification"
+      ? "The gateway reported it in a notification."
+      : "A reconciliation with its records found it.";
+  const end = { VOIDED: "Its hold was voided", GONE: "The hold is gone", CAPTURED: "The hold was captured" };
+  return [
+    {
+      at: foundAt,
+      actor: us,
+      step: `Found a hold ${gatewayReference} for an attempt that is over`,
+      why: by,
+      tone: "WARN",
+      attemptId,
+    },
+    { at: endedAt, actor: us, step: `${outcome ? end[outcome] : ""}: ${gatewayReference}`, attemptId },
+  ];
+}
+
+function itemSteps({ openedAt, resolvedAt, closedAt, ...item }: WorkItem): Moment[] {
+  const attemptId = item.attemptId ?? undefined;
+  return [
+    { at: openedAt, actor: us, step: "Raised an alarm", why: item.detail, tone: "BAD", attemptId },
+    { at: resolvedAt, actor: us, step: "The matter of the alarm resolved itself", attemptId },
+    { at: closedAt, actor: item.closedBy ?? "", step: "Closed the alarm", why: item.closeNote ?? undefined, attemptId },
+  ];
+}
+
+function decisionSteps(decided: RecordedDecision): Moment[] {
+  const { attemptId, decision, reference, reason: why, takesTwo } = decided;
+  const end = decision === "GIVEN_UP" ? "given up: none of its money is kept" : `captured as ${reference}`;
+  const step = `Decided that the attempt is ${end}`;
+  return [
+    { at: decided.decidedAt, actor: decided.decidedBy, step, why, tone: "WARN", attemptId },
+    {
+      at: takesTwo ? decided.confirmedAt : null,
+      actor: decided.confirmedBy ?? "",
+      step: "Confirmed the decision",
+      attemptId,
+    },
+  ];
+}

@@ -1,0 +1,73 @@
+/** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
+import type { PlannedConnection } from "../core/entities.ts";
+import { decideNext, type FailoverRule, type Failure } from "../core/failover.ts";
+
+/** The answers of a gateway that lead to different next steps. */
+const routeAnswers = [
+  "APPROVED",
+  "HARD_DECLINE",
+  "SOFT_DECLINE",
+  "FRAUD",
+  "SCHEME_RULE",
+  "SAME_CARD_FAILS",
+  "AUTHENTICATION_REQUIRED",
+  "UNCLASSIFIED",
+  "TIMEOUT",
+  "GATEWAY_ERROR",
+  "CAPTURE_REFUSED",
+  "VAULT_UNAVAILABLE",
+] as const;
+/** One answer of a gateway. */
+type RouteAnswer = (typeof routeAnswers)[number];
+
+const failureOf: Record<Exclude<RouteAnswer, "APPROVED">, Omit<Failure, "gateway">> = {
+  HARD_DECLINE: { kind: "HARD_DECLINE" },
+  SOFT_DECLINE: { kind: "SOFT_DECLINE" },
+  FRAUD: { kind: "FRAUD", stop: "fraud" },
+  SCHEME_RULE: { kind: "HARD_DECLINE", stop: "scheme_rule" },
+  SAME_CARD_FAILS: { kind: "HARD_DECLINE", stop: "same_card_fails" },
+  AUTHENTICATION_REQUIRED: { kind: "SOFT_DECLINE", stop: "authentication_required" },
+  UNCLASSIFIED: { kind: "SOFT_DECLINE", stop: "unclassified" },
+  TIMEOUT: { kind: "TIMEOUT" },
+  GATEWAY_ERROR: { kind: "GATEWAY_ERROR" },
+  CAPTURE_REFUSED: { kind: "GATEWAY_ERROR", captureRefused: true },
+  VAULT_UNAVAILABLE: { kind: "GATEWAY_ERROR", noCard: "vault_unavailable" },
+};
+
+/** One gateway of a case, with the step that follows its answer. */
+type RouteStep = {
+  readonly at: PlannedConnection;
+  readonly action: "capture" | "failover" | "stop";
+  readonly because: string;
+};
+
+/** The gateways that are tried, in order, and the payment's end. */
+export type RouteCase = {
+  readonly answer: RouteAnswer;
+  readonly steps: readonly RouteStep[];
+  readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED";
+};
+
+/** Returns a case for each answer, which all gateways give in time. */
+export function routeCases(plan: readonly PlannedConnection[], rule: FailoverRule): RouteCase[] {
+  return routeAnswers.map((answer) => routeCase(plan, rule, answer));
+}
+
+function routeCase(plan: readonly PlannedConnection[], rule: FailoverRule, answer: RouteAnswer): RouteCase {
+  const [first] = plan;
+  if (first === undefined) return { answer, steps: [], status: "DEGRADED" };
+  if (answer === "APPROVED") {
+    const because = `${first.gateway} holds the amount, and the capture is ordered there.`;
+    return { answer, steps: [{ at: first, action: "capture", because }], status: "SUCCEEDED" };
+  }
+  const failure = failureOf[answer];
+  const steps: RouteStep[] = [];
+  for (const [index, at] of plan.entries()) {
+    const left = { plan: plan.slice(index + 1), withinBudget: true };
+    const { action, because } = decideNext({ gateway: at.gateway, ...failure }, rule, left);
+    steps.push({ at, action, because });
+    if (action === "stop") break;
+  }
+  const isDecline = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD"].includes(failure.kind);
+  return { answer, steps, status: isDecline ? "DECLINED" : "DEGRADED" };
+}

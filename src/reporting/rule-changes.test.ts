@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import type { RuleContent } from "../core/routing-rules.ts";
+import { describeRuleChanges } from "./rule-changes.ts";
+
+const rule = (ids: string, failoverOn: RuleContent["failoverOn"] = ["TIMEOUT"]): RuleContent => ({
+  connectionIds: [...ids],
+  failoverOn,
+});
+const changes = (before: RuleContent | undefined, after: RuleContent) =>
+  describeRuleChanges(before, after, (id) => id.toUpperCase());
+
+describe("describeRuleChanges()", () => {
+  it.each<[string, RuleContent | undefined, RuleContent, string[]]>([
+    ["nothing", rule("ab"), rule("ab"), []],
+    [
+      "a first rule",
+      undefined,
+      rule("a"),
+      ["A is added with priority 1.", "After timeouts, the next gateway is tried."],
+    ],
+    ["a new one at the end", rule("a"), rule("ab"), ["B is added with priority 2."]],
+    ["one that left, which moves no other", rule("abc"), rule("bc"), ["A is removed."]],
+    ["an exchange", rule("abc"), rule("cba"), ["C moves from priority 3 to 1.", "A moves from priority 1 to 3."]],
+    ["no priority twice", rule("abc"), rule("cb"), ["A is removed.", "C moves from priority 3 to 1."]],
+    [
+      "switches",
+      rule("a", ["TIMEOUT"]),
+      rule("a", ["HARD_DECLINE"]),
+      ["After declines, the next gateway is tried.", "Timeouts end the payment."],
+    ],
+  ])("describes %s", (_what, before, after, expected) => {
+    expect(changes(before, after)).toEqual(expected);
+  });
+});

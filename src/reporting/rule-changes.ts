@@ -1,0 +1,47 @@
+/** Describes the differences between two routing rules in sentences. PURE. */
+import type { FailoverSwitch } from "../core/entities.ts";
+import type { RuleContent } from "../core/routing-rules.ts";
+
+const switchInWords: Record<FailoverSwitch, string> = {
+  HARD_DECLINE: "declines",
+  TIMEOUT: "timeouts",
+  GATEWAY_ERROR: "gateway errors",
+};
+
+/**
+ * Returns one sentence for each difference, none where the rules are equal. `nameOf` returns the display name of a
+ * connection.
+ */
+export function describeRuleChanges(
+  before: RuleContent | undefined,
+  after: RuleContent,
+  nameOf: (connectionId: string) => string,
+): string[] {
+  const [old, new_] = [before?.connectionIds ?? [], after.connectionIds];
+  const added = new_.filter((id) => !old.includes(id));
+  const removed = old.filter((id) => !new_.includes(id));
+  const stayed = old.filter((id) => new_.includes(id));
+  // A connection that only moves up because another one left does not count as moved.
+  const reordered = new_.filter((id) => stayed.includes(id)).filter((id, index) => stayed[index] !== id);
+  const moved = reordered.filter((id) => old.indexOf(id) !== new_.indexOf(id));
+  return [
+    ...added.map((id) => `${nameOf(id)} is added with priority ${new_.indexOf(id) + 1}.`),
+    ...removed.map((id) => `${nameOf(id)} is removed.`),
+    ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
+    ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
+  ];
+}
+
+function describeSwitches(before: readonly FailoverSwitch[], after: readonly FailoverSwitch[]): string[] {
+  return (Object.keys(switchInWords) as FailoverSwitch[]).flatMap((name) => {
+    if (before.includes(name) === after.includes(name)) return [];
+    const words = switchInWords[name];
+    return after.includes(name)
+      ? [`After ${words}, the next gateway is tried.`]
+      : [`${capitalized(words)} end the payment.`];
+  });
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,27 @@
+/** Masks order references for people and logs: a merchant may have put a card number there. PURE. */
+import { passesLuhn } from "../platform/luhn.ts";
+
+// The lengths of card numbers in use, with the separators that people write.
+const cardShape = /^\d(?:[ -]?\d){11,18}$/;
+const shownDigits = 4;
+
+/** Returns the reference; if all of it looks like a card number, only its last four digits. */
+export function shownOrderRef(orderRef: string): string {
+  if (!isLikeCardNumber(orderRef)) return orderRef;
+  const written = orderRef.trim();
+  return written.slice(0, -shownDigits).replace(/\d/g, "*") + written.slice(-shownDigits);
+}
+
+/** Reports whether an entire reference looks like a card number. */
+export function isLikeCardNumber(orderRef: string): boolean {
+  const written = orderRef.trim();
+  return cardShape.test(written) && passesLuhn(written.replace(/[ -]/g, ""));
+}
+
+/** Returns an event's body with its order reference masked for display. The posted body is not changed. */
+export function shownEventBody(body: string): string {
+  return body.replace(
+    /("orderRef":")([^"\\]*)"/g,
+    (_, name: string, orderRef: string) => `${name}${shownOrderRef(orderRef)}"`,
+  );
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import type { FailoverSwitch } from "../core/entities.ts";
+import { addCounts, compareReplay, type PastAnswer, type PastPayment, replayPayment } from "./what-if.ts";
+
+const held: PastAnswer = { type: "held" };
+const declined: PastAnswer = { type: "failed", kind: "HARD_DECLINE" };
+const fraud: PastAnswer = { type: "failed", kind: "FRAUD", stop: "fraud" };
+const timeout: PastAnswer = { type: "failed", kind: "TIMEOUT" };
+
+/** Builds a payment from its gateways and their answers: `past("a", declined, "b", held)`. */
+function past(...story: (string | PastAnswer)[]): PastPayment {
+  const attempts = story.flatMap((name, index) =>
+    index % 2 === 0
+      ? [{ connectionId: String(name), gateway: String(name), answer: story[index + 1] as PastAnswer }]
+      : [],
+  );
+  return { attempts, succeeded: attempts.at(-1)?.answer?.type === "held" };
+}
+
+const all: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
+function replay(payment: PastPayment, ids: string, failoverOn = all) {
+  const plan = [...ids].map((id, index) => ({
+    priority: index + 1,
+    gateway: id,
+    connectionId: id,
+    credentialVersion: 1,
+  }));
+  const replayed = replayPayment(payment, { plan }, { version: 2, failoverOn });
+  const asked = replayed.asked.map(({ gateway }) => gateway).join("");
+  return { ...replayed, asked, counts: compareReplay(payment, replayed) };
+}
+
+describe("replayPayment()", () => {
+  it.each<[string, PastPayment, string, readonly FailoverSwitch[], string, string]>([
+    ["the same way", past("a", declined, "b", held), "ab", all, "ab", "succeeds"],
+    ["straight to the one that held", past("a", declined, "b", held), "ba", all, "b", "succeeds"],
+    ["to an end, where the switch is off", past("a", declined, "b", held), "ab", ["TIMEOUT"], "a", "fails"],
+    ["no further than fraud, whatever the switches", past("a", fraud), "ab", all, "a", "fails"],
+    ["to a gateway that was not tried", past("a", held), "ba", all, "b", "cannotKnow"],
+    ["past the old end to a gateway that was not tried", past("a", timeout), "ab", all, "ab", "cannotKnow"],
+    ["no further than an inconclusive answer", past("a", undefined, "b", held), "ab", all, "a", "cannotKnow"],
+    ["nowhere", past("a", held), "", all, "", "fails"],
+  ])("goes %s", (_what, payment, ids, failoverOn, asked, end) => {
+    expect(replay(payment, ids, failoverOn)).toMatchObject({ asked, end });
+  });
+
+  it("returns the reason for its end", () => {
+    expect(replay(past("a", held), "ba").because).toBe("b was not called then, so its answer is unknown.");
+    expect(replay(past("a", declined), "a").because).toBe(
+      "The plan of rule version 2 has no gateway left after a hard decline at a.",
+    );
+  });
+});
+
+describe("compareReplay()", () => {
+  const nothing = { same: 0, otherFirst: 0, fewerAttempts: 0, moreAttempts: 0, cannotKnow: 0, lost: 0, notRoutable: 0 };
+
+  it.each<[string, PastPayment, string, readonly FailoverSwitch[], object]>([
+    ["the same", past("a", held), "a", all, { same: 1, succeededThen: 1, succeeds: 1 }],
+    [
+      "a payment that needs one gateway less",
+      past("a", declined, "b", held),
+      "ba",
+      all,
+      { otherFirst: 1, fewerAttempts: 1, succeededThen: 1, succeeds: 1 },
+    ],
+    ["a payment that is lost", past("a", declined, "b", held), "ab", [], { fewerAttempts: 1, lost: 1, succeeds: 0 }],
+    [
+      "one more gateway, whose answer is unknown",
+      past("a", timeout),
+      "ab",
+      all,
+      { moreAttempts: 1, cannotKnow: 1, succeeds: 0 },
+    ],
+    [
+      "another first gateway, whose answer is unknown",
+      past("a", held),
+      "ba",
+      all,
+      { otherFirst: 1, cannotKnow: 1, succeededThen: 1, succeeds: 0 },
+    ],
+    ["no gateway to try", past("a", held), "", all, { lost: 1, notRoutable: 1, fewerAttempts: 1 }],
+  ])("counts %s", (_what, payment, ids, failoverOn, expected) => {
+    expect(replay(payment, ids, failoverOn).counts).toMatchObject({ payments: 1, ...nothing, ...expected });
+  });
+
+  it("returns counts that add up", () => {
+    const counts = [past("a", held), past("a", declined)].map((payment) => replay(payment, "a").counts);
+    expect(addCounts(counts)).toMatchObject({ payments: 2, same: 2, succeededThen: 1, succeeds: 1 });
+    expect(addCounts([])).toMatchObject({ payments: 0 });
+  });
+});

@@ -1,0 +1,112 @@
+/** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
+import type { FailoverRule, Failure } from "../core/failover.ts";
+import { decideNext } from "../core/failover.ts";
+import type { Plan } from "../core/routing.ts";
+
+/** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
+export type PastAnswer =
+  | { readonly type: "held" }
+  | ({ readonly type: "failed" } & Omit<Failure, "gateway">)
+  | undefined;
+
+/** One gateway that was tried. */
+export type PastAttempt = { readonly connectionId: string; readonly gateway: string; readonly answer: PastAnswer };
+
+/** A payment that has ended, with its attempts in order. */
+export type PastPayment = { readonly succeeded: boolean; readonly attempts: readonly PastAttempt[] };
+
+/** The end that the payment would have had. */
+export type ReplayEnd = "succeeds" | "fails" | "cannotKnow";
+
+/** The gateways that would have been tried, as far as that is known, and the end. */
+export type Replay = {
+  readonly asked: readonly { readonly connectionId: string; readonly gateway: string }[];
+  readonly end: ReplayEnd;
+  readonly because: string;
+};
+
+/**
+ * Replays a payment. Each gateway is assumed to answer as it did then, whatever its new position. The first gateway
+ * that was not tried then ends the known path. Time is assumed to suffice.
+ */
+export function replayPayment(payment: PastPayment, { plan }: Pick<Plan, "plan">, rule: FailoverRule): Replay {
+  const asked: Replay["asked"][number][] = [];
+  for (const [index, { connectionId, gateway }] of plan.entries()) {
+    asked.push({ connectionId, gateway });
+    const attempt = payment.attempts.find((each) => each.connectionId === connectionId);
+    if (attempt === undefined) {
+      return {
+        asked,
+        end: "cannotKnow",
+        because: `${gateway} was not called then, so its answer is unknown.`,
+      };
+    }
+    if (attempt.answer === undefined) {
+      return {
+        asked,
+        end: "cannotKnow",
+        because: `The attempt at ${gateway} does not show how it would answer.`,
+      };
+    }
+    const { type, ...failure } = attempt.answer;
+    if (type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
+    const left = { plan: plan.slice(index + 1), withinBudget: true };
+    const next = decideNext({ gateway, ...(failure as Omit<Failure, "gateway">) }, rule, left);
+    if (next.action === "stop") return { asked, end: "fails", because: next.because };
+  }
+  return { asked, end: "fails", because: "No gateway could be called." };
+}
+
+/** Counts of the differences of replays; a payment may count in several. */
+export type WhatIfCounts = {
+  readonly payments: number;
+  /** The same gateways in the same order, and the same end. */
+  readonly same: number;
+  readonly otherFirst: number;
+  readonly fewerAttempts: number;
+  readonly moreAttempts: number;
+  readonly cannotKnow: number;
+  readonly succeededThen: number;
+  readonly succeeds: number;
+  readonly lost: number;
+  readonly notRoutable: number;
+};
+
+/** Compares a replay with its payment. Each count is 0 or 1. */
+export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end }: Replay): WhatIfCounts {
+  const isSamePath =
+    asked.length === attempts.length &&
+    asked.every((each, index) => each.connectionId === attempts[index]?.connectionId);
+  const isKnown = end !== "cannotKnow";
+  const count = (holds: boolean): number => (holds ? 1 : 0);
+  return {
+    payments: 1,
+    same: count(isSamePath && isKnown && succeeded === (end === "succeeds")),
+    otherFirst: count(asked.length > 0 && asked[0]?.connectionId !== attempts[0]?.connectionId),
+    // Only for a path that is known to its end: otherwise, the payment may have gone on for longer.
+    fewerAttempts: count(isKnown && asked.length < attempts.length),
+    moreAttempts: count(asked.length > attempts.length),
+    cannotKnow: count(!isKnown),
+    succeededThen: count(succeeded),
+    succeeds: count(end === "succeeds"),
+    lost: count(succeeded && end === "fails"),
+    notRoutable: count(asked.length === 0),
+  };
+}
+
+/** Adds up the counts of several payments. */
+export function addCounts(counts: readonly WhatIfCounts[]): WhatIfCounts {
+  const sum = (name: keyof WhatIfCounts) => counts.reduce((total, each) => total + each[name], 0);
+  return {
+    payments: sum("payments"),
+    same: sum("same"),
+    otherFirst: sum("otherFirst"),
+    fewerAttempts: sum("fewerAttempts"),
+    moreAttempts: sum("moreAttempts"),
+    cannotKnow: sum("cannotKnow"),
+    succeededThen: sum("succeededThen"),
+    succeeds: sum("succeeds"),
+    lost: sum("lost"),
+    notRoutable: sum("notRoutable"),
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * Erases a customer's e-mail address on request. Only sessions contain it: events, webhooks, gateway notifications,
+ * stored first answers, logs and NATS never do (docs/security.md lists what else may).
+ */
+import { erasureSliceSessions, erasureSlicesMax } from "../limits/erasure.ts";
+import type { Statement, Transacting, Tx } from "../platform/database.ts";
+import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
+
+/** The result of a call, with the last session that it checked where there are more. */
+export type Erased = {
+  readonly sessions: number;
+  /** Sessions whose order reference contains the address, which stays. */
+  readonly orderReferences: number;
+  readonly nextAfter: string | undefined;
+};
+
+// Slice by slice over the merchant's index, because there is no index of addresses: that would be a list of customers.
+const eraseSlice: Statement = {
+  name: "erase_customer_email",
+  text: `
+    WITH slice AS (
+      SELECT id, customer_email, order_ref FROM payment_session
+      WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
+    erased AS (
+      UPDATE payment_session SET customer_email = NULL
+      WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
+    SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
+      (SELECT count(*) FROM erased) AS sessions,
+      (SELECT count(*) FROM slice WHERE strpos(lower(order_ref), lower($3)) > 0) AS "orderReferences"`,
+};
+
+const beforeAll = "00000000-0000-0000-0000-000000000000";
+
+type Slice = { lookedAt: number; last: string | null; sessions: number; orderReferences: number };
+
+/**
+ * Erases the address from the sessions after `after`, a bounded number per call. Durable on return; a repeat is
+ * harmless. `also` runs with each slice that contained the address, and with the last slice of a call that found none.
+ */
+export async function eraseCustomer(
+  database: Transacting,
+  { merchantId, email, after }: { merchantId: string; email: string; after: string | undefined },
+  also: (tx: Tx, counts: Pick<Erased, "sessions" | "orderReferences">) => Promise<void>,
+): Promise<Erased> {
+  let last = after;
+  let [sessions, orderReferences] = [0, 0];
+  for (let taken = 1; taken <= erasureSlicesMax; taken++) {
+    const values = [merchantId, last ?? beforeAll, email, erasureSliceSessions];
+    const foundBefore = sessions + orderReferences;
+    const slice = await database.transaction(async (tx) => {
+      const [row] = await tx.query<Slice>(eraseSlice, values);
+      const counts = { sessions: row!.sessions, orderReferences: row!.orderReferences };
+      const isLast = taken === erasureSlicesMax || row!.lookedAt < erasureSliceSessions;
+      const isFound = counts.sessions + counts.orderReferences > 0;
+      if (isFound || (isLast && foundBefore === 0)) await also(tx, counts);
+      return row!;
+    });
+    sessions += slice.sessions;
+    orderReferences += slice.orderReferences;
+    last = slice.last ?? last;
+    if (slice.lookedAt < erasureSliceSessions) return { sessions, orderReferences, nextAfter: undefined };
+  }
+  return { sessions, orderReferences, nextAfter: last };
+}
+
+/**
+ * Returns the hash that the audit trail stores instead of the address. With the key and the address, it proves the
+ * erasure.
+ */
+export function hashOfErased(sealing: KeyRing, email: string): string {
+  const key = deriveKey(sealing.keys[sealing.current]!, "erased customers");
+  return `${sealing.current}.${hmacSha256(key, email.toLowerCase()).toString("base64url")}`;
+}

@@ -1,0 +1,60 @@
+/**
+ * Removes an environment's rows after their retention period, where nothing else removes them. Payments and their
+ * events are not among them.
+ */
+import {
+  auditRetentionMs,
+  countsRetentionMs,
+  endpointAlertRetentionMs,
+  notificationRetentionMs,
+  orphanedAuthorizationRetentionMs,
+  reconciliationRetentionMs,
+  retentionSweepRows,
+} from "../limits/retention.ts";
+import type { Database, Statement } from "../platform/database.ts";
+
+/** A table, the column from which its retention period runs, and a condition for rows that may be removed. */
+type Kept = { readonly table: string; readonly since: string; readonly forMs: number; readonly only?: string };
+
+const kept: readonly Kept[] = [
+  {
+    table: "gateway_notification",
+    since: "received_at",
+    forMs: notificationRetentionMs,
+    only: "processed_at IS NOT NULL",
+  },
+  { table: "orphaned_authorization", since: "ended_at", forMs: orphanedAuthorizationRetentionMs },
+  {
+    table: "reconciliation_run",
+    since: "started_at",
+    forMs: reconciliationRetentionMs,
+    only: "finished_at IS NOT NULL",
+  },
+  { table: "endpoint_alert", since: "created_at", forMs: endpointAlertRetentionMs },
+  { table: "audit_entry", since: "created_at", forMs: auditRetentionMs },
+  { table: "analytics_payment", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_attempt", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_decline", since: "starts_at", forMs: countsRetentionMs },
+];
+
+// The clock is a subselect, so an index over the column has a bound.
+const sweeps = kept.map(({ table, since, forMs, only = "true" }): { statement: Statement; forMs: number } => ({
+  forMs,
+  statement: {
+    name: `sweep_${table}`,
+    text: `
+      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${table} WHERE ${since} < (SELECT app.clock()) - $1 * interval '1 ms' AND ${only}
+        LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
+  },
+}));
+
+/** Runs one turn. Returns true when there is more to remove. Durable on return. */
+export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
+  let isMore = false;
+  for (const { statement, forMs } of sweeps) {
+    const removed = await database.query(statement, [forMs, retentionSweepRows]);
+    isMore ||= removed.length === retentionSweepRows;
+  }
+  return isMore;
+}

@@ -1,0 +1,180 @@
+/**
+ * SANDBOX_A's wire protocol: Stripe-like forms, an immediate answer to every request, and a record that can be read.
+ */
+import { unreachable } from "../platform/errors.ts";
+import { isoCurrencies } from "../platform/money.ts";
+import type { Account, Accounts } from "./accounts.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { CardResult, Issuer } from "./issuer.ts";
+import type { Authorization, Ledger } from "./ledger.ts";
+import { losingCaptures } from "./losing-captures.ts";
+import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+
+/** The parts that SANDBOX_A shares with the other acquirer. */
+export type SandboxAParts = {
+  readonly accounts: Accounts;
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly idempotency: IdempotencyStore<SandboxAnswer>;
+};
+
+type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnswer>;
+
+const held = "/a/v1/authorizations";
+
+/** Returns every route of SANDBOX_A. */
+export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
+  const route = (method: "GET" | "POST", path: string, operation: string, handle: Handle): Route => ({
+    method,
+    path: new RegExp(`^${path}$`),
+    operation,
+    handle: (request) => signedIn(parts, request, handle),
+  });
+  const captureRoute = route("POST", `${held}/(?<id>[^/]+)/capture`, "a.capture", (request, account) =>
+    capture(parts, request, account),
+  );
+  return [
+    route("POST", held, "a.authorize", (request, account) => authorize(parts, request, account)),
+    route("POST", `${held}/void`, "a.void", (request, account) => voidByReference(parts, request, account)),
+    losingCaptures(parts, captureRoute),
+    route("POST", `${held}/(?<id>[^/]+)/void`, "a.void", (request, account) => voidById(parts, request, account)),
+    route("GET", `${held}/(?<id>[^/]+)`, "a.read", async (request, account) => {
+      const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
+      return found === undefined ? notFound : authorizationAnswer(200, found);
+    }),
+    route("GET", held, "a.read", async (request, account) => {
+      const reference = request.query.get("reference") ?? "";
+      const data = parts.ledger.findByReference({ acquirer: "A", account: account.id, reference }).map(publicView);
+      return { status: 200, body: { object: "list", reference, data }, about: reference };
+    }),
+    route("GET", "/a/v1/account", "a.account", async (_, account) => ({
+      status: 200,
+      body: {
+        object: "account",
+        environment: account.environment,
+        raw_cards: account.rawCards,
+        manual_capture: account.manualCapture,
+        currencies: isoCurrencies,
+      },
+    })),
+  ];
+}
+
+async function signedIn(parts: SandboxAParts, request: SandboxRequest, handle: Handle): Promise<SandboxAnswer> {
+  const account = parts.accounts.openedBy(/^Bearer (.+)$/.exec(String(request.headers.authorization))?.[1]);
+  if (account === undefined) return refusal(401, "authentication_error", "invalid_key");
+  const key = request.headers["idempotency-key"];
+  const answer = await parts.idempotency.once(
+    { scope: `${account.id} ${request.path}`, key: key === undefined ? key : String(key), content: request.body },
+    () => handle(request, account),
+  );
+  return answer === "reused" ? refusal(409, "idempotency_error", "key_reused") : answer;
+}
+
+async function authorize(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
+  const form = new URLSearchParams(request.body);
+  const field = (name: string) => form.get(name) ?? "";
+  if (!account.rawCards) return refusal(403, "invalid_request_error", "raw_cards_not_allowed");
+  if (field("capture_method") !== "manual") return refusal(400, "invalid_request_error", "capture_method");
+  const value = Number(field("amount"));
+  if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "invalid_request_error", "amount");
+  const result = await parts.issuer.authorize(
+    {
+      acquirer: "A",
+      account: account.id,
+      reference: field("reference"),
+      orderRef: field("metadata[order_ref]"),
+      number: field("card[number]"),
+      value,
+      currency: field("currency"),
+    },
+    () => {},
+  );
+  return authorizeAnswer(result);
+}
+
+function authorizeAnswer(result: CardResult): SandboxAnswer {
+  switch (result.type) {
+    case "held":
+      return authorizationAnswer(200, result.authorization);
+    case "declined": {
+      const error = { type: "card_error", decline_code: result.code, authorization: publicView(result.authorization) };
+      return { status: 402, body: { error }, about: result.authorization.reference };
+    }
+    case "failed":
+      return refusal(result.status, "api_error", "api_error");
+    case "refused":
+      return refusal(409, "invalid_request_error", "reference_voided");
+    case "silent":
+      return "hang_up";
+    default:
+      return unreachable(result);
+  }
+}
+
+async function capture(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
+  const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
+  if (found === undefined) return notFound;
+  if (found.status === "held") {
+    if (found.capture === "refuse" || found.capture === "fail_later") return stateRefusal("capture_not_allowed", found);
+    await parts.issuer.captureDelay(found);
+  }
+  const captured = parts.ledger.capture(found);
+  return captured ? authorizationAnswer(200, found) : stateRefusal(`already_${found.status}`, found);
+}
+
+async function voidById(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
+  const found = parts.ledger.find("A", account.id, request.parameters.id ?? "");
+  return found === undefined ? notFound : voidOne(parts, found);
+}
+
+/** Voids every hold under the reference; if there is none, the reference is refused from now on. */
+async function voidByReference(
+  parts: SandboxAParts,
+  request: SandboxRequest,
+  account: Account,
+): Promise<SandboxAnswer> {
+  const reference = new URLSearchParams(request.body).get("reference") ?? "";
+  const asked = { acquirer: "A", account: account.id, reference } as const;
+  parts.ledger.refuse(asked);
+  const found = parts.ledger.findByReference(asked);
+  const captured = found.find((one) => one.status === "captured");
+  if (captured !== undefined) return stateRefusal("already_captured", captured);
+  for (const one of found) parts.ledger.void(one);
+  return { status: 200, body: { object: "void", reference, status: "voided" }, about: reference };
+}
+
+function voidOne(parts: SandboxAParts, found: Authorization): SandboxAnswer {
+  if (found.status === "captured" || found.status === "declined") return stateRefusal(`already_${found.status}`, found);
+  parts.ledger.void(found);
+  return authorizationAnswer(200, found);
+}
+
+function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {
+  return { status, body: publicView(authorization), about: authorization.reference };
+}
+
+function publicView(authorization: Authorization): object {
+  const { id, reference, value, currency, status, capturedValue, declineCode } = authorization;
+  return {
+    object: "authorization",
+    id,
+    reference,
+    amount: value,
+    amount_captured: capturedValue,
+    currency,
+    status,
+    ...(declineCode === undefined ? {} : { decline_code: declineCode }),
+  };
+}
+
+function stateRefusal(code: string, authorization: Authorization): SandboxAnswer {
+  const error = { type: "state_error", code, authorization: publicView(authorization) };
+  return { status: 409, body: { error }, about: authorization.reference };
+}
+
+function refusal(status: number, type: string, code: string): SandboxAnswer {
+  return { status, body: { error: { type, code } } };
+}
+
+const notFound = refusal(404, "invalid_request_error", "not_found");

@@ -1,0 +1,133 @@
+/**
+ * The HTTP server of both sandbox acquirers and of the gateway emulators: builds their shared state and serves their
+ * routes.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { SandboxClock } from "../gateways/sandbox/clock.ts";
+import { unreachable } from "../platform/errors.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
+import { sandboxARoutes } from "./a-acquirer.ts";
+import { Accounts } from "./accounts.ts";
+import { adminRoutes } from "./admin.ts";
+import { adyenRoutes } from "./adyen/emulator.ts";
+import { sandboxBRoutes } from "./b-acquirer.ts";
+import { NotificationSender } from "./b-notifications.ts";
+import { Faults } from "./faults.ts";
+import { IdempotencyStore } from "./idempotency.ts";
+import { type Delays, Issuer } from "./issuer.ts";
+import { Ledger } from "./ledger.ts";
+import { Pauses } from "./pauses.ts";
+import { paypalRoutes } from "./paypal/emulator.ts";
+import { RequestLog } from "./request-log.ts";
+import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
+import { stripeRoutes } from "./stripe/emulator.ts";
+
+/** The server of all acquirers; closing it releases every pause. */
+export type Acquirer = { readonly server: Server; close(): Promise<void> };
+
+type Served = {
+  readonly routes: readonly Route[];
+  readonly pauses: Pauses;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
+};
+
+// The connectors' requests are under 4 KiB.
+const bodyBytesMax = 64 * 1024;
+
+/** Creates the server without listening. `close` releases every pause and the port. */
+export function createAcquirer(delays: Delays): Acquirer {
+  const http = new GatewayHttp();
+  const accounts = new Accounts();
+  const clock = new SandboxClock();
+  const ledger = new Ledger(clock);
+  const pauses = new Pauses();
+  const faults = new Faults(pauses);
+  const requests = new RequestLog();
+  const issuer = new Issuer({ ledger, pauses, delays });
+  const idempotency = new IdempotencyStore<SandboxAnswer>();
+  const notifications = new NotificationSender(http, pauses, faults);
+  const routes = [
+    ...sandboxARoutes({ accounts, ledger, issuer, idempotency }),
+    ...sandboxBRoutes({ accounts, ledger, issuer, idempotency, notifications, pauses, faults }),
+    ...adyenRoutes({ accounts, ledger, issuer, notifications, pauses, faults, clock }),
+    ...stripeRoutes({ accounts, ledger, issuer, pauses, faults, clock, searchLagMs: delays.searchLagMs }),
+    ...paypalRoutes({ accounts, ledger, issuer, clock }),
+    ...adminRoutes({ accounts, ledger, issuer, pauses, faults, requests, clock }),
+  ];
+  const server = createServer((request, response) => {
+    serve({ routes, pauses, faults, requests }, request, response).then(undefined, (error: Error) =>
+      response.destroy(error),
+    );
+  });
+  return {
+    server,
+    async close() {
+      notifications.close();
+      pauses.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await http.close();
+    },
+  };
+}
+
+async function serve({ routes, pauses, faults, requests }: Served, request: IncomingMessage, response: ServerResponse) {
+  const url = new URL(request.url ?? "/", "http://sandbox");
+  const method = request.method ?? "GET";
+  const found = findRoute(routes, method, url.pathname);
+  if (found === undefined) return reply(response, { status: 404, body: { error: "no such path" } });
+  const { route, parameters } = found;
+  const body = await readBody(request);
+  if (body === undefined) return reply(response, { status: 413, body: { error: "the body is too large" } });
+  if (requests.isDown(route.operation)) return response.destroy();
+  const { headers } = request;
+  const asked = { method, path: url.pathname, parameters, query: url.searchParams, headers, body };
+  const execute = () => route.handle(asked);
+  const answer = await (route.operation.startsWith("admin.")
+    ? execute()
+    : faults.aroundRequest(route.operation, execute));
+  const about = answer === "hang_up" ? "" : (answer.about ?? "");
+  requests.record(route.operation, about);
+  await pauses.gate(route.operation, about);
+  if (answer === "hang_up") return response.destroy();
+  return reply(response, answer);
+}
+
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function reply(response: ServerResponse, { status, body, headers, spoilt }: Exclude<SandboxAnswer, string>): void {
+  const text = JSON.stringify(body);
+  const half = text.slice(0, text.length / 2);
+  const head = { "content-type": "application/json", ...headers };
+  switch (spoilt) {
+    case "cut":
+      response.writeHead(status, { ...head, "content-length": Buffer.byteLength(text) });
+      response.write(half, () => response.destroy());
+      return;
+    case "page":
+      response.writeHead(status, { "content-type": "text/html" }).end("<html><body>Please try again.</body></html>");
+      return;
+    case "half":
+      response.writeHead(status, head).end(half);
+      return;
+    case "nothing":
+      response.writeHead(status, head).end();
+      return;
+    case undefined:
+      response.writeHead(status, head).end(text);
+      return;
+    default:
+      unreachable(spoilt);
+  }
+}

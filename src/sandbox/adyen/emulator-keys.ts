@@ -1,0 +1,55 @@
+/** Idempotency keys at Adyen's emulator: https://docs.adyen.com/development-resources/api-idempotency (2026). */
+import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import type { SandboxAnswer } from "../routes.ts";
+
+/** An answer that is sent at once. */
+export type Answered = Exclude<SandboxAnswer, string>;
+
+/** The sender's answer and the answer stored for the key, which differ if an answer is lost on its way. */
+export type Executed = { readonly answer: SandboxAnswer; readonly kept: Answered };
+
+type Kept = { readonly sinceMs: number; answer?: Answered };
+
+// "Valid for a minimum period of 7 days": the page above.
+const lifeMs = 7 * 24 * 60 * 60 * 1_000;
+// One for each stored payment, and a few for each of its changes.
+const keysMax = 400_000;
+
+/** Repeats the first answer to a key, also if it is an error, unless the error is transient. */
+export class AdyenKeys {
+  readonly #kept = new Map<string, Kept>();
+  readonly #clock: SandboxClock;
+
+  constructor(clock: SandboxClock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `act` once for a key; a repeat while the first one runs is refused for now. */
+  async once(name: string | undefined, act: () => Promise<Executed>): Promise<SandboxAnswer> {
+    if (name === undefined) return (await act()).answer;
+    const known = this.#kept.get(name);
+    if (known !== undefined && this.#clock.nowMs() < known.sinceMs + lifeMs) return known.answer ?? inProgress;
+    const entry: Kept = { sinceMs: this.#clock.nowMs() };
+    this.#keep(name, entry);
+    try {
+      const { answer, kept } = await act();
+      if (kept.headers?.["transient-error"] !== "true") entry.answer = kept;
+      return answer;
+    } finally {
+      if (entry.answer === undefined && this.#kept.get(name) === entry) this.#kept.delete(name);
+    }
+  }
+
+  #keep(name: string, entry: Kept): void {
+    this.#kept.set(name, entry);
+    const oldest = this.#kept.keys().next().value;
+    if (this.#kept.size > keysMax && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+/** Returns an error in Adyen's form. */
+export function refusal(status: number, errorCode: string, errorType = "validation"): Answered {
+  return { status, body: { status, errorCode, errorType, message: "The emulator refuses this." } };
+}
+
+const inProgress: Answered = { ...refusal(422, "704"), headers: { "transient-error": "true" } };

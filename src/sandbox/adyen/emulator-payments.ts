@@ -1,0 +1,235 @@
+/**
+ * Payments at Adyen's emulator: authorized at once, captured and cancelled later, with a notification for each. Money
+ * is in the ledger.
+ */
+
+import { randomUUID } from "node:crypto";
+import { currencies } from "../../gateways/adyen/currencies.ts";
+import { reasonNames } from "../../gateways/adyen/declines.ts";
+import type { Json } from "../../gateways/adyen/judge-decline.ts";
+import { unreachable } from "../../platform/errors.ts";
+import { isObject } from "../../platform/outbound-http.ts";
+import type { Account } from "../accounts.ts";
+import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
+import type { Faults } from "../faults.ts";
+import type { CardResult, Issuer } from "../issuer.ts";
+import type { Authorization, Ledger } from "../ledger.ts";
+import type { Pauses } from "../pauses.ts";
+import type { SandboxRequest } from "../routes.ts";
+import { askedByHolder, askedBySecurityCode, cardErrorOf, pendingHolder, resultCodeOf } from "./emulator-cards.ts";
+import { type Answered, type Executed, refusal } from "./emulator-keys.ts";
+
+/** The dependencies of the emulator's payments. */
+export type PaymentParts = {
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly notifications: NotificationSender;
+  readonly pauses: Pauses;
+  readonly faults: Faults;
+};
+
+/** A request of an authenticated account. */
+export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
+
+type Cancellation = {
+  readonly eventCode: "CANCELLATION" | "TECHNICAL_CANCEL";
+  readonly pspReference: string;
+  readonly merchantReference: string;
+};
+
+// A day of a busy demo; beyond it the oldest are dropped.
+const paymentsMax = 100_000;
+
+/** All payments of the emulator, by the references that it assigned. */
+export class EmulatorPayments {
+  readonly #parts: PaymentParts;
+  readonly #payments = new Map<string, Authorization>();
+  readonly #references = new Map<string, string>();
+
+  constructor(parts: PaymentParts) {
+    this.#parts = parts;
+  }
+
+  find(pspReference: string | undefined): Authorization | undefined {
+    return this.#payments.get(pspReference ?? "");
+  }
+
+  async authorize({ account, json }: Asked): Promise<Answered | Executed> {
+    const { amount, paymentMethod, additionalData, reference } = json;
+    if (!account.rawCards) return refusal(403, "010", "security");
+    const isManual = isObject(additionalData) && additionalData.manualCapture === "true";
+    if (!isManual || !account.manualCapture) return refusal(422, "000");
+    if (typeof json.returnUrl !== "string") return refusal(422, "14_030");
+    if (!isObject(paymentMethod) || typeof reference !== "string") return refusal(422, "14_004");
+    const cardError = cardErrorOf(paymentMethod, new Date());
+    if (cardError !== undefined) return refusal(422, cardError);
+    if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "137");
+    if (!Object.hasOwn(currencies, String(amount.currency))) return refusal(422, "138");
+    let opened: Authorization | undefined;
+    const result = await this.#parts.issuer.authorize(
+      {
+        acquirer: "ADYEN",
+        account: account.id,
+        reference,
+        orderRef: String(json.merchantOrderReference ?? ""),
+        number: String(paymentMethod.number),
+        value: Number(amount.value),
+        currency: String(amount.currency),
+        asked: askedByHolder(paymentMethod.holderName) ?? askedBySecurityCode(paymentMethod.number, paymentMethod.cvc),
+      },
+      (authorization) => {
+        opened = authorization;
+        this.#remember(authorization);
+        this.#reportAuthorization(account, authorization);
+      },
+    );
+    return this.#answerTo(result, opened, paymentMethod.holderName === pendingHolder);
+  }
+
+  async capture({ request, account, json }: Asked): Promise<Answered> {
+    const payment = this.find(request.parameters.id);
+    const { amount, reference } = json;
+    if (payment?.account !== account.id) return refusal(422, "167");
+    if (!isObject(amount) || amount.value !== payment.value) return refusal(422, "137");
+    if (amount.currency !== payment.currency) return refusal(422, "138");
+    const pspReference = newPspReference();
+    void this.#captureLater(account, payment, { pspReference, merchantReference: String(reference) });
+    const body = { paymentPspReference: request.parameters.id, pspReference, reference, amount, status: "received" };
+    return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
+  }
+
+  async cancel({ request, account, json }: Asked): Promise<Answered> {
+    const payment = this.find(request.parameters.id);
+    const { reference } = json;
+    if (payment?.account !== account.id) return refusal(422, "167");
+    const pspReference = newPspReference();
+    const cancellation = { eventCode: "CANCELLATION", pspReference, merchantReference: String(reference) } as const;
+    void this.#cancelLater(account, cancellation, () => [payment]);
+    const body = { paymentPspReference: request.parameters.id, pspReference, reference, status: "received" };
+    return { status: 201, body: { ...body, merchantAccount: account.id }, about: payment.reference };
+  }
+
+  /** Cancels every payment that the reference holds by then; a later payment is accepted all the same. */
+  async cancelByReference({ account, json }: Asked): Promise<Answered> {
+    const { paymentReference, reference } = json;
+    const wanted = { acquirer: "ADYEN", account: account.id, reference: String(paymentReference) } as const;
+    const pspReference = newPspReference();
+    const cancellation = { eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference: wanted.reference } as const;
+    void this.#cancelLater(account, cancellation, () => this.#parts.ledger.findByReference(wanted));
+    const body = { paymentReference, pspReference, reference, status: "received", merchantAccount: account.id };
+    return { status: 201, body, about: wanted.reference };
+  }
+
+  #answerTo(result: CardResult, opened: Authorization | undefined, isPending: boolean): Answered | Executed {
+    switch (result.type) {
+      case "held":
+        return this.#resultOf(result.authorization, { resultCode: isPending ? "Received" : "Authorised" });
+      case "declined": {
+        const { code } = result;
+        const refusalReason = reasonNames[code] ?? "Unknown";
+        const refusal = { resultCode: resultCodeOf(code), refusalReasonCode: code, refusalReason };
+        return this.#resultOf(result.authorization, refusal);
+      }
+      case "failed":
+        return refusal(result.status, "901", "internal");
+      case "refused":
+        throw new Error("the emulator refuses no reference");
+      case "silent": {
+        const kept =
+          opened === undefined ? refusal(500, "901", "internal") : this.#resultOf(opened, { resultCode: "Authorised" });
+        return { answer: "hang_up", kept };
+      }
+      default:
+        return unreachable(result);
+    }
+  }
+
+  #resultOf({ id, reference, value, currency }: Authorization, details: object): Answered {
+    const pspReference = this.#references.get(id);
+    const body = { pspReference, merchantReference: reference, amount: { value, currency }, ...details };
+    return { status: 200, body, about: reference };
+  }
+
+  #reportAuthorization(account: Account, authorization: Authorization): void {
+    const { id, reference: merchantReference, declineCode } = authorization;
+    const pspReference = this.#references.get(id) ?? "";
+    this.#report(account, {
+      eventCode: "AUTHORISATION",
+      success: declineCode === undefined,
+      pspReference,
+      merchantReference,
+      authorization,
+      reason: declineCode === undefined ? "" : (reasonNames[declineCode] ?? "Unknown"),
+    });
+  }
+
+  async #captureLater(
+    account: Account,
+    payment: Authorization,
+    event: { pspReference: string; merchantReference: string },
+  ): Promise<void> {
+    const { issuer, ledger, faults, pauses } = this.#parts;
+    await issuer.captureDelay(payment);
+    await pauses.gate("adyen.result", payment.reference);
+    await faults.beforeResult();
+    if (payment.capture === "refuse") ledger.void(payment);
+    const captured = ledger.capture(payment);
+    const reason = captured ? "" : "Insufficient balance on payment";
+    this.#reportChange(account, payment, { ...event, eventCode: "CAPTURE", success: captured, reason });
+    if (!captured || payment.capture !== "fail_later") return;
+    // The card scheme rejects the capture that Adyen sent to it.
+    payment.status = "voided";
+    payment.capturedValue = 0;
+    this.#reportChange(account, payment, {
+      ...event,
+      eventCode: "CAPTURE_FAILED",
+      success: true,
+      reason: "Capture Failed",
+    });
+  }
+
+  async #cancelLater(
+    account: Account,
+    cancellation: Cancellation,
+    find: () => readonly Authorization[],
+  ): Promise<void> {
+    const { faults, ledger, pauses } = this.#parts;
+    await pauses.gate("adyen.result", cancellation.merchantReference);
+    await faults.beforeResult();
+    const found = find().filter(({ status }) => status !== "declined");
+    const captured = found.find(({ status }) => status === "captured");
+    if (captured === undefined) for (const one of found) ledger.void(one);
+    const success = captured === undefined && found.length > 0;
+    const reason = success ? "" : captured === undefined ? "Payment not found" : "Payment already captured";
+    this.#reportChange(account, captured ?? found[0], { ...cancellation, success, reason });
+  }
+
+  /** Reports a capture or cancellation under its own reference, with the payment's beside it. */
+  #reportChange(
+    account: Account,
+    payment: Authorization | undefined,
+    content: Omit<NotificationContent, "authorization">,
+  ): void {
+    const originalReference = payment === undefined ? "" : this.#references.get(payment.id);
+    this.#report(account, { ...content, authorization: payment, originalReference });
+  }
+
+  #report(account: Account, content: NotificationContent): void {
+    void this.#parts.notifications.send(account, { ...content, from: "adyen" });
+  }
+
+  #remember(authorization: Authorization): void {
+    const pspReference = newPspReference();
+    this.#references.set(authorization.id, pspReference);
+    this.#payments.set(pspReference, authorization);
+    const oldest = this.#payments.entries().next().value;
+    if (this.#payments.size <= paymentsMax || oldest === undefined) return;
+    this.#payments.delete(oldest[0]);
+    this.#references.delete(oldest[1].id);
+  }
+}
+
+/** Returns 16 characters, like Adyen's references. */
+function newPspReference(): string {
+  return randomUUID().replaceAll("-", "").slice(0, 16).toUpperCase();
+}

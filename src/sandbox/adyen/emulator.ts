@@ -1,0 +1,90 @@
+/**
+ * Emulator of Adyen for tests and the demo: its real paths, JSON, statuses, idempotency keys and notifications, in
+ * front of the test bank.
+ */
+
+import { apiVersion } from "../../gateways/adyen/api.ts";
+import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import { parseJsonObject } from "../../platform/outbound-http.ts";
+import type { Account, Accounts } from "../accounts.ts";
+import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
+import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-keys.ts";
+import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
+
+/** The parts that the emulator shares with the sandbox acquirers. */
+export type AdyenEmulatorParts = PaymentParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
+
+const onePayment = "/payments/(?<id>[A-Z0-9]+)";
+
+/** Returns every route of Adyen's that our connector uses. */
+export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
+  const emulator = new EmulatorPayments(parts);
+  const keys = new AdyenKeys(parts.clock);
+  const route = (
+    path: string,
+    operation: string,
+    handle: (asked: Asked) => Promise<Answered | Executed> | Answered,
+  ): Route => ({
+    method: "POST",
+    path: new RegExp(`^/${apiVersion}${path}$`),
+    operation: `adyen.${operation}`,
+    async handle(request) {
+      const entered = enter(parts.accounts, request);
+      if ("status" in entered) return entered;
+      const { account } = entered;
+      const key = request.headers["idempotency-key"];
+      const name = key === undefined ? undefined : `${account.id} ${request.path} ${String(key)}`;
+      const execute = async () => toExecuted(await handle({ request, ...entered }));
+      // An error that is not marked as transient is stored as well: see emulator-keys.ts.
+      const failed = toExecuted(refusal(500, "901", "internal"));
+      return keys.once(name, () => parts.faults.insideKey(`adyen.${operation}`, { execute, failed }));
+    },
+  });
+  return [
+    route("/paymentMethods", "methods", () => methods),
+    route("/payments", "authorize", (asked) => emulator.authorize(asked)),
+    losingCaptures(
+      emulator,
+      parts,
+      route(`${onePayment}/captures`, "capture", (asked) => emulator.capture(asked)),
+    ),
+    route(`${onePayment}/cancels`, "void", (asked) => emulator.cancel(asked)),
+    route("/cancels", "void", (asked) => emulator.cancelByReference(asked)),
+  ];
+}
+
+/** Authenticates a request: any well-formed key opens any merchant account, so that nothing has to be set up first. */
+function enter(
+  accounts: Accounts,
+  { headers, body }: SandboxRequest,
+): { account: Account; json: Asked["json"] } | Answered {
+  if (!/^AQE[\x21-\x7e]{17,}$/.test(String(headers["x-api-key"]))) return refusal(401, "000", "security");
+  const json = parseJsonObject(Buffer.from(body));
+  if (json === undefined) return refusal(400, "702");
+  const { merchantAccount } = json;
+  if (typeof merchantAccount !== "string" || !/^[\w.-]+$/.test(merchantAccount)) return refusal(403, "901", "security");
+  return { account: accounts.find(merchantAccount), json };
+}
+
+/**
+ * Wraps a route so that a capture or its answer is lost on the way to Adyen if the card says so; outside the memory of
+ * keys.
+ */
+function losingCaptures(emulator: EmulatorPayments, { issuer }: AdyenEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request): Promise<SandboxAnswer> {
+      const payment = emulator.find(request.parameters.id);
+      return (await issuer.carryCapture(payment, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+function toExecuted(result: Answered | Executed): Executed {
+  return "kept" in result ? result : { answer: result, kept: result };
+}
+
+const methods: Answered = {
+  status: 200,
+  body: { paymentMethods: [{ type: "scheme", name: "Cards", brands: ["visa", "mc", "amex"] }] },
+};

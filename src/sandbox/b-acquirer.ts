@@ -1,0 +1,231 @@
+/**
+ * SANDBOX_B's wire protocol: Adyen-like JSON; captures and cancellations are only "received", notifications report the
+ * results, nothing can be read.
+ */
+import { unreachable } from "../platform/errors.ts";
+import { isoCurrencies } from "../platform/money.ts";
+import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
+import type { Account, Accounts } from "./accounts.ts";
+import { type NotificationSender, newPspReference } from "./b-notifications.ts";
+import type { Faults } from "./faults.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import type { CardResult, Issuer } from "./issuer.ts";
+import type { Authorization, Ledger } from "./ledger.ts";
+import { losingCaptures } from "./losing-captures.ts";
+import type { Pauses } from "./pauses.ts";
+import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+
+/** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
+export type SandboxBParts = {
+  readonly accounts: Accounts;
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly idempotency: IdempotencyStore<SandboxAnswer>;
+  readonly notifications: NotificationSender;
+  readonly pauses: Pauses;
+  readonly faults: Faults;
+};
+
+type Json = Readonly<Record<string, unknown>>;
+type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
+
+/** Returns every route of SANDBOX_B. */
+export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
+  const route = (path: string, operation: string, handle: (call: Call) => Promise<SandboxAnswer>): Route => ({
+    method: "POST",
+    path: new RegExp(`^/b${path}$`),
+    operation,
+    handle: (request) => signedIn(parts, request, handle),
+  });
+  return [
+    route("/payments", "b.authorize", (call) => authorize(parts, call)),
+    losingCaptures(
+      parts,
+      route("/payments/(?<id>[^/]+)/captures", "b.capture", (call) => capture(parts, call)),
+    ),
+    route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call)),
+    route("/cancels", "b.void", (call) => cancelByReference(parts, call)),
+    route("/test-notification", "b.test-notification", async ({ account }) => {
+      if (account.notificationUrl === "") return refusal(422, "notifications_not_configured");
+      const pspReference = newPspReference();
+      void parts.notifications.send(account, {
+        eventCode: "TEST",
+        success: true,
+        pspReference,
+        merchantReference: "test",
+      });
+      return { status: 201, body: { pspReference, status: "received" } };
+    }),
+    route("/account", "b.account", async ({ account }) => ({
+      status: 200,
+      body: {
+        merchantAccount: account.id,
+        environment: account.environment,
+        rawCards: account.rawCards,
+        manualCapture: account.manualCapture,
+        notificationsConfigured: account.notificationUrl !== "",
+        currencies: isoCurrencies,
+      },
+    })),
+  ];
+}
+
+async function signedIn(
+  parts: SandboxBParts,
+  request: SandboxRequest,
+  handle: (call: Call) => Promise<SandboxAnswer>,
+): Promise<SandboxAnswer> {
+  const account = parts.accounts.openedBy(String(request.headers["x-api-key"]));
+  if (account === undefined) return refusal(401, "unauthorized");
+  const json = parseJsonObject(Buffer.from(request.body));
+  if (json === undefined) return refusal(400, "invalid_json");
+  if (json.merchantAccount !== account.id) return refusal(403, "merchant_account_not_allowed");
+  const key = request.headers["idempotency-key"];
+  const answer = await parts.idempotency.once(
+    { scope: `${account.id} ${request.path}`, key: key === undefined ? key : String(key), content: request.body },
+    () => handle({ request, account, json }),
+  );
+  return answer === "reused" ? refusal(422, "idempotency_key_reused") : answer;
+}
+
+async function authorize(parts: SandboxBParts, { account, json }: Call): Promise<SandboxAnswer> {
+  const { amount, paymentMethod, additionalData } = json;
+  if (!account.rawCards) return refusal(403, "raw_cards_not_allowed");
+  if (!isObject(additionalData) || additionalData.manualCapture !== "true") return refusal(422, "manual_capture");
+  if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "amount");
+  const result = await parts.issuer.authorize(
+    {
+      acquirer: "B",
+      account: account.id,
+      reference: String(json.reference),
+      orderRef: String(json.merchantOrderReference ?? ""),
+      number: isObject(paymentMethod) ? String(paymentMethod.number) : "",
+      value: Number(amount.value),
+      currency: String(amount.currency),
+    },
+    (authorization) => void reportAuthorization(parts, account, authorization),
+  );
+  return authorizeAnswer(result);
+}
+
+function reportAuthorization(parts: SandboxBParts, account: Account, authorization: Authorization): Promise<void> {
+  return parts.notifications.send(account, {
+    eventCode: "AUTHORISATION",
+    success: authorization.status === "held",
+    pspReference: authorization.id,
+    merchantReference: authorization.reference,
+    authorization,
+    reason: authorization.declineCode,
+  });
+}
+
+function authorizeAnswer(result: CardResult): SandboxAnswer {
+  switch (result.type) {
+    case "held":
+    case "declined": {
+      const { id, reference, value, currency } = result.authorization;
+      const verdict =
+        result.type === "held"
+          ? { resultCode: "Authorised" }
+          : { resultCode: "Refused", refusalReasonCode: result.code };
+      const body = { pspReference: id, merchantReference: reference, amount: { value, currency }, ...verdict };
+      return { status: 200, body, about: reference };
+    }
+    case "failed":
+      return refusal(result.status, "internal");
+    case "refused":
+      return refusal(422, "reference_cancelled");
+    case "silent":
+      return "hang_up";
+    default:
+      return unreachable(result);
+  }
+}
+
+async function capture(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
+  const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
+  if (authorization === undefined) return refusal(422, "payment_not_found");
+  const { amount } = json;
+  if (!isObject(amount) || amount.value !== authorization.value || amount.currency !== authorization.currency) {
+    return refusal(422, "amount");
+  }
+  if (authorization.capture === "refuse") return refusal(422, "capture_not_allowed");
+  const pspReference = newPspReference();
+  void captureLater(parts, account, authorization, pspReference);
+  const { value, currency, reference } = authorization;
+  const body = { pspReference, paymentPspReference: authorization.id, status: "received", amount: { value, currency } };
+  return { status: 201, body: { ...body, reference }, about: reference };
+}
+
+async function captureLater(
+  parts: SandboxBParts,
+  account: Account,
+  authorization: Authorization,
+  pspReference: string,
+): Promise<void> {
+  await parts.issuer.captureDelay(authorization);
+  await parts.pauses.gate("b.result", authorization.reference);
+  await parts.faults.beforeResult();
+  const fails = authorization.capture === "fail_later";
+  if (fails) parts.ledger.void(authorization);
+  const before = authorization.status;
+  const captured = parts.ledger.capture(authorization);
+  await parts.notifications.send(account, {
+    eventCode: "CAPTURE",
+    success: captured,
+    pspReference,
+    merchantReference: authorization.reference,
+    authorization,
+    reason: captured ? undefined : fails ? "capture_failed" : `already_${before}`,
+  });
+}
+
+async function cancel(parts: SandboxBParts, { request, account }: Call): Promise<SandboxAnswer> {
+  const authorization = parts.ledger.find("B", account.id, request.parameters.id ?? "");
+  if (authorization === undefined) return refusal(422, "payment_not_found");
+  const { reference } = authorization;
+  const pspReference = newPspReference();
+  void cancelLater(parts, account, { eventCode: "CANCELLATION", pspReference, merchantReference: reference }, () => [
+    authorization,
+  ]);
+  const body = { pspReference, paymentPspReference: authorization.id, reference, status: "received" };
+  return { status: 201, body, about: reference };
+}
+
+/** Cancels every hold under the reference by then. Unlike SANDBOX_A it does not refuse a later authorize. */
+async function cancelByReference(parts: SandboxBParts, { account, json }: Call): Promise<SandboxAnswer> {
+  const reference = String(json.paymentReference);
+  const pspReference = newPspReference();
+  void cancelLater(parts, account, { eventCode: "TECHNICAL_CANCEL", pspReference, merchantReference: reference }, () =>
+    parts.ledger.findByReference({ acquirer: "B", account: account.id, reference }),
+  );
+  const body = { pspReference, paymentReference: reference, status: "received" };
+  return { status: 201, body, about: reference };
+}
+
+async function cancelLater(
+  parts: SandboxBParts,
+  account: Account,
+  notification: { eventCode: "CANCELLATION" | "TECHNICAL_CANCEL"; pspReference: string; merchantReference: string },
+  find: () => readonly Authorization[],
+): Promise<void> {
+  await parts.pauses.gate("b.result", notification.merchantReference);
+  await parts.faults.beforeResult();
+  const found = find().filter((one) => one.status !== "declined");
+  const captured = found.find((one) => one.status === "captured");
+  if (captured === undefined) for (const one of found) parts.ledger.void(one);
+  const reason = captured !== undefined ? "already_captured" : found.length === 0 ? "payment_not_found" : undefined;
+  await parts.notifications.send(account, {
+    ...notification,
+    success: reason === undefined,
+    authorization: captured ?? found[0],
+    reason,
+  });
+}
+
+function refusal(status: number, errorCode: string): SandboxAnswer {
+  return {
+    status,
+    body: { status, errorCode, errorType: status === 401 || status === 403 ? "security" : "validation" },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Notifications of SANDBOX_B and of Adyen's emulator: Adyen-like items, signed, posted until the merchant's side
+ * answers 2xx.
+ */
+import { randomUUID } from "node:crypto";
+import { type SignedFields, signNotification } from "../gateways/adyen/notification-signature.ts";
+import type { GatewayHttp } from "../platform/outbound-http.ts";
+import type { Account } from "./accounts.ts";
+import type { Faults } from "./faults.ts";
+import type { Authorization } from "./ledger.ts";
+import type { Pauses } from "./pauses.ts";
+
+/** The content of a notification, before it is addressed and signed. */
+export type NotificationContent = {
+  readonly eventCode: "AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL" | "TEST";
+  readonly success: boolean;
+  /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
+  readonly pspReference: string;
+  readonly merchantReference: string;
+  readonly authorization?: Authorization | undefined;
+  readonly reason?: string | undefined;
+  /** The reference of the authorization, if not its id in the ledger. */
+  readonly originalReference?: string | undefined;
+  /** The sender of the notification, as pauses name it. */
+  readonly from?: "b" | "adyen";
+};
+
+// Delays double from 250 ms to 30 s: quick in a demo, and a receiver that is down for an hour still gets everything.
+const firstRetryMs = 250;
+const retryMsMax = 30_000;
+const triesMax = 150;
+const postTimeoutMs = 5_000;
+
+/** Posts SANDBOX_B's notifications to each account's address. */
+export class NotificationSender {
+  readonly #http: GatewayHttp;
+  readonly #pauses: Pauses;
+  readonly #faults: Faults;
+  #closed = false;
+
+  constructor(http: GatewayHttp, pauses: Pauses, faults: Faults) {
+    this.#http = http;
+    this.#pauses = pauses;
+    this.#faults = faults;
+  }
+
+  /**
+   * Posts until it is answered 2xx. Signs each delivery attempt anew, so an address or key set meanwhile is used. Never
+   * throws.
+   */
+  send(account: Account, content: NotificationContent): Promise<void> {
+    const eventDate = new Date().toISOString();
+    return this.#faults.aroundNotification(() => this.#deliver(account, content, eventDate));
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #deliver(account: Account, content: NotificationContent, eventDate: string): Promise<void> {
+    const { from = "b" } = content;
+    let delayMs = firstRetryMs;
+    for (let tried = 0; tried < triesMax && !this.#closed; tried++) {
+      await this.#pauses.gate(`${from}.notification`, content.merchantReference);
+      if (account.notificationUrl !== "" && (await this.#post(account, content, eventDate))) return;
+      await this.#pauses.wait(`${from}.notification-retry`, content.merchantReference, delayMs);
+      delayMs = Math.min(delayMs * 2, retryMsMax);
+    }
+  }
+
+  async #post(account: Account, content: NotificationContent, eventDate: string): Promise<boolean> {
+    const reply = await this.#http.send({
+      method: "POST",
+      url: account.notificationUrl,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(notificationBody(account, content, eventDate)),
+      timeoutMs: postTimeoutMs,
+    });
+    return reply.type === "answer" && reply.status >= 200 && reply.status < 300;
+  }
+}
+
+function notificationBody(account: Account, content: NotificationContent, eventDate: string): object {
+  const { authorization, reason } = content;
+  const isOriginal = content.eventCode === "AUTHORISATION";
+  const fields: SignedFields = {
+    pspReference: content.pspReference,
+    originalReference: content.originalReference ?? (isOriginal ? "" : (authorization?.id ?? "")),
+    merchantAccountCode: account.id,
+    merchantReference: content.merchantReference,
+    value: authorization?.value ?? 0,
+    currency: authorization?.currency ?? "XXX",
+    eventCode: content.eventCode,
+    success: String(content.success),
+  };
+  const { value, currency, ...named } = fields;
+  const item = {
+    ...named,
+    amount: { value, currency },
+    eventDate,
+    ...(reason === undefined ? {} : { reason }),
+    additionalData: { hmacSignature: signNotification(account.hmacKey, fields) },
+  };
+  return {
+    live: String(account.environment === "live"),
+    notificationItems: [{ NotificationRequestItem: item }],
+  };
+}
+
+/** Returns a reference like Adyen's, unique per event. */
+export function newPspReference(): string {
+  return `psp_${randomUUID()}`;
+}

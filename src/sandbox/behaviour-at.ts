@@ -1,0 +1,22 @@
+/** A card's behaviour at each sandbox acquirer: a row for each acquirer. */
+
+import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { testCards } from "../gateways/sandbox/test-cards.ts";
+import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
+import type { AcquirerName } from "./ledger.ts";
+import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts";
+import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
+
+const cardOf = (number: string) => testCards.find((card) => card.number === number);
+
+/**
+ * A card number's behaviour, by acquirer. An emulator looks up its gateway's own numbers first; any other number
+ * behaves as at the sandbox gateway whose decline codes it shares.
+ */
+export const behaviourAt: Readonly<Record<AcquirerName, (number: string) => CardBehaviour>> = {
+  A: (number) => cardOf(number)?.onA ?? { act: "decline", code: "incorrect_number" },
+  B: (number) => cardOf(number)?.onB ?? { act: "decline", code: "8" },
+  ADYEN: (number) => adyenCardBehaviour(number) ?? behaviourAt.B(number),
+  PAYPAL: (number) => paypalCardBehaviour(number) ?? inPayPalsWords(behaviourAt.A(number)),
+  STRIPE: (number) => stripeCardBehaviour(number) ?? behaviourAt.A(number),
+};

@@ -1,0 +1,50 @@
+/** Generates docs/test-cards.md from the table of test cards. Its test says how to update the file. */
+
+import type { CardGroup, TestCard } from "../gateways/sandbox/card-behaviour.ts";
+import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
+import { testCards } from "../gateways/sandbox/test-cards.ts";
+
+const opening = `# Test cards
+
+In the test environment two sandbox gateways take payments, and the card number decides what they do. Use any future expiry date and any security code. Every other number is refused by the vault with \`test_card_required\`, but for the test numbers of the gateways that can be connected ([gateways.md](gateways.md)). The checkout page of the demo shop has the same list, with a button to copy each number.
+
+The outcomes are those of the demo's routing rule: \`SANDBOX_A\` first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
+
+\`SANDBOX_A\` answers every request at once and can be queried for its holds. \`SANDBOX_B\` only accepts requests, reports by signed notifications and cannot be queried; so the absence of a hold there is certain only when no report can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
+
+In the browser, \`onDeclined\` gets \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\` and \`unclassified\`. \`payment_attempt.voided\` reports that a possible hold is voided after the session has ended; it is also sent if the gateway says that there was no hold.
+
+The reason follows an attempt's status in brackets. In capitals it is the kind of failure of its authorization, by which the routing rule decides; \`capture_not_allowed\` is the gateway's answer when it refused to capture its hold.
+`;
+
+const groupNotes: Readonly<Record<CardGroup, string>> = {
+  approved: "",
+  failover: "The first gateway does not approve, so the second one is used, under one loading state.",
+  declined: "Nothing is held or captured. The `declineCode` is the one your backend reads.",
+  nasty:
+    "Answers that are lost, late or wrong, and captures that fail. None of them makes more than one capture or leaves a hold.",
+};
+
+/** Returns the page as Markdown. */
+export function cardsPage(): string {
+  const groups = Object.keys(groupTitles) as CardGroup[];
+  return `${opening}${groups.map(groupSection).join("")}`;
+}
+
+function groupSection(group: CardGroup): string {
+  const note = groupNotes[group] && `\n${groupNotes[group]}\n`;
+  const rows = testCards.filter((card) => card.group === group).map(row);
+  const head = "| card number | name | what happens | ends | attempts | webhooks |\n|---|---|---|---|---|---|";
+  return `\n## ${groupTitles[group]}\n${note}\n${head}\n${rows.join("\n")}\n`;
+}
+
+function row({ number, name, behaviour, outcome }: TestCard): string {
+  const events = outcome.events.map((event) => `\`${event}\``).join(", ");
+  const [end, attempts] = [endInWords(outcome), attemptsInWords(outcome)].map(asCode);
+  return `| \`${number}\` | ${name} | ${behaviour} | ${end} | ${attempts} | ${events} |`;
+}
+
+/** Formats literals of the API, such as DECLINED and card_expired, as code. */
+function asCode(text: string): string {
+  return text.replaceAll(/\b([A-Z]{3,}(_[A-Z]+)*|[a-z]+(_[a-z]+)+|(?<=with )[a-z]+)\b/g, "`$1`");
+}

@@ -1,0 +1,144 @@
+/** The test bank behind the test cards: decides authorizes for all acquirers. */
+
+import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import { unreachable } from "../platform/errors.ts";
+import { behaviourAt } from "./behaviour-at.ts";
+import type { AcquirerName, Authorization, Ledger, NewAuthorization, Reference } from "./ledger.ts";
+import type { Pauses } from "./pauses.ts";
+
+/** A payment as the bank sees it, including the card number. */
+export type CardPayment = Reference & {
+  readonly number: string;
+  readonly orderRef: string;
+  readonly value: number;
+  readonly currency: string;
+  /** The behaviour that the request itself asks for, if a gateway lets testers do so; it precedes the card's. */
+  readonly asked?: CardBehaviour | undefined;
+};
+
+/** Real durations, each cut short by a release signal. */
+export type Delays = {
+  /** Time that an unanswered connection stays open. */
+  readonly silenceMs: number;
+  /** Delay of a late approval; longer than the flow waits for an attempt. */
+  readonly lateMs: number;
+  /** Duration of a slow capture; longer than one request for it waits. */
+  readonly slowCaptureMs: number;
+  /** Duration of an overdue capture; longer than a whole payment may take. */
+  readonly overdueCaptureMs: number;
+  /** Time for which Stripe's search cannot find a new payment. */
+  readonly searchLagMs: number;
+};
+
+/** `silent`: the connection is closed without an answer. `refused`: the reference had been voided. */
+export type CardResult =
+  | { readonly type: "held"; readonly authorization: Authorization }
+  | { readonly type: "declined"; readonly authorization: Authorization; readonly code: string }
+  | { readonly type: "failed"; readonly status: number }
+  | { readonly type: "refused" }
+  | { readonly type: "silent" };
+
+/** Answers authorizes by the test card's behaviour, for all acquirers. */
+export class Issuer {
+  readonly #ledger: Ledger;
+  readonly #pauses: Pauses;
+  readonly #delays: Delays;
+  /** Behaviours set by a test, which precede those of the table. */
+  readonly #overrides = new Map<string, CardBehaviour>();
+
+  constructor(parts: { ledger: Ledger; pauses: Pauses; delays: Delays }) {
+    this.#ledger = parts.ledger;
+    this.#pauses = parts.pauses;
+    this.#delays = parts.delays;
+  }
+
+  setBehaviour(acquirer: AcquirerName, number: string, behaviour: CardBehaviour): void {
+    this.#overrides.set(`${acquirer} ${number}`, behaviour);
+  }
+
+  /** Decides as the card says; `onDecision` receives every authorization, also one whose answer is lost. */
+  async authorize(payment: CardPayment, onDecision: (authorization: Authorization) => void): Promise<CardResult> {
+    if (this.#ledger.isRefused(payment)) return { type: "refused" };
+    const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
+      const { number, asked: _, ...rest } = payment;
+      const authorization = this.#ledger.open({
+        ...rest,
+        last4: number.slice(-4),
+        capture: "at_once",
+        ...difference,
+      });
+      onDecision(authorization);
+      return authorization;
+    };
+    const behaviour = this.#behaviourOf(payment);
+    switch (behaviour.act) {
+      case "approve":
+        return { type: "held", authorization: open({ capture: behaviour.capture ?? "at_once" }) };
+      case "approve_wrong_amount":
+        return { type: "held", authorization: open({ value: payment.value - 1 }) };
+      case "approve_wrong_currency":
+        return { type: "held", authorization: open({ currency: payment.currency === "USD" ? "EUR" : "USD" }) };
+      case "approve_wrong_reference":
+        // The record is right: only the answer names another payment.
+        return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
+      case "decline":
+        return { type: "declined", authorization: open({ declineCode: behaviour.code }), code: behaviour.code };
+      case "fail":
+        return { type: "failed", status: behaviour.status };
+      case "approve_then_fail":
+        open();
+        return { type: "failed", status: behaviour.status };
+      case "stay_silent":
+        return this.#silence(payment, this.#delays.silenceMs);
+      case "approve_lose_answer":
+        open();
+        return this.#silence(payment, this.#delays.silenceMs);
+      case "approve_late":
+        await this.#silence(payment, this.#delays.lateMs);
+        if (this.#ledger.isRefused(payment)) return { type: "refused" };
+        open();
+        return { type: "silent" };
+      default:
+        return unreachable(behaviour);
+    }
+  }
+
+  /** Waits as long as a capture of this authorization takes. */
+  async captureDelay({ acquirer, reference, capture }: Authorization): Promise<void> {
+    const { slowCaptureMs, overdueCaptureMs } = this.#delays;
+    const operation = `${acquirer.toLowerCase()}.slow-capture`;
+    if (capture === "slow") await this.#pauses.wait(operation, reference, slowCaptureMs);
+    if (capture === "overdue") await this.#pauses.wait(operation, reference, overdueCaptureMs);
+  }
+
+  /**
+   * Carries a request for a capture to the acquirer, and its answer back. If the card says so, the first one is lost on
+   * the way there or on the way back; it then returns `undefined`, after the time that an unanswered connection stays
+   * open.
+   */
+  async carryCapture<Answer>(
+    authorization: Authorization | undefined,
+    deliver: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const loses = authorization?.capture === "lose_request" || authorization?.capture === "lose_answer";
+    if (!loses || authorization.captureWasLost) return deliver();
+    authorization.captureWasLost = true;
+    if (authorization.capture === "lose_answer") await deliver();
+    const operation = `${authorization.acquirer.toLowerCase()}.lost-capture`;
+    await this.#pauses.wait(operation, authorization.reference, this.#delays.silenceMs);
+    return undefined;
+  }
+
+  async #silence(payment: CardPayment, durationMs: number): Promise<CardResult> {
+    const operation = `${payment.acquirer.toLowerCase()}.silence`;
+    await this.#pauses.wait(operation, payment.reference, durationMs);
+    return { type: "silent" };
+  }
+
+  #behaviourOf({ acquirer, number, asked }: CardPayment): CardBehaviour {
+    if (asked !== undefined) return asked;
+    const override = this.#overrides.get(`${acquirer} ${number}`);
+    if (override !== undefined) return override;
+    return behaviourAt[acquirer](number);
+  }
+}

@@ -1,0 +1,165 @@
+/** PayPal's objects as its emulator stores them, and as PayPal writes them. */
+import { randomBytes } from "node:crypto";
+import { currencies } from "../../gateways/paypal/currencies.ts";
+import type { Account } from "../accounts.ts";
+import type { Authorization } from "../ledger.ts";
+import type { SandboxAnswer } from "../routes.ts";
+
+/** An order. The ledger records what it holds or has captured. */
+export type Order = {
+  readonly id: string;
+  readonly account: Account;
+  readonly reference: string;
+  readonly invoiceId: string;
+  readonly customId: string | undefined;
+  readonly value: number;
+  readonly currency: string;
+  readonly createdAt: string;
+  /** True while another request is working on it. */
+  isLocked: boolean;
+  needsPayer: boolean;
+  card?: { readonly number: string; readonly expiry: string };
+  authorization?: Held;
+};
+
+/** The one authorization of an order. */
+export type Held = {
+  readonly id: string;
+  readonly record: Authorization;
+  captureId?: string;
+  /** True if the bank has withdrawn its approval. */
+  isWithdrawn: boolean;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/** Returns an id like PayPal's: 17 capital letters and digits. */
+export function newId(): string {
+  return [...randomBytes(17)].map((byte) => letters[byte % letters.length]).join("");
+}
+
+/** Returns PayPal's view of an order; few fields, unless the whole was requested. */
+export function orderView(order: Order, isWhole: boolean, seenAs = order.authorization?.record): Fields {
+  const { authorization, customId, card } = order;
+  const links = [link(order, "self", `/v2/checkout/orders/${order.id}`, "GET")];
+  const brief = { id: order.id, status: statusOf(order), links };
+  if (!isWhole) return brief;
+  // A test card can make the answer name another payment.
+  const reference = seenAs === undefined ? order.reference : seenAs.reference;
+  return {
+    ...brief,
+    intent: "AUTHORIZE",
+    ...(card && { payment_source: { card: cardView(card) } }),
+    purchase_units: [
+      {
+        reference_id: reference,
+        amount: money(seenAs ?? order),
+        payee: { merchant_id: "ABCDEFGH23456" },
+        ...(customId !== undefined && { custom_id: customId }),
+        invoice_id: order.invoiceId,
+        ...(authorization && { payments: { authorizations: [authorizationView(order, authorization, seenAs)] } }),
+      },
+    ],
+    create_time: order.createdAt,
+    update_time: order.createdAt,
+  };
+}
+
+function statusOf({ authorization, needsPayer }: Order): string {
+  if (needsPayer) return "PAYER_ACTION_REQUIRED";
+  return authorization === undefined ? "CREATED" : "COMPLETED";
+}
+
+/** Returns PayPal's view of an authorization; the processor's response only as a part of the order. */
+function authorizationView(order: Order, held: Held, seenAs: Authorization = held.record): Fields {
+  const { record } = held;
+  return {
+    id: held.id,
+    status: statusOfAuthorization(held),
+    amount: money(seenAs),
+    // That of another payment if the card made it so.
+    invoice_id: seenAs === record ? order.invoiceId : seenAs.reference,
+    ...(order.customId !== undefined && { custom_id: order.customId }),
+    processor_response: {
+      avs_code: "G",
+      cvv_code: record.declineCode === undefined ? "M" : "P",
+      response_code: record.declineCode ?? "0000",
+    },
+    seller_protection: { status: "NOT_ELIGIBLE" },
+    expiration_time: order.createdAt,
+    links: [link(order, "self", `/v2/payments/authorizations/${held.id}`, "GET")],
+    create_time: order.createdAt,
+    update_time: order.createdAt,
+  };
+}
+
+/** Returns an authorization by itself, which names its order and omits the processor's response. */
+export function loneAuthorizationView(order: Order, held: Held): Fields {
+  const { processor_response: _, ...view } = authorizationView(order, held);
+  return { ...view, supplementary_data: { related_ids: { order_id: order.id } } };
+}
+
+function statusOfAuthorization({ record, isWithdrawn }: Held): string {
+  if (isWithdrawn) return "DENIED";
+  return { held: "CREATED", captured: "CAPTURED", voided: "VOIDED", declined: "DENIED" }[record.status];
+}
+
+/** Returns a capture of the whole authorization. */
+export function captureView(order: Order, { captureId, record }: Held, isWhole: boolean): Fields {
+  const brief = {
+    id: captureId,
+    status: "COMPLETED",
+    links: [link(order, "self", `/v2/payments/captures/${captureId}`, "GET")],
+  };
+  if (!isWhole) return brief;
+  return {
+    ...brief,
+    amount: money(record),
+    invoice_id: order.invoiceId,
+    ...(order.customId !== undefined && { custom_id: order.customId }),
+    final_capture: true,
+    seller_protection: { status: "NOT_ELIGIBLE" },
+    create_time: order.createdAt,
+    update_time: order.createdAt,
+  };
+}
+
+const errors: Readonly<Record<number, readonly [name: string, message: string]>> = {
+  400: ["INVALID_REQUEST", "Request is not well-formed, syntactically incorrect, or violates schema."],
+  401: [
+    "AUTHENTICATION_FAILURE",
+    "Authentication failed due to missing authorization header, or invalid authentication credentials.",
+  ],
+  403: ["NOT_AUTHORIZED", "Authorization failed due to insufficient permissions."],
+  404: ["RESOURCE_NOT_FOUND", "The specified resource does not exist."],
+  409: ["RESOURCE_CONFLICT", "The server has detected a conflict while processing this request."],
+  422: [
+    "UNPROCESSABLE_ENTITY",
+    "The requested action could not be performed, semantically incorrect, or failed business validation.",
+  ],
+};
+
+/** Returns a refusal in PayPal's form. */
+export function refusal(status: number, issue?: string): Exclude<SandboxAnswer, string> {
+  const [name, message] = errors[status] ?? ["INTERNAL_SERVER_ERROR", "An internal server error occurred."];
+  const details = issue === undefined ? {} : { details: [{ issue }] };
+  return { status, body: { name, message, debug_id: "90957fca61718", ...details } };
+}
+
+/** Returns an amount in PayPal's notation. */
+function money({ value, currency }: { value: number; currency: string }): Fields {
+  const decimals = currencies[currency] ?? 2;
+  return { currency_code: currency, value: (value / 10 ** decimals).toFixed(decimals) };
+}
+
+function cardView({ number, expiry }: { number: string; expiry: string }): Fields {
+  const brand = number.startsWith("4") ? "VISA" : number.startsWith("3") ? "AMEX" : "MASTERCARD";
+  return { last_digits: number.slice(-4), expiry, brand, type: "CREDIT" };
+}
+
+function link({ account }: Order, rel: string, path: string, method: string): Fields {
+  const host = account.environment === "test" ? "api-m.sandbox.paypal.com" : "api-m.paypal.com";
+  return { href: `https://${host}${path}`, rel, method };
+}

@@ -1,0 +1,240 @@
+/** Orders and authorizations at PayPal's emulator, and the operations on each. Money is in the ledger. */
+
+import { currencies } from "../../gateways/paypal/currencies.ts";
+import { unreachable } from "../../platform/errors.ts";
+import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
+import type { Account } from "../accounts.ts";
+import type { CardResult, Issuer } from "../issuer.ts";
+import type { Ledger } from "../ledger.ts";
+import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import { askedByName } from "./emulator-cards.ts";
+import type { Executed } from "./emulator-keys.ts";
+import {
+  captureView,
+  type Held,
+  loneAuthorizationView,
+  newId,
+  type Order,
+  orderView,
+  refusal,
+} from "./emulator-objects.ts";
+
+/** The dependencies of the emulator's orders. */
+export type OrderParts = { readonly ledger: Ledger; readonly issuer: Issuer };
+
+/** A request of an authenticated account. */
+export type Asked = { readonly request: SandboxRequest; readonly account: Account };
+
+type Answered = Exclude<SandboxAnswer, string>;
+type Json = Readonly<Record<string, unknown>>;
+
+// A day of a busy demo; beyond it the oldest are dropped.
+const ordersMax = 100_000;
+
+/** All payments of the emulator. */
+export class EmulatorOrders {
+  readonly #parts: OrderParts;
+  readonly #orders = new Map<string, Order>();
+  readonly #orderOfAuthorization = new Map<string, Order>();
+
+  constructor(parts: OrderParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the order of an authorization. */
+  orderOf(authorizationId: string | undefined): Order | undefined {
+    return this.#orderOfAuthorization.get(authorizationId ?? "");
+  }
+
+  create(asked: Asked): Executed {
+    const body = bodyOf(asked);
+    const units: readonly unknown[] = Array.isArray(body.purchase_units) ? body.purchase_units : [];
+    const [unit] = units;
+    if (body.intent !== "AUTHORIZE" || units.length !== 1 || !isObject(unit)) return { answer: refusal(400) };
+    const money = readMoney(unit.amount);
+    if (typeof money === "string") return { answer: refusal(422, money) };
+    const order: Order = {
+      id: newId(),
+      account: asked.account,
+      reference: String(unit.reference_id ?? "default"),
+      invoiceId: String(unit.invoice_id ?? ""),
+      customId: typeof unit.custom_id === "string" ? unit.custom_id : undefined,
+      ...money,
+      createdAt: new Date().toISOString(),
+      isLocked: false,
+      needsPayer: false,
+    };
+    remember(this.#orders, order.id, order);
+    return shown(201, order, () => orderView(order, isWhole(asked)));
+  }
+
+  read(asked: Asked): Executed {
+    const order = this.#orders.get(asked.request.parameters.id ?? "");
+    if (order?.account.id !== asked.account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
+    return shown(200, order, () => orderView(order, true));
+  }
+
+  async authorize(asked: Asked): Promise<Executed> {
+    const order = this.#orders.get(asked.request.parameters.id ?? "");
+    const { account } = asked;
+    if (order?.account.id !== account.id) return { answer: refusal(404, "INVALID_RESOURCE_ID") };
+    if (!account.rawCards) return { answer: refusal(403, "PERMISSION_DENIED") };
+    if (!account.manualCapture) return { answer: refusal(422, "AUTH_CAPTURE_NOT_ENABLED") };
+    const card = readCard(bodyOf(asked));
+    if (typeof card === "string") return { answer: refusal(422, card) };
+    if (order.authorization !== undefined) return { answer: refusal(422, "ORDER_ALREADY_AUTHORIZED") };
+    return locked(order, async () => {
+      order.card = card;
+      const result = await this.#parts.issuer.authorize(
+        {
+          acquirer: "PAYPAL",
+          account: account.id,
+          reference: order.reference,
+          orderRef: order.customId ?? "",
+          number: card.number,
+          asked: askedByName(card.name),
+          value: order.value,
+          currency: order.currency,
+        },
+        (record) => {
+          order.needsPayer = record.declineCode === "PAYER_ACTION_REQUIRED";
+          if (order.needsPayer) return;
+          order.authorization = { id: newId(), record, isWithdrawn: false };
+          remember(this.#orderOfAuthorization, order.authorization.id, order);
+        },
+      );
+      return authorizeAnswer(order, result, isWhole(asked));
+    });
+  }
+
+  readAuthorization(asked: Asked): Executed {
+    return this.#withHeld(asked, (order, held) => shown(200, order, () => loneAuthorizationView(order, held)));
+  }
+
+  async capture(asked: Asked): Promise<Executed> {
+    return this.#withHeld(asked, (order, held) => {
+      const { record } = held;
+      const refused = whyNotCapturable(held);
+      if (refused !== undefined) return { answer: refusal(422, refused) };
+      const money = readMoney(bodyOf(asked).amount);
+      if (typeof money === "string") return { answer: refusal(422, money) };
+      if (money.currency !== record.currency) return { answer: refusal(422, "AUTH_CAPTURE_CURRENCY_MISMATCH") };
+      if (money.value !== record.value) return { answer: refusal(422, "MAX_CAPTURE_AMOUNT_EXCEEDED") };
+      return locked(order, async () => {
+        if (record.capture === "refuse" || record.capture === "fail_later") {
+          this.#parts.ledger.void(record);
+          held.isWithdrawn = true;
+          return { answer: refusal(422, "AUTHORIZATION_DENIED") };
+        }
+        await this.#parts.issuer.captureDelay(record);
+        this.#parts.ledger.capture(record);
+        held.captureId = newId();
+        const { answer } = shown(201, order, () => captureView(order, held, isWhole(asked)));
+        return { answer, again: () => answer };
+      });
+    });
+  }
+
+  void(asked: Asked): Executed | Promise<Executed> {
+    return this.#withHeld(asked, (order, held) => {
+      if (order.isLocked) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
+      if (held.record.status === "captured") return { answer: refusal(422, "PREVIOUSLY_CAPTURED") };
+      if (held.record.status !== "held") return { answer: refusal(422, "PREVIOUSLY_VOIDED") };
+      this.#parts.ledger.void(held.record);
+      if (!isWhole(asked)) return { answer: { status: 204, body: {}, about: order.reference } };
+      return shown(200, order, () => loneAuthorizationView(order, held));
+    });
+  }
+
+  #withHeld<Result extends Executed | Promise<Executed>>(
+    { account, request }: Asked,
+    act: (order: Order, held: Held) => Result,
+  ): Result | Executed {
+    const order = this.orderOf(request.parameters.id);
+    if (order?.account.id !== account.id || order.authorization === undefined) {
+      return { answer: refusal(404, "INVALID_RESOURCE_ID") };
+    }
+    return act(order, order.authorization);
+  }
+}
+
+/** Serializes changes of one payment; a second one meanwhile is refused. */
+async function locked(order: Order, act: () => Promise<Executed>): Promise<Executed> {
+  if (order.isLocked) return { answer: refusal(409, "PREVIOUS_REQUEST_IN_PROGRESS") };
+  order.isLocked = true;
+  try {
+    return await act();
+  } finally {
+    order.isLocked = false;
+  }
+}
+
+function authorizeAnswer(order: Order, result: CardResult, whole: boolean): Executed {
+  const about = order.reference;
+  const again = () => ({ status: 200, body: orderView(order, whole), about });
+  switch (result.type) {
+    case "held":
+      return { answer: { status: 201, body: orderView(order, whole, result.authorization), about }, again };
+    case "declined":
+      // A payment that the processor denied is an order that has ended; one that it did not see is an issue.
+      return order.needsPayer
+        ? { answer: { ...refusal(422, "PAYER_ACTION_REQUIRED"), about } }
+        : { answer: { ...again(), status: 201 }, again };
+    case "failed":
+      return { answer: { ...refusal(result.status), about }, again: order.authorization && again };
+    case "refused":
+      return { answer: { ...refusal(422, "ORDER_COMPLETED_OR_VOIDED"), about } };
+    case "silent":
+      return { answer: "hang_up", again: order.authorization && again };
+    default:
+      return unreachable(result);
+  }
+}
+
+/** Returns the result of a change, and for a repeat the state since. */
+function shown(status: number, { reference: about }: Order, view: () => object) {
+  const answer = (code: number): Answered => ({ status: code, body: view(), about });
+  return { answer: answer(status), again: () => answer(200) };
+}
+
+function whyNotCapturable({ record, isWithdrawn }: Held): string | undefined {
+  if (isWithdrawn || record.status === "declined") return "AUTHORIZATION_DENIED";
+  if (record.status === "voided") return "AUTHORIZATION_VOIDED";
+  return record.status === "captured" ? "AUTHORIZATION_ALREADY_CAPTURED" : undefined;
+}
+
+function isWhole({ request }: Asked): boolean {
+  return request.headers.prefer === "return=representation";
+}
+
+function bodyOf({ request }: Asked): Json {
+  return parseJsonObject(Buffer.from(request.body)) ?? {};
+}
+
+/** Reads an amount in PayPal's own smallest unit, or returns the issue with it. */
+function readMoney(money: unknown): { value: number; currency: string } | string {
+  if (!isObject(money) || typeof money.value !== "string") return "CANNOT_BE_ZERO_OR_NEGATIVE";
+  const currency = String(money.currency_code);
+  const decimals = Object.hasOwn(currencies, currency) ? currencies[currency] : undefined;
+  if (decimals === undefined) return "INVALID_CURRENCY_CODE";
+  const [, whole = "", fraction = ""] = /^(\d{1,15})(?:\.(\d+))?$/.exec(money.value) ?? [];
+  if (fraction.length > decimals) return decimals === 0 ? "DECIMALS_NOT_SUPPORTED" : "DECIMAL_PRECISION";
+  const value = Number(whole + fraction.padEnd(decimals, "0"));
+  return value > 0 ? { value, currency } : "CANNOT_BE_ZERO_OR_NEGATIVE";
+}
+
+function readCard(body: Json): { number: string; expiry: string; name: string | undefined } | string {
+  const source = isObject(body.payment_source) ? body.payment_source : {};
+  const card = isObject(source.card) ? source.card : {};
+  const { number, expiry, name } = card;
+  if (typeof number !== "string" || !/^\d{13,19}$/.test(number)) return "CARD_NUMBER_REQUIRED";
+  if (typeof expiry !== "string") return "CARD_EXPIRY_REQUIRED";
+  if (!(expiry >= new Date().toISOString().slice(0, 7))) return "CARD_EXPIRED";
+  return { number, expiry, name: typeof name === "string" ? name : undefined };
+}
+
+function remember<Kept>(kept: Map<string, Kept>, id: string, one: Kept): void {
+  kept.set(id, one);
+  const oldest = kept.keys().next().value;
+  if (kept.size > ordersMax && oldest !== undefined) kept.delete(oldest);
+}

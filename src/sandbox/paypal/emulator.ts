@@ -1,0 +1,103 @@
+/**
+ * Emulator of PayPal for tests and the demo: its real paths, tokens, statuses and request ids, in front of the test
+ * bank.
+ */
+import { randomBytes } from "node:crypto";
+import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import type { Account, Accounts } from "../accounts.ts";
+import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
+import { type Executed, PayPalKeys } from "./emulator-keys.ts";
+import { refusal } from "./emulator-objects.ts";
+import { type Asked, EmulatorOrders, type OrderParts } from "./emulator-orders.ts";
+
+/** The parts that the emulator shares with the sandbox acquirers. */
+export type PayPalEmulatorParts = OrderParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
+
+const orders = "/v2/checkout/orders";
+const oneOrder = `${orders}/(?<id>[^/]+)`;
+const oneAuthorization = "/v2/payments/authorizations/(?<id>[^/]+)";
+
+// Like PayPal's: a few minutes short of nine hours.
+const tokenLifeS = 32_000;
+// More than any test or demo requests; beyond it the oldest are refused.
+const tokensMax = 10_000;
+
+/** Returns every route of PayPal's that our connector uses. */
+export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
+  const emulator = new EmulatorOrders(parts);
+  const keys = new PayPalKeys(parts.clock);
+  const tokens = new Map<string, Account>();
+  const route = (
+    method: "GET" | "POST",
+    path: string,
+    operation: string,
+    handle: (asked: Asked) => Executed | Promise<Executed>,
+  ): Route => ({
+    method,
+    path: new RegExp(`^${path}$`),
+    operation: `paypal.${operation}`,
+    async handle(request) {
+      const account = tokens.get(/^Bearer (\S+)$/.exec(String(request.headers.authorization))?.[1] ?? "");
+      if (account === undefined) return refusal(401);
+      const execute = async () => handle({ request, account });
+      const key = request.headers["paypal-request-id"];
+      // PayPal documents no key for a void.
+      const isKeyed = method === "POST" && key !== undefined && operation !== "void";
+      return keys.once(isKeyed ? `${account.id} ${operation} ${key}` : undefined, execute);
+    },
+  });
+  return [
+    {
+      method: "POST",
+      path: /^\/v1\/oauth2\/token$/,
+      operation: "paypal.token",
+      handle: async (request) => openAccount(parts.accounts, tokens, request),
+    },
+    route("POST", orders, "create", (asked) => emulator.create(asked)),
+    route("GET", oneOrder, "read", (asked) => emulator.read(asked)),
+    route("POST", `${oneOrder}/authorize`, "authorize", (asked) => emulator.authorize(asked)),
+    route("GET", oneAuthorization, "read_authorization", (asked) => emulator.readAuthorization(asked)),
+    losingCaptures(
+      emulator,
+      parts,
+      route("POST", `${oneAuthorization}/capture`, "capture", (asked) => emulator.capture(asked)),
+    ),
+    route("POST", `${oneAuthorization}/void`, "void", (asked) => emulator.void(asked)),
+  ];
+}
+
+/**
+ * Wraps a route so that a capture or its answer is lost on the way to PayPal if the card says so; outside the memory of
+ * keys.
+ */
+function losingCaptures(emulator: EmulatorOrders, { issuer }: PayPalEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request) {
+      const authorization = emulator.orderOf(request.parameters.id)?.authorization?.record;
+      return (await issuer.carryCapture(authorization, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+/**
+ * Opens the account that the last part of the client ID names, such as `…_test_shop`, with any secret as long as
+ * PayPal's are.
+ */
+function openAccount(accounts: Accounts, tokens: Map<string, Account>, request: SandboxRequest): SandboxAnswer {
+  const login = /^Basic (\S+)$/.exec(String(request.headers.authorization))?.[1] ?? "";
+  const [clientId = "", secret = ""] = Buffer.from(login, "base64").toString().split(":");
+  const id = /_((?:test|live)_[A-Za-z0-9]{1,40})$/.exec(clientId)?.[1];
+  if (id === undefined || !/^[\w-]{20,128}$/.test(secret)) {
+    return { status: 401, body: { error: "invalid_client", error_description: "Client Authentication failed" } };
+  }
+  if (new URLSearchParams(request.body).get("grant_type") !== "client_credentials") {
+    return { status: 400, body: { error: "unsupported_grant_type" } };
+  }
+  const token = `A21AA${randomBytes(48).toString("base64url")}`;
+  tokens.set(token, accounts.find(id));
+  const oldest = tokens.keys().next().value;
+  if (tokens.size > tokensMax && oldest !== undefined) tokens.delete(oldest);
+  const body = { scope: "https://uri.paypal.com/payments/payments", access_token: token, token_type: "Bearer" };
+  return { status: 200, body: { ...body, app_id: "APP-80W284485P519543T", expires_in: tokenLifeS } };
+}

@@ -1,0 +1,238 @@
+/** Payment methods and payment intents at Stripe's emulator, and the operations on each. Money is in the ledger. */
+
+import { currencies } from "../../gateways/stripe/currencies.ts";
+import { unreachable } from "../../platform/errors.ts";
+import type { Account } from "../accounts.ts";
+import type { CardResult, Issuer } from "../issuer.ts";
+import type { Ledger } from "../ledger.ts";
+import type { Pauses } from "../pauses.ts";
+import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import { isCardNumber } from "./emulator-cards.ts";
+import type { Executed } from "./emulator-keys.ts";
+import {
+  cardError,
+  type Intent,
+  intentView,
+  newId,
+  type PaymentMethod,
+  paymentMethodView,
+  refusal,
+  statusOf,
+} from "./emulator-objects.ts";
+
+/** The dependencies of the emulator's payment intents. */
+export type IntentParts = {
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly pauses: Pauses;
+  /** Time for which the search cannot find a new payment intent. */
+  readonly searchLagMs: number;
+};
+
+/** A request of an authenticated account. */
+export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
+
+/** An answer that is sent at once. */
+export type Answered = Exclude<SandboxAnswer, string>;
+
+// A day of a busy demo; beyond it the oldest are dropped.
+const objectsMax = 100_000;
+
+/** All payments of the emulator. */
+export class EmulatorIntents {
+  readonly #parts: IntentParts;
+  readonly #intents = new Map<string, Intent>();
+  readonly #methods = new Map<string, PaymentMethod>();
+
+  constructor(parts: IntentParts) {
+    this.#parts = parts;
+  }
+
+  find(id: string | undefined): Intent | undefined {
+    return this.#intents.get(id ?? "");
+  }
+
+  createMethod({ account, form }: Asked): Answered {
+    if (!account.rawCards) return refusal(402, undefined);
+    const [number, year] = [form.get("card[number]") ?? "", Number(form.get("card[exp_year]"))];
+    const cardRefusal = (code: string) => refusal(402, code, { type: "card_error" });
+    if (!isCardNumber(number)) return cardRefusal("incorrect_number");
+    if (!(year >= new Date().getUTCFullYear())) return cardRefusal("invalid_expiry_year");
+    const method: PaymentMethod = {
+      id: newId("pm"),
+      account: account.id,
+      livemode: account.environment === "live",
+      number,
+      expMonth: Number(form.get("card[exp_month]")),
+      expYear: year,
+      name: form.get("billing_details[name]"),
+      email: form.get("billing_details[email]"),
+      metadata: metadataIn(form),
+    };
+    remember(this.#methods, method);
+    return { status: 200, body: paymentMethodView(method, seconds()), about: method.metadata.attempt_id ?? "" };
+  }
+
+  create({ account, form }: Asked): Answered {
+    const [value, currency] = [Number(form.get("amount")), (form.get("currency") ?? "").toUpperCase()];
+    if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "parameter_invalid_integer");
+    if (value > 99_999_999) return refusal(400, "amount_too_large");
+    if (!Object.hasOwn(currencies, currency)) return refusal(400, undefined, { param: "currency" });
+    if (form.get("capture_method") !== "manual" || !account.manualCapture) {
+      return refusal(400, undefined, { param: "capture_method" });
+    }
+    const intent: Intent = {
+      id: newId("pi"),
+      account: account.id,
+      livemode: account.environment === "live",
+      value,
+      currency,
+      created: seconds(),
+      metadata: metadataIn(form),
+      isCancelled: false,
+      isLocked: false,
+      isIndexed: false,
+    };
+    remember(this.#intents, intent);
+    const { pauses, searchLagMs } = this.#parts;
+    void pauses.wait("stripe.search-index", referenceOf(intent), searchLagMs).then(() => {
+      intent.isIndexed = true;
+    });
+    return shown(intent);
+  }
+
+  search({ account, request }: Asked): Answered {
+    const wanted = /^metadata\['attempt_id'\]:'([^']*)'$/.exec(request.query.get("query") ?? "")?.[1];
+    if (wanted === undefined) return refusal(400, "parameter_invalid_string", { param: "query" });
+    const found = [...this.#intents.values()].filter(
+      (one) => one.account === account.id && one.isIndexed && one.metadata.attempt_id === wanted,
+    );
+    const data = found.map((intent) => intentView(intent, { expandsCharge: true }));
+    return { status: 200, body: { object: "search_result", data, has_more: false, url: request.path }, about: wanted };
+  }
+
+  /** Finds the intent of the path; a change is refused while another one runs, instead of waiting for it. */
+  async #withIntent(
+    { account, request }: Asked,
+    act: (intent: Intent) => Answered | Promise<Answered | Executed>,
+  ): Promise<Answered | Executed> {
+    const intent = this.find(request.parameters.id);
+    if (intent?.account !== account.id) return refusal(404, "resource_missing");
+    if (request.method === "GET") return act(intent);
+    if (intent.isLocked) return refusal(429, "lock_timeout");
+    intent.isLocked = true;
+    try {
+      return await act(intent);
+    } finally {
+      intent.isLocked = false;
+    }
+  }
+
+  read(asked: Asked): Promise<Answered | Executed> {
+    return this.#withIntent(asked, (intent) => shown(intent, asked));
+  }
+
+  confirm(asked: Asked): Promise<Answered | Executed> {
+    return this.#withIntent(asked, async (intent) => {
+      const method = this.#methods.get(asked.form.get("payment_method") ?? "");
+      if (method?.account !== intent.account) return refusal(400, "resource_missing", { param: "payment_method" });
+      if (statusOf(intent) !== "requires_payment_method") return unexpectedState(intent);
+      intent.paymentMethod = method;
+      intent.chargeId = newId("ch");
+      const result = await this.#parts.issuer.authorize(
+        {
+          acquirer: "STRIPE",
+          account: intent.account,
+          reference: referenceOf(intent),
+          orderRef: method.metadata.order_ref ?? "",
+          number: method.number,
+          value: intent.value,
+          currency: intent.currency,
+        },
+        (authorization) => {
+          intent.authorization = authorization;
+        },
+      );
+      return confirmAnswer(intent, result, asked);
+    });
+  }
+
+  capture(asked: Asked): Promise<Answered | Executed> {
+    return this.#withIntent(asked, async (intent) => {
+      const { authorization } = intent;
+      if (authorization?.status !== "held") return unexpectedState(intent);
+      if (authorization.capture === "refuse" || authorization.capture === "fail_later") {
+        return refusal(400, "capture_charge_authorization_expired", { payment_intent: intentView(intent) });
+      }
+      await this.#parts.issuer.captureDelay(authorization);
+      this.#parts.ledger.capture(authorization);
+      intent.metadata = { ...intent.metadata, ...metadataIn(asked.form) };
+      return shown(intent);
+    });
+  }
+
+  cancel(asked: Asked): Promise<Answered | Executed> {
+    return this.#withIntent(asked, (intent) => {
+      if (["canceled", "succeeded"].includes(statusOf(intent))) return unexpectedState(intent);
+      if (intent.authorization !== undefined) this.#parts.ledger.void(intent.authorization);
+      intent.isCancelled = true;
+      return shown(intent);
+    });
+  }
+}
+
+function confirmAnswer(intent: Intent, result: CardResult, { form }: Asked): Answered | Executed {
+  const about = referenceOf(intent);
+  switch (result.type) {
+    case "held": {
+      const view = { expandsCharge: form.get("expand[0]") === "latest_charge", seenAs: result.authorization };
+      return { status: 200, body: intentView(intent, view), about };
+    }
+    case "declined":
+      return {
+        status: 402,
+        // The emulator expands nothing in an error: a client that needs the charge reads it.
+        body: { error: { ...cardError(intent, result.code), payment_intent: intentView(intent) } },
+        about,
+      };
+    case "failed":
+      return { ...refusal(result.status, undefined), about };
+    case "refused":
+      return unexpectedState(intent);
+    case "silent": {
+      const kept = intent.authorization === undefined ? refusal(500, undefined) : shown(intent);
+      return { answer: "hang_up", kept };
+    }
+    default:
+      return unreachable(result);
+  }
+}
+
+function shown(intent: Intent, asked?: Asked): Answered {
+  const expandsCharge = asked?.request.query.get("expand[0]") === "latest_charge";
+  return { status: 200, body: intentView(intent, { expandsCharge }), about: referenceOf(intent) };
+}
+
+function unexpectedState(intent: Intent): Answered {
+  const answer = refusal(400, "payment_intent_unexpected_state", { payment_intent: intentView(intent) });
+  return { ...answer, about: referenceOf(intent) };
+}
+
+function referenceOf({ metadata }: Intent): string {
+  return metadata.attempt_id ?? "";
+}
+
+function metadataIn(form: URLSearchParams): Record<string, string> {
+  const named = [...form].map(([name, value]) => [/^metadata\[(\w+)\]$/.exec(name)?.[1], value]);
+  return Object.fromEntries(named.filter(([name]) => name !== undefined));
+}
+
+function seconds(): number {
+  return Math.floor(Date.now() / 1_000);
+}
+
+function remember<Kept extends { readonly id: string }>(kept: Map<string, Kept>, one: Kept): void {
+  kept.set(one.id, one);
+  const oldest = kept.keys().next().value;
+  if (kept.size > objectsMax && oldest !== undefined) kept.delete(oldest);
+}

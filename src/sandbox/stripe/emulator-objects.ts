@@ -1,0 +1,170 @@
+/** Stripe's objects as its emulator stores them, and as Stripe writes them (API version 2023-08-16). */
+import { randomUUID } from "node:crypto";
+import type { Authorization } from "../ledger.ts";
+import type { SandboxAnswer } from "../routes.ts";
+import { chargeOutcome } from "./emulator-cards.ts";
+
+/** A card that was sent for a single use; test numbers only. */
+export type PaymentMethod = {
+  readonly id: string;
+  readonly account: string;
+  readonly livemode: boolean;
+  readonly number: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+/** A payment intent. The ledger records what it holds or has captured. */
+export type Intent = {
+  readonly id: string;
+  readonly account: string;
+  readonly livemode: boolean;
+  readonly value: number;
+  readonly currency: string;
+  readonly created: number;
+  metadata: Readonly<Record<string, string>>;
+  paymentMethod?: PaymentMethod;
+  chargeId?: string;
+  authorization?: Authorization;
+  isCancelled: boolean;
+  /** True while another request is working on it. */
+  isLocked: boolean;
+  /** True once the search finds it. */
+  isIndexed: boolean;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns an id like Stripe's. */
+export function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
+}
+
+/** Returns the status of an intent. */
+export function statusOf({ authorization, isCancelled }: Intent): string {
+  if (isCancelled || authorization?.status === "voided") return "canceled";
+  if (authorization?.status === "held") return "requires_capture";
+  if (authorization?.status === "captured") return "succeeded";
+  return "requires_payment_method";
+}
+
+/** Returns a payment intent; the charge is an id, or the whole object if that was requested. */
+export function intentView(intent: Intent, { expandsCharge = false, seenAs = intent.authorization } = {}): Fields {
+  const { authorization, chargeId = null, metadata } = intent;
+  const value = seenAs?.value ?? intent.value;
+  const error = authorization?.declineCode === undefined ? null : cardError(intent, authorization.declineCode);
+  return {
+    id: intent.id,
+    object: "payment_intent",
+    amount: value,
+    amount_capturable: authorization?.status === "held" ? value : 0,
+    amount_received: authorization?.capturedValue ?? 0,
+    canceled_at: statusOf(intent) === "canceled" ? intent.created : null,
+    capture_method: "manual",
+    confirmation_method: "automatic",
+    created: intent.created,
+    currency: (seenAs?.currency ?? intent.currency).toLowerCase(),
+    last_payment_error: error,
+    latest_charge: expandsCharge && chargeId !== null ? chargeView(intent, chargeId) : chargeId,
+    livemode: intent.livemode,
+    // A test card can make the answer name another payment.
+    metadata: seenAs === authorization ? metadata : { ...metadata, attempt_id: seenAs?.reference },
+    payment_method: intent.paymentMethod?.id ?? null,
+    payment_method_types: ["card"],
+    status: statusOf(intent),
+  };
+}
+
+function chargeView(intent: Intent, id: string): Fields {
+  const { authorization, paymentMethod } = intent;
+  const isDeclined = authorization?.declineCode !== undefined;
+  const outcome = chargeOutcome(paymentMethod?.number ?? "", isDeclined);
+  return {
+    id,
+    object: "charge",
+    amount: intent.value,
+    amount_captured: authorization?.capturedValue ?? 0,
+    amount_refunded: 0,
+    billing_details: billingView(paymentMethod),
+    captured: authorization?.status === "captured",
+    created: intent.created,
+    currency: intent.currency.toLowerCase(),
+    disputed: false,
+    failure_code: isDeclined ? "card_declined" : null,
+    livemode: intent.livemode,
+    metadata: intent.metadata,
+    outcome: {
+      network_status: {
+        authorized: "approved_by_network",
+        issuer_declined: "declined_by_network",
+        blocked: "not_sent_to_network",
+      }[outcome.type],
+      reason: outcome.reason ?? null,
+      type: outcome.type,
+    },
+    paid: !isDeclined,
+    payment_intent: intent.id,
+    payment_method: paymentMethod?.id ?? null,
+    payment_method_details: paymentMethod && {
+      card: { ...cardView(paymentMethod), network: brandOf(paymentMethod.number) },
+      type: "card",
+    },
+    refunded: false,
+    status: isDeclined ? "failed" : "succeeded",
+  };
+}
+
+/** Returns a payment method; of its number only the last four digits are ever written. */
+export function paymentMethodView(method: PaymentMethod, created: number): Fields {
+  return {
+    id: method.id,
+    object: "payment_method",
+    billing_details: billingView(method),
+    card: { ...cardView(method), funding: "credit" },
+    created,
+    customer: null,
+    livemode: method.livemode,
+    metadata: method.metadata,
+    type: "card",
+  };
+}
+
+/** Returns the error of a decline: finer reasons accompany the code `card_declined`, some are the code. */
+export function cardError({ chargeId }: Intent, declineCode: string): Fields {
+  const isCode = /^(expired_card|incorrect_cvc|processing_error|authentication_required)$/.test(declineCode);
+  return {
+    type: "card_error",
+    code: isCode ? declineCode : "card_declined",
+    decline_code: declineCode,
+    charge: chargeId,
+    message: "Your card was declined.",
+  };
+}
+
+/** Returns a refusal in Stripe's form. */
+export function refusal(
+  status: number,
+  code: string | undefined,
+  details: Fields = {},
+): Exclude<SandboxAnswer, string> {
+  const type = status >= 500 ? "api_error" : "invalid_request_error";
+  return {
+    status,
+    body: { error: { type, message: "The emulator refuses this.", ...(code && { code }), ...details } },
+  };
+}
+
+function billingView(method: PaymentMethod | undefined): Fields {
+  return { address: null, email: method?.email ?? null, name: method?.name ?? null, phone: null };
+}
+
+function cardView({ number, expMonth, expYear }: PaymentMethod): Fields {
+  return { brand: brandOf(number), exp_month: expMonth, exp_year: expYear, last4: number.slice(-4) };
+}
+
+function brandOf(number: string): string {
+  return number.startsWith("4") ? "visa" : number.startsWith("3") ? "amex" : "mastercard";
+}

@@ -1,0 +1,109 @@
+/**
+ * Emulator of Stripe for tests and the demo: its real paths, forms, statuses and idempotency keys, in front of the test
+ * bank.
+ */
+
+import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
+import type { Account, Accounts } from "../accounts.ts";
+import type { Faults } from "../faults.ts";
+import type { Route, SandboxRequest } from "../routes.ts";
+import { type Answered, type Asked, EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
+import { type Executed, StripeKeys } from "./emulator-keys.ts";
+import { refusal } from "./emulator-objects.ts";
+
+/** The parts that the emulator shares with the sandbox acquirers. */
+export type StripeEmulatorParts = IntentParts & {
+  readonly accounts: Accounts;
+  readonly faults: Faults;
+  readonly clock: SandboxClock;
+};
+
+const intents = "/v1/payment_intents";
+const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
+
+/** Returns every route of Stripe's that our connector uses. */
+export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
+  const emulator = new EmulatorIntents(parts);
+  const keys = new StripeKeys(parts.clock);
+  const route = (
+    method: "GET" | "POST",
+    path: string,
+    operation: string,
+    handle: (asked: Asked) => Answered | Promise<Answered | Executed>,
+  ): Route => ({
+    method,
+    path: new RegExp(`^${path}$`),
+    operation: `stripe.${operation}`,
+    async handle(request) {
+      const account = openedBy(parts.accounts, request);
+      if (account === undefined) return refusal(401, undefined);
+      const asked = { request, account, form: new URLSearchParams(request.body) };
+      const execute = async () => {
+        const executed = toExecuted(await handle(asked));
+        // Checked last, which is the worst case: Stripe documents no order.
+        return showsCharges(asked) && !mayReadCharges(asked)
+          ? { ...executed, answer: refusal(403, undefined) }
+          : executed;
+      };
+      if (method === "GET") return (await execute()).answer;
+      const key = request.headers["idempotency-key"];
+      return keys.once(
+        { account: account.id, key: key === undefined ? key : String(key), path: request.path, body: request.body },
+        // "The resulting status code and body of the first request", errors of its own included: see emulator-keys.ts.
+        () => parts.faults.insideKey(`stripe.${operation}`, { execute, failed: toExecuted(refusal(500, undefined)) }),
+      );
+    },
+  });
+  return [
+    route("POST", "/v1/payment_methods", "payment_method", (asked) => emulator.createMethod(asked)),
+    route("POST", intents, "create", (asked) => emulator.create(asked)),
+    route("GET", `${intents}/search`, "search", (asked) => emulator.search(asked)),
+    route("GET", oneIntent, "read", (asked) => emulator.read(asked)),
+    route("POST", `${oneIntent}/confirm`, "confirm", (asked) => emulator.confirm(asked)),
+    losingCaptures(
+      emulator,
+      parts,
+      route("POST", `${oneIntent}/capture`, "capture", (asked) => emulator.capture(asked)),
+    ),
+    route("POST", `${oneIntent}/cancel`, "cancel", (asked) => emulator.cancel(asked)),
+    route("GET", "/v1/charges/[^/]+", "charge", () => refusal(404, "resource_missing", { param: "id" })),
+  ];
+}
+
+/**
+ * Wraps a route so that a capture or its answer is lost on the way to Stripe if the card says so; outside the memory of
+ * keys.
+ */
+function losingCaptures(emulator: EmulatorIntents, { issuer }: StripeEmulatorParts, route: Route): Route {
+  return {
+    ...route,
+    async handle(request) {
+      const authorization = emulator.find(request.parameters.id)?.authorization;
+      return (await issuer.carryCapture(authorization, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+function toExecuted(result: Answered | Executed): Executed {
+  return "kept" in result ? result : { answer: result, kept: result };
+}
+
+function openedBy(accounts: Accounts, { headers }: SandboxRequest): Account | undefined {
+  const id = /^Bearer (?:sk|rk)_((?:test|live)_[A-Za-z0-9]{10,250})$/.exec(String(headers.authorization))?.[1];
+  return id === undefined ? undefined : accounts.find(id);
+}
+
+/**
+ * Reports whether a key may read charges. A restricted key has only the rights that it was given:
+ * https://docs.stripe.com/keys/restricted-api-keys (2026).
+ */
+function mayReadCharges({ request, account }: Asked): boolean {
+  return account.readsCharges || !String(request.headers.authorization).startsWith("Bearer rk_");
+}
+
+function showsCharges({ request, form }: Asked): boolean {
+  const expanded = [...request.query, ...form].some(
+    ([name, value]) => /^expand/.test(name) && /latest_charge$/.test(value),
+  );
+  return expanded || request.path.startsWith("/v1/charges");
+}

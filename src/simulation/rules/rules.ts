@@ -1,8 +1,0 @@
-/** Every rule of docs/safety.md that the simulation can take away. */
-import { captureRules } from "./captures.ts";
-import { endRules } from "./ends.ts";
-import type { Rule } from "./rule.ts";
-import { turnRules } from "./turns.ts";
-
-/** All of them, in the order of docs/safety.md. */
-export const rules: readonly Rule[] = [...captureRules, ...turnRules, ...endRules];

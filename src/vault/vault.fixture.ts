@@ -1,0 +1,106 @@
+/**
+ * Test fixture: a whole vault with real ports, a database of its own, keys for both environments, and their signers.
+ */
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { Pool } from "pg";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
+import { createStrictLog } from "../dev/testing/strict-log.ts";
+import { Database } from "../platform/database.ts";
+import type { EnvironmentName } from "../platform/service-token.ts";
+import {
+  type SigningKey,
+  signFramePolicy,
+  signServiceToken,
+  signSessionGrant,
+} from "../platform/service-token-signing.ts";
+import { startVault, type Vault } from "./main.ts";
+import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
+
+/** A card for the test environment; the one below it is no test card. */
+export const testCard = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada Lovelace" };
+export const liveCard = { number: "5555555555554444", expMonth: 4, expYear: 2031, cvc: "123" };
+
+/** A running vault with everything that a test needs to call it. */
+export type VaultFixture = {
+  readonly vault: Vault;
+  readonly config: VaultConfig;
+  readonly database: Database;
+  readonly signing: Readonly<Record<EnvironmentName, SigningKey>>;
+  grant(
+    session: string,
+    change?: { environment?: EnvironmentName; profile?: string; origins?: readonly string[]; expiresAt?: Date },
+  ): string;
+  policy(origins: readonly string[], change?: { environment?: EnvironmentName; expiresAt?: Date }): string;
+  serviceToken(environment?: EnvironmentName): string;
+  /** Sends POST /tokens with the session's grant. */
+  tokenize(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
+  close(): Promise<void>;
+};
+
+/** Starts a vault for test and live on free ports. */
+export async function startVaultFixture(change: Partial<VaultConfig> = {}): Promise<VaultFixture> {
+  const { url } = await createTestDatabase("vault");
+  const pool = new Pool({ connectionString: url, max: 8, pipeline: true });
+  const database = new Database(pool);
+  const pairs = { test: keyPair("test"), live: keyPair("live") };
+  const keys = [pairs.test.verification, pairs.live.verification];
+  const config: VaultConfig = Object.freeze({
+    publicListen: { host: "127.0.0.1", port: 0 },
+    grpcListen: { host: "127.0.0.1", port: 0 },
+    database,
+    logger: createStrictLog(),
+    environments: [environmentOf("test", new Set([testCard.number])), environmentOf("live")],
+    grantKeys: keys,
+    serviceTokenKeys: keys,
+    trustedProxies: [],
+    sandboxHosts: [],
+    errorsUrl: "https://docs.example/errors",
+    ...change,
+  });
+  const vault = await startVault(config);
+  const signing = { test: pairs.test.signing, live: pairs.live.signing };
+  const soon = () => new Date(Date.now() + 60_000);
+  const grant: VaultFixture["grant"] = (
+    session,
+    { environment = "test", profile = "mer_1", origins = [], expiresAt = soon() } = {},
+  ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt });
+  return {
+    vault,
+    config,
+    database,
+    signing,
+    grant,
+    policy: (origins, { environment = "test", expiresAt = soon() } = {}) =>
+      signFramePolicy(signing[environment], { origins, expiresAt }),
+    serviceToken: (environment = "test") => signServiceToken(signing[environment]),
+    async tokenize(session, body, options = {}) {
+      return fetch(`${vault.origins.public}/tokens`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${options.grant ?? (await grant(session))}`,
+          ...options.headers,
+        },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
+    },
+    async close() {
+      await vault.close();
+      await pool.end();
+    },
+  };
+}
+
+function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
+  return { environment, ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards };
+}
+
+/** Returns an Ed25519 pair as both sides hold it. */
+export function keyPair(environment: EnvironmentName): {
+  signing: SigningKey;
+  verification: { kid: string; environment: EnvironmentName; publicKey: KeyObject };
+} {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const kid = `signing-${environment}-1`;
+  return { signing: { kid, environment, privateKey }, verification: { kid, environment, publicKey } };
+}

@@ -1,0 +1,15 @@
+/** The words that each language of the card frame has. */
+import type { FieldName, FieldProblem } from "./card-checks.ts";
+
+/** Every text of the card frame in one language. */
+export type FrameTexts = {
+  /** The accessible name of the frame. */
+  readonly title: string;
+  /** The letters for month and year in the empty field. */
+  readonly expiryShape: string;
+  readonly labels: Readonly<Record<FieldName, string>>;
+  /** The side of the card on which the security code is printed. */
+  readonly cvcPlaces: Readonly<Record<"back" | "front", string>>;
+  /** `{example}` stands for an expiry date to come. */
+  readonly problems: Readonly<Record<FieldProblem, string>>;
+};
