@@ -1,6 +1,7 @@
 /**
  * The parts that webhooks need, and no others: PostgreSQL, NATS, worker processes, and sessions that end with events.
  */
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -158,10 +159,17 @@ export class WebhookSite {
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.#installation?.close();
     await Promise.all([this.#nats?.stop(), this.#cluster?.stop()]);
+    const crashes = readPostgresCrashes(this.#postgresLogFile);
     await this.postgres.discard();
     const [outputs, secrets] = [readRoleLogs(this.stateFolder), secretsUnder(this.stateFolder)];
     await rm(this.stateFolder, { recursive: true, force: true });
     requireCleanOutput(outputs, secrets);
+    if (crashes.length > 0) throw new Error(`PostgreSQL has crashed by itself:\n${crashes.join("\n")}`);
+  }
+
+  get #postgresLogFile(): string {
+    const { stateFolder, postgres } = this.#options;
+    return join(postgres?.stateFolder ?? stateFolder, `${postgres?.dataName ?? "postgres"}.log`);
   }
 
   async #start(): Promise<void> {
@@ -185,6 +193,16 @@ export class WebhookSite {
     if (servers === 1) await this.startNats();
     else this.#cluster = await NatsCluster.start(this.stateFolder);
   }
+}
+
+/** Returns the log lines about processes of PostgreSQL that crashed, and those that led to it. */
+function readPostgresCrashes(logFile: string): string[] {
+  if (!existsSync(logFile)) return [];
+  return readFileSync(logFile, "utf8")
+    .split("\n")
+    .filter((line) =>
+      /PANIC:|was terminated by signal|server process \(PID \d+\) exited|Failed process was running/.test(line),
+    );
 }
 
 // The servers come after the ports of a demo, which the variables name although nothing listens there.
