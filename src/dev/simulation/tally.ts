@@ -4,6 +4,8 @@ import type { RunResult } from "./run.ts";
 
 // An interval for lines where the output is no terminal.
 const lineEveryMs = 10_000;
+// Seeds take from some milliseconds to seconds: a rate of fewer of them changes from line to line.
+const seedsOfEstimate = 1_000;
 
 /** The seeds played and the violations found so far. */
 export class SimulationTally {
@@ -11,6 +13,8 @@ export class SimulationTally {
   readonly #startedAt = performance.now();
   readonly #statuses = new Map<string, number>();
   readonly #refusals = new Map<string, number>();
+  /** The first seed of each refusal, to play it again. */
+  readonly #seedOfRefusal = new Map<string, number>();
   readonly #violations: RunResult[] = [];
   #played = 0;
   #steps = 0;
@@ -23,6 +27,7 @@ export class SimulationTally {
       noTTYOutput: true,
       notTTYSchedule: lineEveryMs,
       hideCursor: true,
+      etaBuffer: seedsOfEstimate,
     });
     this.#bar.start(seeds, 0, this.#shown());
   }
@@ -32,7 +37,10 @@ export class SimulationTally {
     this.#played++;
     this.#steps += result.steps;
     count(this.#statuses, result.status);
-    for (const refusal of result.refusals) count(this.#refusals, refusal);
+    for (const refusal of result.refusals) {
+      count(this.#refusals, refusal);
+      if (!this.#seedOfRefusal.has(refusal)) this.#seedOfRefusal.set(refusal, result.seed);
+    }
     if (result.violation !== undefined) this.#violations.push(result);
     this.#bar.update(this.#played, this.#shown());
     return result.violation !== undefined;
@@ -48,7 +56,7 @@ export class SimulationTally {
     const seconds = Math.round((performance.now() - this.#startedAt) / 1000);
     return [
       ...listed("ended", this.#statuses),
-      ...listed("refused by the database", this.#refusals),
+      ...listed("refused by the database", this.#refusals, (refusal) => ` (seed ${this.#seedOfRefusal.get(refusal)})`),
       ...this.#violations.map(({ seed, violation }) => `seed ${seed}: ${violation}`),
       `${this.#played} seeds, ${this.#steps} steps, ${this.#violations.length} violations, ${seconds} s, ${this.#rate()} seeds/s`,
     ].join("\n");
@@ -67,7 +75,8 @@ function count(counts: Map<string, number>, what: string): void {
   counts.set(what, (counts.get(what) ?? 0) + 1);
 }
 
-function listed(title: string, counts: ReadonlyMap<string, number>): string[] {
+function listed(title: string, counts: ReadonlyMap<string, number>, noteOf = (_what: string) => ""): string[] {
   const rows = [...counts].toSorted((left, right) => right[1] - left[1]);
-  return rows.length === 0 ? [] : [`${title}: ${rows.map(([what, times]) => `${what} ${times}`).join(", ")}`];
+  const texts = rows.map(([what, times]) => `${what} ${times}${noteOf(what)}`);
+  return rows.length === 0 ? [] : [`${title}: ${texts.join(", ")}`];
 }
