@@ -1,11 +1,16 @@
 /**
- * The webhook worker: receives events from JetStream, or by the sweep without it, and passes them to the delivery pool.
+ * The webhook worker: receives events from JetStream, or by the sweep without it, stores them as deliveries (fan-out.ts)
+ * and passes them to the delivery pool.
  */
+import { setImmediate as otherArrivals } from "node:timers/promises";
+import type { Consumer, ConsumerMessages, JsMsg } from "nats";
 import { type LoopObserver, runLoop } from "../platform/loop.ts";
+import type { NatsLink } from "../platform/nats.ts";
 import type { DeliverContext } from "./deliver.ts";
 import { DeliveryPool } from "./delivery-pool.ts";
-import { type IntakeContext, openWorkerConsumer, receiveOnce } from "./event-intake.ts";
-import { sweepOnce } from "./fan-out.ts";
+import { fanOut, sweepOnce } from "./fan-out.ts";
+import { parseEvent } from "./outbox.ts";
+import { type EventStream, ensureEventStream } from "./streams.ts";
 
 /** A running webhook worker. */
 export type WebhookWorker = {
@@ -15,17 +20,22 @@ export type WebhookWorker = {
   close(): Promise<void>;
 };
 
+/** The dependencies of a webhook worker. */
+export type WebhookWorkerContext = DeliverContext & {
+  readonly nats: NatsLink;
+  readonly stream: EventStream;
+  /** Returns the observer of a loop's turns; optional. */
+  readonly observeLoop?: ((loop: string, intervalMs: number) => LoopObserver) | undefined;
+};
+
 // Pause after a failure of NATS; the sweep covers the time until then.
 const reopenMs = 1_000;
 // Well below the 10 s after which an event counts as overdue.
 const sweepEveryMs = 2_000;
-
-/** The dependencies of a webhook worker. */
-export type WebhookWorkerContext = DeliverContext &
-  IntakeContext & {
-    /** Returns the observer of a loop's turns; optional. */
-    readonly observeLoop?: ((loop: string, intervalMs: number) => LoopObserver) | undefined;
-  };
+// One statement's worth; ten such batches may be unacknowledged (streams.ts).
+const batchMessages = 100;
+// A quiet fetch ends after this time, so a deleted consumer is noticed.
+const fetchMs = 5_000;
 
 /** Starts a worker. Any number of workers share the work through PostgreSQL and the durable consumer. */
 export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker {
@@ -68,4 +78,64 @@ export function startWebhookWorker(context: WebhookWorkerContext): WebhookWorker
       await deliveryPool.close();
     },
   };
+}
+
+/** Opens the consumer that all workers share. Creates or repairs the stream and the consumer first. */
+async function openWorkerConsumer(context: WebhookWorkerContext): Promise<Consumer> {
+  const connection = context.nats.connection();
+  await ensureEventStream(connection, context.stream);
+  return connection.jetstream().consumers.get(context.stream.name, context.stream.workerConsumer);
+}
+
+/**
+ * Fetches once: fans out events as they arrive, and acknowledges those that are in PostgreSQL. Ends when the batch is
+ * full, after a quiet time, or by the signal. Rejects on any failure of NATS; each is a reason to open a new consumer.
+ */
+async function receiveOnce(
+  context: WebhookWorkerContext,
+  consumer: Consumer,
+  options: { closing: AbortSignal; onDeliveries: (endpointIds: string[]) => void },
+): Promise<void> {
+  const messages = await consumer.fetch({ max_messages: batchMessages, expires: fetchMs });
+  const stop = () => void messages.close();
+  options.closing.addEventListener("abort", stop);
+  try {
+    if (options.closing.aborted) stop();
+    await takeInBatches(messages, async (batch) => {
+      const events = batch.map((message) => parseEvent(message.data)).filter((event) => event !== undefined);
+      if (events.length > 0) options.onDeliveries(await fanOut(context.database, events));
+      // Messages that are not events of ours are acknowledged too: a redelivery would not change them.
+      for (const message of batch) message.ack();
+    });
+  } finally {
+    options.closing.removeEventListener("abort", stop);
+  }
+}
+
+/**
+ * Passes each message on at once while no batch is in progress; messages that arrive during a batch follow together.
+ */
+async function takeInBatches(messages: ConsumerMessages, take: (batch: JsMsg[]) => Promise<void>): Promise<void> {
+  let waiting: JsMsg[] = [];
+  let taking: Promise<void> | undefined;
+
+  async function takeWaiting(): Promise<void> {
+    await otherArrivals();
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await take(batch);
+    }
+    taking = undefined;
+  }
+
+  for await (const message of messages) {
+    waiting.push(message);
+    if (taking === undefined) {
+      taking = takeWaiting();
+      // Closing ends the loop, which then throws the failure.
+      taking.catch(() => messages.close());
+    }
+  }
+  await taking;
 }
