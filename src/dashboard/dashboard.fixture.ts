@@ -15,13 +15,13 @@ import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from
 import { hashPassword } from "../accounts/passwords.ts";
 import { selfHostedForwarding } from "../card-vault/own/self-hosted-vault.ts";
 import { defaultTiming } from "../core/core.ts";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { TestForwarder } from "../dev/testing/forwarder.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { toConnectError, toDomainError } from "../edge/error-mapping.ts";
-import { deliverOnce } from "../events/deliver.ts";
 import { fanOut } from "../events/fan-out.ts";
 import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
 import { Database } from "../platform/database.ts";

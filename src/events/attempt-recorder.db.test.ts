@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DueDeliveries, writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { AttemptRecorder } from "./attempt-recorder.ts";
-import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
+import type { ClaimedDelivery } from "./deliver.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 
 let harness: EventsHarness;
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { type Answer, Receiver } from "../dev/testing/receiver.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
@@ -7,8 +8,8 @@ import { TraceCollector } from "../dev/testing/trace-collector.ts";
 import { encodeId } from "../platform/ids.ts";
 import { openOtlpTracing } from "../platform/otlp-tracing.ts";
 import { spanIdOf, traceIdOf } from "../platform/telemetry.ts";
-import { claimDeliveries } from "./claim-deliveries.ts";
-import { deliver, deliverOnce } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import { fanOut } from "./fan-out.ts";
 import { triesMax } from "./retry-schedule.ts";
 
@@ -58,7 +59,7 @@ const endpointRow = async () =>
   )[0];
 const idsReceived = () => receiver.requests.map((request) => request.headers["webhook-id"]);
 
-describe("deliverOnce()", () => {
+describe("deliver()", () => {
   it("posts the event's exact bytes, signed so that the stock verifier accepts them", async () => {
     const { eventId } = await emitAndFanOut();
     expect(await deliverOnce(harness.context)).toEqual([{ kind: "succeeded", slow: false }]);
@@ -209,7 +210,7 @@ describe("deliverOnce()", () => {
   });
 });
 
-describe("deliver()", () => {
+describe("the lease of deliver()", () => {
   const claim = async () => {
     const leaseToken = harness.context.runtime.uuid();
     return (await claimDeliveries(harness.context.database, { leaseToken, limit: 10 }))[0]!;

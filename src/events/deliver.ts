@@ -1,4 +1,4 @@
-/** Makes one delivery attempt: signs, posts, decides and records. claim-deliveries.ts selects the deliveries. */
+/** Makes one delivery attempt: signs, posts, decides and records. delivery-pool.ts claims the deliveries. */
 import type { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
@@ -7,7 +7,6 @@ import type { Secret } from "../platform/secrets.ts";
 import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
 import { AttemptRecorder } from "./attempt-recorder.ts";
-import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
 import type { Attempt, AttemptVerdict, RecordedAttempt } from "./record-delivery.ts";
 import { parseRetryAfterMs, planNextAttempt } from "./retry-schedule.ts";
@@ -24,6 +23,27 @@ export type DeliverContext = SealingContext & {
   /** Observes each recorded delivery attempt, for metrics. Must not throw. */
   readonly onAttempt?: (seen: SeenAttempt) => void;
   readonly tracing?: Tracing | undefined;
+};
+
+/** A delivery that only this worker may attempt until its lease ends. */
+export type ClaimedDelivery = {
+  readonly session_id: string;
+  readonly event_id: string;
+  readonly endpoint_id: string;
+  /** Delivery attempts recorded before this one. */
+  readonly tries: number;
+  readonly url: string;
+  readonly secret_sealed: string;
+  readonly previous_sealed: string | null;
+  readonly body: Buffer;
+  readonly lease_token: string;
+  readonly merchant_id: string;
+  /** True when the endpoint's last delivery attempt failed. */
+  readonly is_failing: boolean;
+  /** True when the endpoint's breaker is open: this is the probe. */
+  readonly is_probe: boolean;
+  /** Time at which the event was written. */
+  readonly reported_at: Date;
 };
 
 /** The result of a claimed delivery. */
@@ -133,18 +153,4 @@ function judgeAttempt(runtime: Runtime, attempt: Attempt, tries: number): Attemp
 
 function randomFraction(runtime: Runtime): number {
   return Buffer.from(runtime.randomBytes(4)).readUInt32BE() / 2 ** 32;
-}
-
-// Deliveries of one call without the delivery pool's bookkeeping.
-const batchDeliveries = 100;
-
-/**
- * Claims due deliveries and attempts each once, all at the same time. The worker's delivery pool does the same without
- * waiting for the slowest.
- */
-export async function deliverOnce(context: DeliverContext): Promise<DeliveryResult[]> {
-  const leaseToken = context.runtime.uuid();
-  const claimed = await claimDeliveries(context.database, { leaseToken, limit: batchDeliveries });
-  const recorder = new AttemptRecorder(context.database);
-  return Promise.all(claimed.map((delivery) => deliver(context, delivery, recorder)));
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { removeEndpoint } from "./change-endpoint.ts";
-import { claimDeliveries } from "./claim-deliveries.ts";
-import { deliver, deliverOnce } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
 import { type DeliveryFilter, listDeliveries, loadDelivery } from "./delivery-log.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
 import { loadEndpoint, registerEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";

@@ -51,7 +51,7 @@ export type DeliveryFilter = {
 /** A position in a list of deliveries. */
 export type DeliveryPosition = { readonly eventId: string; readonly endpointId: string };
 
-// In the order in which claim-deliveries.ts skips a delivery.
+// In the order in which delivery-pool.ts skips a delivery.
 const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
     WHEN d.lease_token IS NOT NULL AND d.next_at > app.clock() THEN 'ANSWER'
     WHEN e.status = 'PENDING' THEN 'VERIFICATION'

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
-import { claimDeliveries } from "./claim-deliveries.ts";
-import { deliver, deliverOnce } from "./deliver.ts";
+import { deliver } from "./deliver.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import {
   clearDisabledEndpoint,
   disableEndpoint,

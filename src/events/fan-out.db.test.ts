@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import type { Database, Statement } from "../platform/database.ts";
-import { deliverOnce } from "./deliver.ts";
 import { fanOut, sweepOnce } from "./fan-out.ts";
 
 let harness: EventsHarness;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { type ClaimedDelivery, claimDeliveries } from "./claim-deliveries.ts";
+import type { ClaimedDelivery } from "./deliver.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import { recordAttempt } from "./record-delivery.ts";
 import { recoverDeliveries } from "./recover-deliveries.ts";
 

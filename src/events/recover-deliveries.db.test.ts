@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
-import { claimDeliveries } from "./claim-deliveries.ts";
-import { deliverOnce } from "./deliver.ts";
 import { listDeliveries } from "./delivery-log.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import { disableEndpoint } from "./endpoint-status.ts";
 import { fanOut } from "./fan-out.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";

@@ -1,10 +1,10 @@
 /** Tests that a pending delivery waits for the reason that the log shows. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
-import { claimDeliveries } from "./claim-deliveries.ts";
-import { deliverOnce } from "./deliver.ts";
 import { loadDelivery } from "./delivery-log.ts";
+import { claimDeliveries } from "./delivery-pool.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";

@@ -5,13 +5,13 @@ import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from "vitest";
-import { deliverOnce } from "../../events/deliver.ts";
 import { registerEndpoint, verifyEndpoint } from "../../events/endpoints.ts";
 import { fanOut } from "../../events/fan-out.ts";
 import { replayDelivery } from "../../events/replay-delivery.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { generateSigningSecret } from "../../events/signing-secrets.ts";
 import type { Secret } from "../../platform/secrets.ts";
+import { deliverOnce } from "../testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../testing/events/events-harness.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { filesOf } from "./guide-text.ts";

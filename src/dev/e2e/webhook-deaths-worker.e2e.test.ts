@@ -10,7 +10,7 @@ import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 
 // Past the relay's lease and the sweep's 10 s (relay.ts, fan-out.ts).
 const pastSweepS = 11;
-// Past a delivery's lease of 35 s (claim-deliveries.ts).
+// Past a delivery's lease of 35 s (delivery-pool.ts).
 const pastLeaseS = 36;
 // What a published event has in its subject, and nothing else that goes to NATS or comes from it.
 const eventSubject = "payments.test.v1.payment_session.expired";
