@@ -6,9 +6,14 @@ import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
 import { excerptAnswer } from "./answer-excerpt.ts";
-import { AttemptRecorder } from "./attempt-recorder.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
-import type { Attempt, AttemptVerdict, RecordedAttempt } from "./record-delivery.ts";
+import {
+  type Attempt,
+  AttemptRecorder,
+  type AttemptVerdict,
+  type LeasedDelivery,
+  type RecordedAttempt,
+} from "./record-delivery.ts";
 import { parseRetryAfterMs, planNextAttempt } from "./retry-schedule.ts";
 import { outcomeOf, type SeenAttempt } from "./seen-attempt.ts";
 import { signWebhook } from "./signature.ts";
@@ -26,22 +31,16 @@ export type DeliverContext = SealingContext & {
 };
 
 /** A delivery that only this worker may attempt until its lease ends. */
-export type ClaimedDelivery = {
-  readonly session_id: string;
-  readonly event_id: string;
-  readonly endpoint_id: string;
+export type ClaimedDelivery = LeasedDelivery & {
+  readonly merchant_id: string;
   /** Delivery attempts recorded before this one. */
   readonly tries: number;
   readonly url: string;
   readonly secret_sealed: string;
   readonly previous_sealed: string | null;
   readonly body: Buffer;
-  readonly lease_token: string;
-  readonly merchant_id: string;
   /** True when the endpoint's last delivery attempt failed. */
   readonly is_failing: boolean;
-  /** True when the endpoint's breaker is open: this is the probe. */
-  readonly is_probe: boolean;
   /** Time at which the event was written. */
   readonly reported_at: Date;
 };

@@ -6,8 +6,8 @@ import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
-import { AttemptRecorder } from "./attempt-recorder.ts";
 import { type ClaimedDelivery, type DeliverContext, deliver } from "./deliver.ts";
+import { AttemptRecorder } from "./record-delivery.ts";
 
 // A delivery in progress is a socket, a body of a few KiB and a timer.
 const underWayMax = 512;

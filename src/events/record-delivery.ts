@@ -1,5 +1,8 @@
-/** Records the result of a delivery attempt: the log line, the time of the next attempt, and the endpoint's health. */
-import type { Database, Queryable, Statement } from "../platform/database.ts";
+/**
+ * Records the result of a delivery attempt: the log line, the time of the next attempt, and the endpoint's health.
+ * Successes that end while others are written are written together afterwards.
+ */
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import type { NoAnswer } from "./egress.ts";
 import { breakerOpensAt, breakerPausesMs, disabledAfter, windowMax } from "./endpoint-health.ts";
 import type { NextAttempt } from "./retry-schedule.ts";
@@ -9,6 +12,9 @@ export type Attempt = { readonly startedAt: Date; readonly durationMs: number } 
   | { readonly kind: "answered"; readonly statusCode: number; readonly retryAfterMs?: number; readonly answer: string }
   | { readonly kind: "no_answer"; readonly reason: NoAnswer }
 );
+
+/** An attempt with the id of its log line. */
+type NumberedAttempt = Attempt & { readonly id: string };
 
 /**
  * The meaning of an attempt for its delivery. `gone` (410) follows the schedule too, at an endpoint that is then
@@ -29,7 +35,7 @@ export type RecordedAttempt = {
 };
 
 /** A delivery under the lease of its claim. */
-export type Leased = {
+export type LeasedDelivery = {
   readonly session_id: string;
   readonly event_id: string;
   readonly endpoint_id: string;
@@ -38,7 +44,60 @@ export type Leased = {
   readonly is_probe: boolean;
 };
 
-/** Inserts one delivery attempt with the endpoint's answer. */
+/** An attempt that was answered with 2xx. */
+type Success = {
+  readonly claimed: LeasedDelivery;
+  readonly attempt: NumberedAttempt;
+  readonly slow: boolean;
+};
+
+// A success that waits for its commit.
+type Waiting = Success & PromiseWithResolvers<RecordedAttempt>;
+
+// A few milliseconds of one connection, and the number of webhooks that a failed commit repeats.
+const batchAttempts = 100;
+// A quarter of a worker's connections, so results do not queue behind a single slow commit.
+const writersMax = 4;
+
+/** Records the attempts of one worker. Successes are batched opportunistically; a single one is written at once. */
+export class AttemptRecorder {
+  readonly #database: Database;
+  #waiting: Waiting[] = [];
+  #writers = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Records an attempt. Resolves when it is durable, or its lease is known to be lost. */
+  record(claimed: LeasedDelivery, attempt: NumberedAttempt, verdict: AttemptVerdict): Promise<RecordedAttempt> {
+    if (verdict.kind === "failed") return recordAttempt(this.#database, claimed, attempt, verdict);
+    const waiting = { claimed, attempt, slow: verdict.slow, ...Promise.withResolvers<RecordedAttempt>() };
+    this.#waiting.push(waiting);
+    if (this.#writers < writersMax) void this.#writeAll();
+    return waiting.promise;
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#writers += 1;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, batchAttempts);
+      await this.#write(batch).then(
+        (written) => batch.forEach((one, index) => void one.resolve(written[index]!)),
+        (error: unknown) => batch.forEach((one) => void one.reject(error)),
+      );
+    }
+    this.#writers -= 1;
+  }
+
+  #write(batch: readonly Waiting[]): Promise<RecordedAttempt[]> {
+    const [{ claimed, attempt, slow }] = batch as readonly [Waiting];
+    if (batch.length > 1) return recordSuccesses(this.#database, batch);
+    return recordAttempt(this.#database, claimed, attempt, { kind: "succeeded", slow }).then((written) => [written]);
+  }
+}
+
+/** Inserts the log line of an attempt without a lease: of a verification or a replay. */
 export const insertDeliveryAttempt: Statement = {
   name: "insert_delivery_attempt",
   text: `INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, no_answer, answer)
@@ -78,7 +137,7 @@ const recordSuccess: Statement = {
 };
 
 // The breaker has opened since this post was claimed: the post met the same outage as those that opened it.
-const metTheSame = "(e.probe_at IS NOT NULL AND NOT $13)";
+const metSameOutage = "(e.probe_at IS NOT NULL AND NOT $13)";
 
 // The reason for which this attempt disables the endpoint, if it does.
 const disableReason = `CASE WHEN $12 THEN 'GONE'
@@ -105,16 +164,16 @@ const recordFailure: Statement = {
          ), ${logAttempt}, health AS (
            UPDATE endpoint e
            SET in_flight_max = greatest(1, e.in_flight_max / 2),
-               failures_in_row = e.failures_in_row + CASE WHEN ${metTheSame} THEN 0 ELSE 1 END,
+               failures_in_row = e.failures_in_row + CASE WHEN ${metSameOutage} THEN 0 ELSE 1 END,
                failing_since = coalesce(e.failing_since, mine.recorded_at),
-               probe_at = CASE WHEN ${metTheSame} THEN e.probe_at WHEN e.failures_in_row + 1 >= ${breakerOpensAt} THEN mine.recorded_at +
+               probe_at = CASE WHEN ${metSameOutage} THEN e.probe_at WHEN e.failures_in_row + 1 >= ${breakerOpensAt} THEN mine.recorded_at +
                  (ARRAY[${breakerPausesMs}])[least(e.failures_in_row + 2 - ${breakerOpensAt}, ${breakerPausesMs.length})] * interval '1 ms' END,
                status = CASE WHEN ${disableReason} IS NULL THEN e.status ELSE 'DISABLED' END,
                disabled_at = CASE WHEN ${disableReason} IS NULL THEN e.disabled_at ELSE mine.recorded_at END,
                disabled_reason = ${disableReason}
            FROM mine WHERE e.id = mine.endpoint_id AND e.status IN ('ENABLED','PAUSED')
            RETURNING e.id, e.merchant_id, e.failing_since, e.disabled_reason AS reason
-         ), noticed AS (
+         ), alerted AS (
            INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
            SELECT $2, merchant_id, id, 'DISABLED_' || reason, failing_since, $6, $7 FROM health
            WHERE reason IS NOT NULL ON CONFLICT DO NOTHING
@@ -127,10 +186,10 @@ const recordFailure: Statement = {
  * It locks the delivery before its endpoint, whereas a change by the owner locks the endpoint first. The loser of a
  * deadlock is therefore retried; otherwise an answer would be lost and the webhook posted once more.
  */
-export async function recordAttempt(
+async function recordAttempt(
   database: Database,
-  claimed: Leased,
-  attempt: Attempt & { readonly id: string },
+  claimed: LeasedDelivery,
+  attempt: NumberedAttempt,
   verdict: AttemptVerdict,
 ): Promise<RecordedAttempt> {
   const { session_id, event_id, endpoint_id, lease_token } = claimed;
@@ -146,4 +205,74 @@ export async function recordAttempt(
     return database.transaction(record);
   });
   return rows[0] ?? { recorded: false, disabledReason: null, acceptedAt: null };
+}
+
+const recordSuccessesAtOnce: Statement = {
+  name: "record_delivery_successes",
+  text: `WITH succeeded AS (
+           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::int[], $7::int[], $8::text[], $9::uuid[])
+             AS t (event_id, id, endpoint_id, lease_token, started_at, duration_ms, status_code, answer, session_id)
+         ), mine AS (
+           UPDATE delivery d
+           SET status = 'SUCCEEDED', tries = d.tries + 1, next_at = NULL, lease_token = NULL, ended_at = app.clock()
+           FROM succeeded t
+           WHERE d.session_id = ANY ($9) AND d.session_id = t.session_id AND d.event_id = t.event_id
+             AND d.endpoint_id = t.endpoint_id AND d.lease_token = t.lease_token
+           RETURNING d.event_id, t.id, d.endpoint_id, t.started_at, t.duration_ms, t.status_code, t.answer, d.ended_at
+         ), logged AS (
+           INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code, answer)
+           SELECT event_id, id, endpoint_id, started_at, duration_ms, status_code, answer FROM mine
+         )
+         SELECT mine.id, mine.ended_at AS "acceptedAt", e.in_flight_max < ${windowMax} OR e.failures_in_row > 0 AS "isBelowItsBest"
+         FROM mine JOIN endpoint e ON e.id = mine.endpoint_id`,
+};
+
+// In the order that all workers use, so they cannot deadlock.
+const lockEndpointsInOrder: Statement = {
+  name: "lock_successful_endpoints",
+  text: "SELECT FROM endpoint WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE",
+};
+// Has the same effect as recording each success by itself: a slow answer halves the window, any other widens it by one.
+const recordEndpointSuccesses: Statement = {
+  name: "record_endpoint_successes",
+  text: `UPDATE endpoint e
+         SET in_flight_max = CASE WHEN s.slow > 0 THEN greatest(1, e.in_flight_max / (1 << least(s.slow, 6)))
+                                  ELSE least(${windowMax}, e.in_flight_max + s.count) END,
+             failures_in_row = 0, failing_since = NULL, probe_at = NULL
+         FROM unnest($1::uuid[], $2::int[], $3::int[]) AS s (id, count, slow) WHERE e.id = s.id`,
+};
+
+type SuccessRow = { readonly id: string; readonly acceptedAt: Date; readonly isBelowItsBest: boolean };
+
+/**
+ * Records successes under their leases, in the given order: deliveries, log lines and endpoints together. Successes
+ * whose lease was lost are skipped.
+ */
+async function recordSuccesses(database: Database, successes: readonly Success[]): Promise<RecordedAttempt[]> {
+  const columns = successes.map(({ claimed, attempt }) => [
+    ...[claimed.event_id, attempt.id, claimed.endpoint_id, claimed.lease_token, attempt.startedAt, attempt.durationMs],
+    ...(attempt.kind === "answered" ? [attempt.statusCode, attempt.answer] : [null, null]),
+    claimed.session_id,
+  ]);
+  const values = columns[0]!.map((_, column) => columns.map((row) => row[column]));
+  return database.transaction(async (tx) => {
+    const rows = new Map((await tx.query<SuccessRow>(recordSuccessesAtOnce, values)).map((row) => [row.id, row]));
+    await recordEndpoints(
+      tx,
+      successes.filter(({ attempt, slow }) => rows.has(attempt.id) && (slow || rows.get(attempt.id)!.isBelowItsBest)),
+    );
+    return successes.map(({ attempt }) => {
+      const row = rows.get(attempt.id);
+      return { recorded: row !== undefined, disabledReason: null, acceptedAt: row?.acceptedAt ?? null };
+    });
+  });
+}
+
+async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
+  if (successes.length === 0) return;
+  const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpoint_id)];
+  const ids = byEndpoint.map(([id]) => id);
+  await tx.query(lockEndpointsInOrder, [ids]);
+  const slow = byEndpoint.map(([, ofIt]) => ofIt.filter((success) => success.slow).length);
+  await tx.query(recordEndpointSuccesses, [ids, byEndpoint.map(([, ofIt]) => ofIt.length), slow]);
 }
