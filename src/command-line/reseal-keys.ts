@@ -31,7 +31,7 @@ export function resealCommand(): Command {
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
-      const { resealSigningSecrets } = await import("../events/reseal-signing-secrets.ts");
+      const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
       const { openDatabase } = await import("../processes/environment.ts");
       const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);

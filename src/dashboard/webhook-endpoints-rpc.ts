@@ -16,7 +16,7 @@ import {
   VerifyWebhookEndpointResponseSchema,
   type WebhookEndpointService,
 } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { type EndpointChange, removeEndpoint, updateEndpoint } from "../events/change-endpoint.ts";
+import { type EndpointChange, removeEndpoint, rotateSecret, updateEndpoint } from "../events/change-endpoint.ts";
 import {
   clearDisabledEndpoint,
   disableEndpoint,
@@ -32,7 +32,6 @@ import {
   verifyEndpoint,
 } from "../events/endpoints.ts";
 import { countMissedEvents } from "../events/recover-deliveries.ts";
-import { rotateSecret } from "../events/rotate-secret.ts";
 import type { Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { scopedContextOf } from "./rpc-context.ts";

@@ -4,13 +4,12 @@ import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import type { Secret } from "../platform/secrets.ts";
-import { removeEndpoint, updateEndpoint } from "./change-endpoint.ts";
+import { removeEndpoint, rotateSecret, updateEndpoint } from "./change-endpoint.ts";
 import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { type EndpointKey, listEndpoints, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { fanOut } from "./fan-out.ts";
 import type { EventType } from "./outbox.ts";
-import { rotateSecret } from "./rotate-secret.ts";
 
 let harness: EventsHarness;
 let receiver: Receiver;

@@ -1,7 +1,10 @@
 /**
- * Changes of an endpoint by its owner: its URL, its event types, its removal. endpoint-status.ts changes its status.
+ * Changes of an endpoint by its owner: its URL, its event types, its signing secret, its removal. endpoint-status.ts
+ * changes its status.
  */
 import type { Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import type { Secret } from "../platform/secrets.ts";
 import { parseEndpointUrl } from "./egress.ts";
 import {
   type Endpoint,
@@ -11,6 +14,7 @@ import {
   lockEndpoint,
   parseEventTypes,
 } from "./endpoints.ts";
+import { generateSigningSecret, sealSigningSecret } from "./signing-secrets.ts";
 
 /** An endpoint before and after a change; both are the same where there was nothing to change. */
 export type EndpointChange = { readonly before: Endpoint; readonly after: Endpoint };
@@ -66,6 +70,40 @@ export async function updateEndpoint(
     if (url !== before.url) after = await replaceUrl(tx, before.id, [url]);
   }
   return { before, after };
+}
+
+// A day is enough to deploy a new secret to every machine; a longer overlap would be a second secret, not a rotation.
+const overlapHoursMax = 24;
+const replaceSecret = writeEndpoint(
+  "replace_signing_secret",
+  `secret_sealed = $2, previous_sealed = CASE WHEN $3 > 0 THEN secret_sealed END,
+   previous_until = CASE WHEN $3 > 0 THEN app.clock() + $3 * interval '1 hour' END`,
+);
+
+/**
+ * Gives an endpoint a new secret. The old one stops at once, or signs besides it during an overlap of 1–24 hours.
+ * Throws `state_conflict` for an overlap inside another one, which would stop a secret that machines may still use.
+ */
+export async function rotateSecret(
+  tx: Tx,
+  context: Omit<EndpointContext, "database">,
+  key: EndpointKey,
+  options: { overlapHours?: number | undefined; version?: number | undefined } = {},
+): Promise<EndpointChange & { signingSecret: Secret }> {
+  const overlapHours = options.overlapHours ?? 0;
+  if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > overlapHoursMax) {
+    throw new DomainError("invalid_field", `The overlap is 0 to ${overlapHoursMax} hours.`, { field: "overlapHours" });
+  }
+  const before = await lockEndpoint(tx, key, options.version);
+  if (overlapHours > 0 && before.overlapUntil !== null) {
+    throw new DomainError(
+      "state_conflict",
+      `An overlap runs until ${before.overlapUntil.toISOString()}: rotate after it or, if a secret leaked, without one.`,
+    );
+  }
+  const signingSecret = generateSigningSecret(context.runtime, context.signingSecretPrefix);
+  const sealed = sealSigningSecret(context, before.id, signingSecret);
+  return { before, after: await replaceSecret(tx, before.id, [sealed, overlapHours]), signingSecret };
 }
 
 const remove = writeEndpoint(

@@ -5,7 +5,6 @@ import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
-import { excerptAnswer } from "./answer-excerpt.ts";
 import { classifyNoAnswer, type Egress } from "./egress.ts";
 import {
   type Attempt,
@@ -53,7 +52,7 @@ const slowMs = 5_000;
 
 /** Signs and posts the bytes once. Returns a network failure as a result and does not throw it. */
 export async function sendWebhook(
-  context: Pick<DeliverContext, "egress" | "runtime">,
+  context: { readonly egress: Pick<Egress, "post">; readonly runtime: Pick<Runtime, "now"> },
   webhook: { url: string; eventId: string; body: Uint8Array; secrets: readonly Secret[] },
 ): Promise<Attempt> {
   const startedAt = context.runtime.now();
@@ -77,6 +76,26 @@ export async function sendWebhook(
   } catch (error) {
     return { ...timing(), kind: "no_answer", reason: classifyNoAnswer(error) };
   }
+}
+
+// 13 to 19 digits, possibly in groups: the length of card numbers (ISO/IEC 7812).
+const cardLike = /\d(?:[ -]?\d){12,18}/g;
+// Keys and signing secrets carry their kind in the middle, after a brand.
+const secretLike = /\b\w*(?:whsec|sk)_[A-Za-z0-9+/=_]{16,}/g;
+// Characters that a text column refuses, that control a terminal, or that reverse the text after them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Extracts what the delivery log keeps of an answer: reads the bytes as text and blanks what could be a card number or a secret. Some endpoints
+ * echo their input.
+ */
+function excerptAnswer(bodyStart: Uint8Array): string {
+  return new TextDecoder()
+    .decode(bodyStart)
+    .replace(control, "")
+    .replace(secretLike, "[redacted]")
+    .replace(cardLike, "[redacted]");
 }
 
 /** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */

@@ -4,8 +4,15 @@ import type { Readable } from "node:stream";
 import { Agent, request } from "undici";
 import { postTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
-import { isAddressAllowed, isNameAllowed } from "./egress-address.ts";
-import { AddressNotAllowed, findAllowed, type Guard, guardedConnector, withoutBrackets } from "./egress-connect.ts";
+import {
+  AddressNotAllowed,
+  findAllowed,
+  type Guard,
+  guardedConnector,
+  isAddressAllowed,
+  isNameAllowed,
+  withoutBrackets,
+} from "./egress-connect.ts";
 import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
 
 /** The operator's rule. Live is strict; tests and the demo allow loopback. */

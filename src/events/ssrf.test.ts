@@ -5,8 +5,7 @@ import { NameServer } from "../dev/testing/events/name-server.ts";
 import { privateAnswers, privateHosts, refusedUrls } from "../dev/testing/events/ssrf-cases.ts";
 import { DomainError } from "../platform/errors.ts";
 import { classifyNoAnswer, Egress, type EgressRule, parseEndpointUrl } from "./egress.ts";
-import { isAddressAllowed } from "./egress-address.ts";
-import { AddressNotAllowed, guardedConnector, withoutBrackets } from "./egress-connect.ts";
+import { AddressNotAllowed, guardedConnector, isAddressAllowed, withoutBrackets } from "./egress-connect.ts";
 import { createFindAddresses } from "./find-addresses.ts";
 
 const live: EgressRule = { httpsOnly: true, ports: [443, 8443], openings: [] };

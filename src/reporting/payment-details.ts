@@ -8,7 +8,7 @@ import {
   sessionOfRow,
 } from "../core/session-with-attempts.ts";
 import { itemColumns, type WorkItem } from "../core/work-items.ts";
-import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/session-events.ts";
+import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 
 /** An orphaned authorization: a hold at a gateway for an attempt that was over. */

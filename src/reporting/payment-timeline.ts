@@ -3,7 +3,7 @@
 import type { RecordedDecision } from "../core/decisions.ts";
 import type { Attempt, PaymentSession } from "../core/entities.ts";
 import type { WorkItem } from "../core/work-items.ts";
-import type { SessionDelivery } from "../events/session-events.ts";
+import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";

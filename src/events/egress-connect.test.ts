@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAddressAllowed } from "./egress-address.ts";
+import { isAddressAllowed } from "./egress-connect.ts";
 
 const refused = {
   "this network": ["0.0.0.0", "0.1.2.3", "::"],
