@@ -85,7 +85,9 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
 
   const opened = await Promise.all([first, second, fourth].map(credentialsOf));
   expect(opened.map((credentials) => credentials.apiKey?.expose())).toEqual(["one", "two", "three"]);
-  const { rows } = await pool.query("SELECT secret_sealed, previous_sealed FROM endpoint");
+  const { rows } = await pool.query(
+    'SELECT secret_sealed AS "secretSealed", previous_sealed AS "previousSealed" FROM endpoint',
+  );
   const found = openSigningSecrets({ sealing: ring(), environmentName: "test" }, endpoint.id, rows[0]);
   expect(found.map((secret) => secret.expose())).toEqual(secrets);
 });

@@ -16,7 +16,7 @@ import {
 import { parseRetryAfterMs, planNextAttempt } from "./retry-schedule.ts";
 import { outcomeOf, type SeenAttempt } from "./seen-attempt.ts";
 import { signWebhook } from "./signature.ts";
-import { openSigningSecrets, type SealingContext } from "./signing-secrets.ts";
+import { openSigningSecrets, type SealedSecrets, type SealingContext } from "./signing-secrets.ts";
 
 /** The dependencies of a delivery attempt. */
 export type DeliverContext = SealingContext & {
@@ -30,19 +30,18 @@ export type DeliverContext = SealingContext & {
 };
 
 /** A delivery that only this worker may attempt until its lease ends. */
-export type ClaimedDelivery = LeasedDelivery & {
-  readonly merchant_id: string;
-  /** Delivery attempts recorded before this one. */
-  readonly tries: number;
-  readonly url: string;
-  readonly secret_sealed: string;
-  readonly previous_sealed: string | null;
-  readonly body: Buffer;
-  /** True when the endpoint's last delivery attempt failed. */
-  readonly is_failing: boolean;
-  /** Time at which the event was written. */
-  readonly reported_at: Date;
-};
+export type ClaimedDelivery = LeasedDelivery &
+  SealedSecrets & {
+    readonly merchantId: string;
+    /** Delivery attempts recorded before this one. */
+    readonly tries: number;
+    readonly url: string;
+    readonly body: Buffer;
+    /** True when the endpoint's last delivery attempt failed. */
+    readonly isFailing: boolean;
+    /** Time at which the event was written. */
+    readonly emittedAt: Date;
+  };
 
 /** The result of a claimed delivery. */
 export type DeliveryResult = AttemptVerdict | { readonly kind: "lease_lost" };
@@ -116,16 +115,16 @@ export async function deliver(
   const attempt = await (context.tracing ?? untraced).span("webhook.deliver", spanOf(claimed), async (span) => {
     const sent = await sendWebhook(context, {
       url: claimed.url,
-      eventId: encodeId("evt", claimed.event_id),
+      eventId: encodeId("evt", claimed.eventId),
       body: claimed.body,
-      secrets: openSigningSecrets(context, claimed.endpoint_id, claimed),
+      secrets: openSigningSecrets(context, claimed.endpointId, claimed),
     });
     span.set({ outcome: outcomeOf(sent), httpStatus: sent.kind === "answered" ? sent.statusCode : undefined });
     return sent;
   });
   const verdict = judgeAttempt(context.runtime, attempt, claimed.tries + 1);
   const written = await recorder.record(claimed, { ...attempt, id: context.runtime.uuid() }, verdict);
-  const endpoint = encodeId("we", claimed.endpoint_id);
+  const endpoint = encodeId("we", claimed.endpointId);
   if (written.disabledReason !== null) {
     context.log.warn({ endpoint, reason: written.disabledReason }, "a webhook endpoint was disabled");
   }
@@ -136,12 +135,12 @@ export async function deliver(
 
 function spanOf(claimed: ClaimedDelivery): SpanOptions {
   const facts = () => ({
-    sessionId: encodeId("ps", claimed.session_id),
-    eventId: encodeId("evt", claimed.event_id),
-    endpointId: encodeId("we", claimed.endpoint_id),
+    sessionId: encodeId("ps", claimed.sessionId),
+    eventId: encodeId("evt", claimed.eventId),
+    endpointId: encodeId("we", claimed.endpointId),
     tries: claimed.tries + 1,
   });
-  return { of: { session: claimed.session_id, event: claimed.event_id }, facts, kind: "client" };
+  return { of: { session: claimed.sessionId, event: claimed.eventId }, facts, kind: "client" };
 }
 
 function seenAttempt(
@@ -150,10 +149,10 @@ function seenAttempt(
 ): SeenAttempt {
   return {
     outcome: outcomeOf(attempt),
-    endpointClass: claimed.is_probe ? "failing" : "healthy",
+    endpointClass: claimed.isProbe ? "failing" : "healthy",
     durationMs: attempt.durationMs,
     acceptedAfterMs:
-      written.acceptedAt === null ? undefined : written.acceptedAt.getTime() - claimed.reported_at.getTime(),
+      written.acceptedAt === null ? undefined : written.acceptedAt.getTime() - claimed.emittedAt.getTime(),
     exhausted: verdict.kind === "failed" && verdict.next.kind === "exhausted",
     disabledReason: written.disabledReason,
   };

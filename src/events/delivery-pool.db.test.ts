@@ -35,20 +35,20 @@ describe("claimDeliveries()", () => {
     const small = await writeDueDeliveries(harness, { merchants: 9, endpointsEach: 1, dueEach: 5, sinceSeconds: 0 });
     const claimed = await claim({ limit: 100 });
     const merchants = [big!, ...small].map(({ merchantId }) => merchantId);
-    expect(countBy(claimed, (row) => row.merchant_id, merchants)).toEqual([55, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
+    expect(countBy(claimed, (row) => row.merchantId, merchants)).toEqual([55, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
   });
 
   it("lets a merchant's endpoints take turns", async () => {
     const [big] = await writeDueDeliveries(harness, { merchants: 1, endpointsEach: 4, dueEach: 50, sinceSeconds: 600 });
     const claimed = await claim({ limit: 40 });
-    expect(countBy(claimed, (row) => row.endpoint_id, big!.endpointIds)).toEqual([10, 10, 10, 10]);
+    expect(countBy(claimed, (row) => row.endpointId, big!.endpointIds)).toEqual([10, 10, 10, 10]);
   });
 
   it("begins with the merchant that has the fewest in progress, and gives none more than its share", async () => {
     const two = await writeDueDeliveries(harness, { merchants: 2, endpointsEach: 1, dueEach: 60, sinceSeconds: 5 });
     const [busy, idle] = two.map(({ merchantId }) => merchantId) as [string, string];
     const shares = { underWay: new Map([[busy, 10]]), ofMerchant: 24, ofFailing: 100 };
-    const merchantOf = (row: { merchant_id: string }) => row.merchant_id;
+    const merchantOf = (row: { merchantId: string }) => row.merchantId;
     expect(countBy(await claim({ limit: 10, shares }), merchantOf, [busy, idle])).toEqual([0, 10]);
     const full = {
       ...shares,
@@ -65,7 +65,7 @@ describe("claimDeliveries()", () => {
     await writeDueDeliveries(harness, failing);
     await writeDueDeliveries(harness, { merchants: 3, endpointsEach: 1, dueEach: 4, sinceSeconds: 0 });
     const claimed = await claim({ limit: 100, shares: { underWay: new Map(), ofMerchant: 100, ofFailing: 50 } });
-    expect(countBy(claimed, (row) => String(row.is_failing), ["true", "false"])).toEqual([50, 12]);
+    expect(countBy(claimed, (row) => String(row.isFailing), ["true", "false"])).toEqual([50, 12]);
   });
 
   it("reads only the named endpoints and merchants", async () => {
@@ -73,7 +73,7 @@ describe("claimDeliveries()", () => {
     const where = { endpointIds: [named[0]!.endpointIds[0]!], merchantIds: [named[1]!.merchantId] };
     const claimed = await claim({ limit: 100, where });
     const expected = [named[0]!.endpointIds[0]!, ...named[1]!.endpointIds];
-    expect(claimed.map((row) => row.endpoint_id).toSorted()).toEqual(expected.toSorted());
+    expect(claimed.map((row) => row.endpointId).toSorted()).toEqual(expected.toSorted());
   });
 
   it("leases for longer than an attempt and its recording take, and no longer than the lease", async () => {
@@ -90,7 +90,7 @@ describe("claimDeliveries()", () => {
     expect(deliveryLeaseMs).toBeGreaterThan(postTimeoutMs + statementTimeoutMs);
     const end = `UPDATE delivery SET next_at = next_at - $1 * interval '1 millisecond' WHERE lease_token IS NOT NULL`;
     await harness.rows(end, [deliveryLeaseMs]);
-    expect((await claim({ limit: 1 })).map((row) => row.event_id)).toEqual([claimed!.event_id]);
+    expect((await claim({ limit: 1 })).map((row) => row.eventId)).toEqual([claimed!.eventId]);
   });
 });
 

@@ -95,12 +95,12 @@ export class DeliveryPool {
     let late = 0;
     let failing = 0;
     for (const { claimed, postingSinceMs } of this.#underWay.values()) {
-      const { endpoint_id, merchant_id, is_failing } = claimed;
-      underWay.set(merchant_id, (underWay.get(merchant_id) ?? 0) + 1);
+      const { endpointId, merchantId, isFailing } = claimed;
+      underWay.set(merchantId, (underWay.get(merchantId) ?? 0) + 1);
       const isLate = postingSinceMs < quickFromMs;
-      if (isLate) hanging.add(endpoint_id);
+      if (isLate) hanging.add(endpointId);
       if (isLate) late += 1;
-      if (isLate || is_failing) failing += 1;
+      if (isLate || isFailing) failing += 1;
     }
     const limit = Math.max(0, underWayMax - this.#underWay.size + Math.min(late, hangingMax));
     const ofFailing = Math.max(0, underWayOfFailingMax - failing);
@@ -118,7 +118,7 @@ export class DeliveryPool {
         () => {},
         // Its lease runs out and another claim retries it. Network failures do not end here.
         (error: unknown) => {
-          const [endpoint, event] = [encodeId("we", claimed.endpoint_id), encodeId("evt", claimed.event_id)];
+          const [endpoint, event] = [encodeId("we", claimed.endpointId), encodeId("evt", claimed.eventId)];
           const stage = underWay.postingSinceMs === Number.POSITIVE_INFINITY ? "recording" : "signing";
           this.#context.log.error(
             { endpoint, event, stage, err: error },
@@ -128,10 +128,10 @@ export class DeliveryPool {
       )
       .finally(() => {
         // Its merchant was at its limit: another of its endpoints may be next.
-        const isFull = this.#room().shares.underWay.get(claimed.merchant_id) === underWayOfMerchantMax;
-        if (isFull) this.#hintedMerchants.add(claimed.merchant_id);
+        const isFull = this.#room().shares.underWay.get(claimed.merchantId) === underWayOfMerchantMax;
+        if (isFull) this.#hintedMerchants.add(claimed.merchantId);
         this.#underWay.delete(done);
-        this.hint([claimed.endpoint_id]);
+        this.hint([claimed.endpointId]);
       });
     this.#underWay.set(done, underWay);
   }
@@ -214,9 +214,10 @@ const claimDue: Statement = {
          WHERE d.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND d.session_id = due.session_id
            AND d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id AND e.id = d.endpoint_id
            AND o.session_id = ANY (ARRAY(SELECT session_id FROM due)) AND o.session_id = d.session_id AND o.id = d.event_id
-         RETURNING d.session_id, d.event_id, d.endpoint_id, e.merchant_id, e.failures_in_row > 0 AS is_failing, d.tries, d.lease_token, e.url, e.secret_sealed,
-           CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS previous_sealed, o.body,
-           e.probe_at IS NOT NULL AS is_probe, o.created_at AS reported_at`,
+         RETURNING d.session_id AS "sessionId", d.event_id AS "eventId", d.endpoint_id AS "endpointId",
+           e.merchant_id AS "merchantId", d.tries, d.lease_token AS "leaseToken", e.url, e.secret_sealed AS "secretSealed",
+           CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS "previousSealed", o.body,
+           o.created_at AS "emittedAt", e.failures_in_row > 0 AS "isFailing", e.probe_at IS NOT NULL AS "isProbe"`,
 };
 
 /** Claims up to `limit` due deliveries under a lease of their own. Merchants and their endpoints take turns. */

@@ -204,7 +204,7 @@ describe("disableEndpoint() and enableEndpoint()", () => {
     await harness.rows("UPDATE delivery SET next_at = app.clock() WHERE event_id = $1", [lost.eventId]);
     await harness.change((tx) => disableEndpoint(tx, key));
     await enable();
-    const own = claimed.find((delivery) => delivery.event_id === posted.eventId)!;
+    const own = claimed.find((delivery) => delivery.eventId === posted.eventId)!;
     expect(await deliver(harness.context, own)).toMatchObject({ kind: "succeeded" });
     const statuses = await harness.rows("SELECT status FROM delivery WHERE endpoint_id = $1 ORDER BY event_id", [
       key.endpointId,

@@ -10,7 +10,7 @@ import { type DeliverContext, isAccepted, sendWebhook } from "./deliver.ts";
 import { parseEndpointUrl } from "./egress.ts";
 import { type EventType, eventTypes, writeEventBody } from "./outbox.ts";
 import { type Attempt, attemptColumns, insertDeliveryAttempt } from "./record-delivery.ts";
-import { generateSigningSecret, openSigningSecrets, sealSigningSecret } from "./signing-secrets.ts";
+import { generateSigningSecret, openSigningSecrets, type SealedSecrets, sealSigningSecret } from "./signing-secrets.ts";
 
 /** The status of an endpoint. A removed endpoint is visible only in its log. */
 type EndpointStatus = "PENDING" | "ENABLED" | "PAUSED" | "DISABLED" | "REMOVED";
@@ -114,8 +114,8 @@ export async function listEndpoints(queryable: Queryable, merchantId: string): P
 
 const selectEndpoint: Statement = {
   name: "select_endpoint",
-  text: `SELECT ${endpointColumns}, secret_sealed,
-           CASE WHEN previous_until > app.clock() THEN previous_sealed END AS previous_sealed
+  text: `SELECT ${endpointColumns}, secret_sealed AS "secretSealed",
+           CASE WHEN previous_until > app.clock() THEN previous_sealed END AS "previousSealed"
          FROM endpoint WHERE merchant_id = $1 AND id = $2 AND status <> 'REMOVED'`,
 };
 const lockEndpointRow: Statement = {
@@ -123,7 +123,7 @@ const lockEndpointRow: Statement = {
   text: `${selectEndpoint.text} FOR NO KEY UPDATE`,
 };
 /** An endpoint with the sealed secrets that currently sign for it. */
-export type SealedEndpoint = Endpoint & { readonly secret_sealed: string; readonly previous_sealed: string | null };
+export type SealedEndpoint = Endpoint & SealedSecrets;
 
 /** Loads the merchant's endpoint. Throws `not_found` for another merchant's endpoint and for a removed one. */
 export async function loadEndpoint(queryable: Queryable, key: EndpointKey): Promise<SealedEndpoint> {

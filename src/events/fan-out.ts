@@ -35,7 +35,7 @@ const insertDeliveries: Statement = {
          FROM marked JOIN endpoint e ON e.merchant_id = marked.merchant_id
          WHERE e.status <> 'REMOVED' AND (e.event_types IS NULL OR marked.type = ANY (e.event_types))
          ON CONFLICT DO NOTHING
-         RETURNING endpoint_id`,
+         RETURNING endpoint_id AS "endpointId"`,
 };
 
 /**
@@ -45,14 +45,14 @@ const insertDeliveries: Statement = {
 export async function fanOut(database: Database, events: readonly EventPosition[]): Promise<string[]> {
   const sessionIds = events.map((event) => event.sessionId);
   const sequences = events.map((event) => event.sequence);
-  const rows = await database.query<{ endpoint_id: string }>(insertDeliveries, [sessionIds, sequences]);
-  return [...new Set(rows.map((row) => row.endpoint_id))];
+  const rows = await database.query<{ endpointId: string }>(insertDeliveries, [sessionIds, sequences]);
+  return [...new Set(rows.map((row) => row.endpointId))];
 }
 
 // A message normally takes milliseconds; after 10 s it is lost, or NATS is down.
 const selectOverdue: Statement = {
   name: "select_overdue_events",
-  text: `SELECT session_id, sequence, published_at IS NOT NULL AS published FROM outbox_event
+  text: `SELECT session_id AS "sessionId", sequence, published_at IS NOT NULL AS published FROM outbox_event
          WHERE fanned_out_at IS NULL AND created_at < (SELECT app.clock()) - interval '10 seconds'
          ORDER BY created_at LIMIT $1`,
 };
@@ -69,13 +69,10 @@ export type Swept = {
 
 /** Fans out the events whose message did not arrive in time. */
 export async function sweepOnce(database: Database): Promise<Swept> {
-  const rows = await database.query<{ session_id: string; sequence: number; published: boolean }>(selectOverdue, [
-    sweepRows,
-  ]);
-  const overdue = rows.map((row) => ({ sessionId: row.session_id, sequence: row.sequence }));
+  const overdue = await database.query<EventPosition & { published: boolean }>(selectOverdue, [sweepRows]);
   return {
     endpointIds: overdue.length > 0 ? await fanOut(database, overdue) : [],
-    lostMessages: rows.filter((row) => row.published).length,
-    full: rows.length === sweepRows,
+    lostMessages: overdue.filter((event) => event.published).length,
+    full: overdue.length === sweepRows,
   };
 }

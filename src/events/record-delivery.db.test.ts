@@ -57,7 +57,7 @@ async function waitsForLock(recording: Promise<unknown>): Promise<void> {
 const recordSuccess = (claimed: ClaimedDelivery) =>
   new AttemptRecorder(harness.context.database).record(claimed, answered(200), { kind: "succeeded", slow: true });
 const statusOf = async (claimed: ClaimedDelivery) =>
-  (await harness.rows("SELECT status, tries FROM delivery WHERE event_id = $1", [claimed.event_id]))[0];
+  (await harness.rows("SELECT status, tries FROM delivery WHERE event_id = $1", [claimed.eventId]))[0];
 
 const touchDelivery = { name: "touch_delivery", text: "UPDATE delivery SET tries = tries WHERE event_id = $1" };
 const lockEndpointOf = { name: "lock_endpoint_of", text: "SELECT FROM endpoint WHERE id = $1 FOR NO KEY UPDATE" };
@@ -67,25 +67,25 @@ const shareEndpoint = { name: "share_endpoint", text: "SELECT FROM endpoint WHER
 describe("AttemptRecorder with one attempt at a time", () => {
   it("records concurrent failures of one endpoint while events for it are fanned out", async () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 64 });
-    const { endpoint_id } = claimed[0]!;
+    const { endpointId } = claimed[0]!;
     const written = await harness.change(async (tx) => {
       // As the foreign key of each new delivery does.
-      await tx.query(shareEndpoint, [endpoint_id]);
+      await tx.query(shareEndpoint, [endpointId]);
       return Promise.all(claimed.map((delivery) => recordFailure(delivery)));
     });
     expect(written.every(({ recorded }) => recorded)).toBe(true);
     const [health] = await harness.rows("SELECT failures_in_row, in_flight_max FROM endpoint WHERE id = $1", [
-      endpoint_id,
+      endpointId,
     ]);
     expect(health).toEqual({ failures_in_row: 5, in_flight_max: 1 });
   });
 
   it("counts posts that fail together as one outage: the breaker opens once, a probe lengthens its pause", async () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 64 });
-    const { endpoint_id } = claimed[0]!;
+    const { endpointId } = claimed[0]!;
     const pauseMs = async () => {
       const sql = "SELECT extract(epoch FROM probe_at - app.clock())::float8 * 1000 AS ms FROM endpoint WHERE id = $1";
-      return (await harness.rows<{ ms: number }>(sql, [endpoint_id]))[0]!.ms;
+      return (await harness.rows<{ ms: number }>(sql, [endpointId]))[0]!.ms;
     };
     for (const delivery of claimed) await recordFailure(delivery);
     expect(await pauseMs()).toBeLessThanOrEqual(5_000);
@@ -95,7 +95,7 @@ describe("AttemptRecorder with one attempt at a time", () => {
     ] as const) {
       await harness.setClockAhead(past);
       const leaseToken = harness.context.runtime.uuid();
-      const where = { endpointIds: [endpoint_id], merchantIds: [] };
+      const where = { endpointIds: [endpointId], merchantIds: [] };
       const [probe, ...others] = await claimDeliveries(harness.context.database, { leaseToken, limit: 9, where });
       expect(others).toEqual([]);
       await recordFailure(probe!);
@@ -108,20 +108,20 @@ describe("AttemptRecorder with one attempt at a time", () => {
   it("reports only one of many concurrent 410 answers as the one that disabled the endpoint", async () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 20 });
     // All are recorded at one moment.
-    await harness.stopClockAfter(claimed[0]!.event_id, "1 second");
+    await harness.stopClockAfter(claimed[0]!.eventId, "1 second");
     const written = await Promise.all(claimed.map((delivery) => recordFailure(delivery, true)));
     await harness.setClockAhead("0 seconds");
     expect(written.every(({ recorded }) => recorded)).toBe(true);
     expect(written.filter(({ disabledReason }) => disabledReason === "GONE")).toHaveLength(1);
     const alerts = await harness.rows("SELECT kind FROM endpoint_alert WHERE endpoint_id = $1", [
-      claimed[0]!.endpoint_id,
+      claimed[0]!.endpointId,
     ]);
     expect(alerts).toEqual([{ kind: "DISABLED_GONE" }]);
   });
 
   it("waits for a recovery that holds the endpoint, which does not wait for it", async () => {
     const [claimed] = await claimAll({ merchants: 1, dueEach: 1 });
-    const { merchant_id: merchantId, endpoint_id: endpointId } = claimed!;
+    const { merchantId, endpointId } = claimed!;
     const { recorded, batch } = await harness.change(async (tx) => {
       await tx.query(lockEndpointOf, [endpointId]);
       const recording = recordSuccess(claimed!);
@@ -143,10 +143,10 @@ describe("AttemptRecorder with one attempt at a time", () => {
     // times.
     const { mine, recording } = await harness.change(async (tx) => {
       const mine = claimed.pop()!;
-      await tx.query(lockEndpointOf, [mine.endpoint_id]);
+      await tx.query(lockEndpointOf, [mine.endpointId]);
       const waiting = recordSuccess(mine);
       await waitsForLock(waiting);
-      await tx.query(touchDelivery, [mine.event_id]);
+      await tx.query(touchDelivery, [mine.eventId]);
       return { mine, recording: [waiting] };
     });
     expect(await recording[0]).toMatchObject({ recorded: true });
@@ -175,7 +175,7 @@ const health = (endpointId: string) =>
 /** Returns the number of commits that wrote their log lines. */
 async function commitsOf(claimed: readonly ClaimedDelivery[]): Promise<number> {
   const sql = "SELECT DISTINCT xmin::text FROM delivery_attempt WHERE event_id = ANY ($1)";
-  return (await harness.rows(sql, [claimed.map(({ event_id }) => event_id)])).length;
+  return (await harness.rows(sql, [claimed.map(({ eventId }) => eventId)])).length;
 }
 
 describe("AttemptRecorder with concurrent successes", () => {
@@ -187,12 +187,12 @@ describe("AttemptRecorder with concurrent successes", () => {
     const rows = await harness.rows<{ event_id: string; answer: string; duration_ms: number; status: string }>(
       `SELECT event_id, answer, duration_ms, status FROM delivery JOIN delivery_attempt USING (event_id, endpoint_id)
        WHERE event_id = ANY ($1) AND tries = 1 AND lease_token IS NULL AND ended_at IS NOT NULL`,
-      [claimed.map(({ event_id }) => event_id)],
+      [claimed.map(({ eventId }) => eventId)],
     );
     const byEvent = new Map(rows.map((row) => [row.event_id, row]));
-    claimed.forEach(({ event_id }, index) => {
+    claimed.forEach(({ eventId }, index) => {
       const answer = `{"place": "${index}", "quote": "'\\"}`;
-      expect(byEvent.get(event_id)).toEqual({ event_id, answer, duration_ms: index, status: "SUCCEEDED" });
+      expect(byEvent.get(eventId)).toEqual({ event_id: eventId, answer, duration_ms: index, status: "SUCCEEDED" });
     });
   });
 
@@ -200,7 +200,7 @@ describe("AttemptRecorder with concurrent successes", () => {
     const claimed = await claimAll({ merchants: 3, dueEach: 5, window: 20, failuresInRow: 2 });
     await recordAccepted(claimed);
     const whole = { in_flight_max: 25, failures_in_row: 0, failing_since: null, probe_at: null };
-    for (const { endpoint_id } of claimed) expect(await health(endpoint_id)).toEqual([whole]);
+    for (const { endpointId } of claimed) expect(await health(endpointId)).toEqual([whole]);
   });
 
   it("halves the window for each slow answer, even a full-size window", async () => {
@@ -208,17 +208,17 @@ describe("AttemptRecorder with concurrent successes", () => {
     // The quick ones first: each one after the slow ones would widen the window by one again.
     await recordAccepted(claimed.slice(0, 8));
     await recordAccepted(claimed.slice(8), () => true);
-    const [{ in_flight_max: window }] = (await health(claimed[0]!.endpoint_id)) as [{ in_flight_max: number }];
+    const [{ in_flight_max: window }] = (await health(claimed[0]!.endpointId)) as [{ in_flight_max: number }];
     expect(window).toBe(16);
   });
 
   it("leaves out successes with a lost lease, and records the rest", async () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 6 });
     const lost = claimed[3]!;
-    await harness.rows("UPDATE delivery SET lease_token = gen_random_uuid() WHERE event_id = $1", [lost.event_id]);
+    await harness.rows("UPDATE delivery SET lease_token = gen_random_uuid() WHERE event_id = $1", [lost.eventId]);
     const written = await recordAccepted(claimed);
     expect(written.map(({ recorded }) => recorded)).toEqual(claimed.map((delivery) => delivery !== lost));
-    expect(await harness.rows("SELECT FROM delivery_attempt WHERE event_id = $1", [lost.event_id])).toEqual([]);
+    expect(await harness.rows("SELECT FROM delivery_attempt WHERE event_id = $1", [lost.eventId])).toEqual([]);
   });
 
   it("rejects every attempt of a failed commit, and goes on with the next", async () => {

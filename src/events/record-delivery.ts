@@ -36,12 +36,12 @@ export type RecordedAttempt = {
 
 /** A delivery under the lease of its claim. */
 export type LeasedDelivery = {
-  readonly session_id: string;
-  readonly event_id: string;
-  readonly endpoint_id: string;
-  readonly lease_token: string;
+  readonly sessionId: string;
+  readonly eventId: string;
+  readonly endpointId: string;
+  readonly leaseToken: string;
   /** True when the endpoint's breaker was open at the time of the claim. */
-  readonly is_probe: boolean;
+  readonly isProbe: boolean;
 };
 
 /** An attempt that was answered with 2xx. */
@@ -192,12 +192,12 @@ async function recordAttempt(
   attempt: NumberedAttempt,
   verdict: AttemptVerdict,
 ): Promise<RecordedAttempt> {
-  const { session_id, event_id, endpoint_id, lease_token } = claimed;
-  const values = [event_id, attempt.id, endpoint_id, ...attemptColumns(attempt), lease_token, session_id];
+  const { sessionId, eventId, endpointId, leaseToken } = claimed;
+  const values = [eventId, attempt.id, endpointId, ...attemptColumns(attempt), leaseToken, sessionId];
   const [statement, consequences] =
     verdict.kind === "succeeded"
       ? [recordSuccess, [verdict.slow]]
-      : [recordFailure, [verdict.next.kind === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.is_probe]];
+      : [recordFailure, [verdict.next.kind === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.isProbe]];
   const record = (queryable: Queryable) => queryable.query<RecordedAttempt>(statement, [...values, ...consequences]);
   const rows = await record(database).catch((error: { code?: unknown }) => {
     // The statement was rolled back. A transaction from the beginning would cost every attempt two more round trips.
@@ -250,9 +250,9 @@ type SuccessRow = { readonly id: string; readonly acceptedAt: Date; readonly isB
  */
 async function recordSuccesses(database: Database, successes: readonly Success[]): Promise<RecordedAttempt[]> {
   const columns = successes.map(({ claimed, attempt }) => [
-    ...[claimed.event_id, attempt.id, claimed.endpoint_id, claimed.lease_token, attempt.startedAt, attempt.durationMs],
+    ...[claimed.eventId, attempt.id, claimed.endpointId, claimed.leaseToken, attempt.startedAt, attempt.durationMs],
     ...(attempt.kind === "answered" ? [attempt.statusCode, attempt.answer] : [null, null]),
-    claimed.session_id,
+    claimed.sessionId,
   ]);
   const values = columns[0]!.map((_, column) => columns.map((row) => row[column]));
   return database.transaction(async (tx) => {
@@ -270,7 +270,7 @@ async function recordSuccesses(database: Database, successes: readonly Success[]
 
 async function recordEndpoints(tx: Tx, successes: readonly Success[]): Promise<void> {
   if (successes.length === 0) return;
-  const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpoint_id)];
+  const byEndpoint = [...Map.groupBy(successes, ({ claimed }) => claimed.endpointId)];
   const ids = byEndpoint.map(([id]) => id);
   await tx.query(lockEndpointsInOrder, [ids]);
   const slow = byEndpoint.map(([, ofIt]) => ofIt.filter((success) => success.slow).length);

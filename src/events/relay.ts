@@ -7,7 +7,7 @@ import type { Database, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import { type SpanOptions, type Tracing, untraced } from "../platform/telemetry.ts";
-import { encodeEvent } from "./outbox.ts";
+import { encodeEvent, type OutboxEvent } from "./outbox.ts";
 import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
@@ -20,16 +20,7 @@ export type RelayContext = {
   readonly tracing?: Tracing | undefined;
 };
 
-type ClaimedEvent = {
-  session_id: string;
-  id: string;
-  sequence: number;
-  type: string;
-  merchant_id: string;
-  body: Buffer;
-  created_at: Date;
-  publish_count: number;
-};
+type ClaimedEvent = OutboxEvent & { readonly publishCount: number };
 
 // A body is a few KiB, so a batch stays below a MiB, and a crash repeats no more than this.
 const batchRows = 100;
@@ -48,7 +39,8 @@ const claimUnpublished: Statement = {
          UPDATE outbox_event o
          SET publish_count = o.publish_count + 1, publish_at = app.clock() + interval '10 seconds'
          FROM waiting w WHERE o.session_id = w.session_id AND o.id = w.id
-         RETURNING o.session_id, o.id, o.sequence, o.type, o.merchant_id, o.body, o.created_at, o.publish_count`,
+         RETURNING o.session_id AS "sessionId", o.id AS "eventId", o.sequence, o.type, o.merchant_id AS "merchantId", o.body,
+           o.created_at AS "createdAt", o.publish_count AS "publishCount"`,
 };
 
 // Locks in the same order as the fan-out, which writes the same rows, and also looks each event up separately.
@@ -77,16 +69,14 @@ const markPublished: Statement = {
 export async function relayOnce(context: RelayContext): Promise<boolean> {
   const connection = context.nats.connection();
   const claimed = await context.database.query<ClaimedEvent>(claimUnpublished, [batchRows]);
-  claimed.sort(
-    (left, right) => left.created_at.getTime() - right.created_at.getTime() || left.sequence - right.sequence,
-  );
+  claimed.sort((left, right) => left.createdAt.getTime() - right.createdAt.getTime() || left.sequence - right.sequence);
   const jetstream = connection.jetstream();
   const results = await Promise.allSettled(
     claimed.map((row) =>
       (context.tracing ?? untraced).span("event.publish", spanOf(row), () =>
-        jetstream.publish(context.stream.subjectOf(row.type), messageOf(row, context.environmentName), {
+        jetstream.publish(context.stream.subjectOf(row.type), encodeEvent(row, context.environmentName), {
           // The count lets a repeat pass JetStream's duplicate window: the first message may be lost with the store.
-          msgID: `${encodeId("evt", row.id)}:${row.publish_count}`,
+          msgID: `${encodeId("evt", row.eventId)}:${row.publishCount}`,
           timeout: publishTimeoutMs,
         }),
       ),
@@ -95,7 +85,7 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
   const published = claimed.filter((_, index) => results[index]?.status === "fulfilled");
   if (published.length > 0) {
     await context.database.query(markPublished, [
-      published.map((row) => row.session_id),
+      published.map((row) => row.sessionId),
       published.map((row) => row.sequence),
     ]);
   }
@@ -110,24 +100,9 @@ export async function relayOnce(context: RelayContext): Promise<boolean> {
 
 function spanOf(row: ClaimedEvent): SpanOptions {
   const facts = () => ({
-    sessionId: encodeId("ps", row.session_id),
-    eventId: encodeId("evt", row.id),
+    sessionId: encodeId("ps", row.sessionId),
+    eventId: encodeId("evt", row.eventId),
     eventType: row.type,
   });
-  return { of: { session: row.session_id, event: row.id }, facts, kind: "client" };
-}
-
-function messageOf(row: ClaimedEvent, environmentName: string): Uint8Array {
-  return encodeEvent(
-    {
-      sessionId: row.session_id,
-      eventId: row.id,
-      sequence: row.sequence,
-      type: row.type,
-      merchantId: row.merchant_id,
-      body: row.body,
-      createdAt: row.created_at,
-    },
-    environmentName,
-  );
+  return { of: { session: row.sessionId, event: row.eventId }, facts, kind: "client" };
 }

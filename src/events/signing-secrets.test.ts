@@ -17,17 +17,17 @@ describe("openSigningSecrets()", () => {
   it("opens the secret and, during an overlap, the previous one", () => {
     const [fresh, previous] = ["fresh", "previous"].map(() => generateSigningSecret(systemRuntime, prefix));
     const row = {
-      secret_sealed: sealSigningSecret(context, endpointId, fresh!),
-      previous_sealed: sealSigningSecret(context, endpointId, previous!),
+      secretSealed: sealSigningSecret(context, endpointId, fresh!),
+      previousSealed: sealSigningSecret(context, endpointId, previous!),
     };
     const opened = openSigningSecrets(context, endpointId, row).map((secret) => secret.expose());
     expect(opened).toEqual([fresh!.expose(), previous!.expose()]);
-    expect(openSigningSecrets(context, endpointId, { ...row, previous_sealed: null })).toHaveLength(1);
+    expect(openSigningSecrets(context, endpointId, { ...row, previousSealed: null })).toHaveLength(1);
   });
 
   it("opens no secret that was moved to another endpoint or environment", () => {
     const secret = generateSigningSecret(systemRuntime, prefix);
-    const row = { secret_sealed: sealSigningSecret(context, endpointId, secret), previous_sealed: null };
+    const row = { secretSealed: sealSigningSecret(context, endpointId, secret), previousSealed: null };
     expect(() => openSigningSecrets(context, endpointId.replace("1", "2"), row)).toThrow();
     expect(() => openSigningSecrets({ ...context, environmentName: "live" }, endpointId, row)).toThrow();
   });

@@ -6,6 +6,9 @@ import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 /** The dependencies of sealing a signing secret: the keys, and the environment to which it is bound. */
 export type SealingContext = { readonly sealing: KeyRing; readonly environmentName: string };
 
+/** The columns of an endpoint's row that hold its secrets. */
+export type SealedSecrets = { readonly secretSealed: string; readonly previousSealed: string | null };
+
 // As long as the HMAC's output: more bytes would not make it stronger.
 const secretBytes = 32;
 
@@ -23,14 +26,10 @@ export function sealSigningSecret(context: SealingContext, endpointId: string, s
 }
 
 /**
- * Opens the secrets that currently sign for an endpoint, newest first. `previous_sealed` is null outside an overlap.
+ * Opens the secrets that currently sign for an endpoint, newest first. `previousSealed` is null outside an overlap.
  */
-export function openSigningSecrets(
-  context: SealingContext,
-  endpointId: string,
-  row: { readonly secret_sealed: string; readonly previous_sealed: string | null },
-): Secret[] {
-  return [row.secret_sealed, row.previous_sealed]
+export function openSigningSecrets(context: SealingContext, endpointId: string, row: SealedSecrets): Secret[] {
+  return [row.secretSealed, row.previousSealed]
     .filter((sealed) => sealed !== null)
     .map((sealed) => unseal(context.sealing, associatedDataOf(context, endpointId), sealed));
 }
@@ -45,7 +44,7 @@ const rowsAtOnce = 100;
 
 const lockSealedBefore: Statement = {
   name: "lock_endpoints_sealed_before",
-  text: `SELECT id, secret_sealed, previous_sealed FROM endpoint
+  text: `SELECT id, secret_sealed AS "secretSealed", previous_sealed AS "previousSealed" FROM endpoint
          WHERE split_part(secret_sealed, '.', 1) <> $1 OR split_part(previous_sealed, '.', 1) <> $1
          ORDER BY id LIMIT ${rowsAtOnce} FOR UPDATE`,
 };
@@ -53,8 +52,6 @@ const replaceSealed: Statement = {
   name: "reseal_endpoint",
   text: "UPDATE endpoint SET secret_sealed = $2, previous_sealed = $3 WHERE id = $1",
 };
-
-type SealedRow = { readonly id: string; readonly secret_sealed: string; readonly previous_sealed: string | null };
 
 /**
  * Reseals all endpoints' secrets with the ring's current key; afterwards no other key seals any. Returns the number of
@@ -64,16 +61,12 @@ export async function resealSigningSecrets(database: Database, context: SealingC
   const { sealing } = context;
   for (let resealed = 0; ; ) {
     const count = await database.transaction(async (tx) => {
-      const rows = await tx.query<SealedRow>(lockSealedBefore, [sealing.current]);
-      for (const { id, secret_sealed, previous_sealed } of rows) {
+      const rows = await tx.query<SealedSecrets & { id: string }>(lockSealedBefore, [sealing.current]);
+      for (const { id, secretSealed, previousSealed } of rows) {
         const associatedData = associatedDataOf(context, id);
         const anew = (sealed: string) =>
           seal(sealing, associatedData, unseal(sealing, associatedData, sealed).expose());
-        await tx.query(replaceSealed, [
-          id,
-          anew(secret_sealed),
-          previous_sealed === null ? null : anew(previous_sealed),
-        ]);
+        await tx.query(replaceSealed, [id, anew(secretSealed), previousSealed === null ? null : anew(previousSealed)]);
       }
       return rows.length;
     });

@@ -33,7 +33,7 @@ const writeAll = `WITH merchants AS MATERIALIZED (
     INSERT INTO delivery (event_id, endpoint_id, session_id, sequence, next_at)
     SELECT events.id, endpoints.id, session_id, 1, app.clock() - $4 * interval '1 second' - random() * interval '1 second'
     FROM events JOIN endpoints USING (merchant_id)
-  ) SELECT merchant_id, array_agg(id) AS endpoint_ids FROM endpoints GROUP BY merchant_id`;
+  ) SELECT merchant_id AS "merchantId", array_agg(id) AS "endpointIds" FROM endpoints GROUP BY merchant_id`;
 
 const giveSecrets = `UPDATE endpoint SET secret_sealed = given.sealed
   FROM unnest($1::uuid[], $2::text[]) AS given (id, sealed) WHERE endpoint.id = given.id`;
@@ -43,9 +43,9 @@ export async function writeDueDeliveries(harness: Pick<EventsHarness, "rows" | "
   const { merchants, endpointsEach, dueEach, sinceSeconds, window = 64, failuresInRow = 0 } = due;
   const url = due.url ?? "https://shop.example.com/";
   const values = [merchants, endpointsEach, dueEach, sinceSeconds, window, failuresInRow, url];
-  const rows = await harness.rows<{ merchant_id: string; endpoint_ids: string[] }>(writeAll, values);
-  const ids = rows.flatMap((row) => row.endpoint_ids);
+  const rows = await harness.rows<{ merchantId: string; endpointIds: string[] }>(writeAll, values);
+  const ids = rows.flatMap((row) => row.endpointIds);
   const secret = generateSigningSecret(harness.context.runtime, harness.context.signingSecretPrefix);
   await harness.rows(giveSecrets, [ids, ids.map((id) => sealSigningSecret(harness.context, id, secret))]);
-  return rows.map((row) => ({ merchantId: row.merchant_id, endpointIds: row.endpoint_ids }));
+  return rows;
 }

@@ -33,7 +33,8 @@ const insertSession: Statement = {
  * there are any.
  */
 const selectSecrets = `WITH meant AS (
-    SELECT id, url, secret_sealed, CASE WHEN previous_until > app.clock() THEN previous_sealed END AS previous_sealed
+    SELECT id, url, secret_sealed AS "secretSealed",
+      CASE WHEN previous_until > app.clock() THEN previous_sealed END AS "previousSealed"
     FROM endpoint WHERE id = $2 OR id IN (SELECT endpoint_id FROM delivery WHERE event_id = $1)
   ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
 
@@ -84,7 +85,7 @@ export async function openEventsHarness() {
     signingSecretPrefix: "switchyard_test_whsec_",
   };
 
-  type Sealed = { id: string; secret_sealed: string; previous_sealed: string | null };
+  type Sealed = { id: string; secretSealed: string; previousSealed: string | null };
   const checker = checkWebhooks(async ({ headers, body, origin, path }: ReceivedRequest) => {
     const { endpointId } = JSON.parse(body.toString()).data;
     const tested = endpointId === undefined ? null : decodeId("we", endpointId);
