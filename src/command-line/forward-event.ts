@@ -44,7 +44,7 @@ export async function forwardEvent(context: ForwardContext, { eventId = "", body
   const webhook = { url, eventId, body: Buffer.from(body), secrets: [secret] };
   for (const pauseMs of [...pausesMs, undefined]) {
     const attempt = await sendWebhook({ egress, runtime: systemRuntime }, webhook);
-    const isAbsent = attempt.kind === "no_answer" && /^connection_/.test(attempt.reason);
+    const isAbsent = attempt.type === "noAnswer" && /^connection_/.test(attempt.reason);
     if (!isAbsent || pauseMs === undefined || closing.aborted) return attempt;
     context.onWait(attempt.reason);
     await pause(pauseMs, undefined, { signal: closing }).catch(() => {});

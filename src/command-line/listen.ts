@@ -91,10 +91,10 @@ async function forward(options: ListenOptions, context: Context, event: EventVie
   const { forwardEvent } = await import("./forward-event.ts");
   const onWait = (reason: string) => console.log(`${what}  ${reason}: retrying …`);
   const attempt = await forwardEvent({ ...context, onWait }, event);
-  if (context.closing.aborted && attempt.kind === "no_answer") return false;
+  if (context.closing.aborted && attempt.type === "noAnswer") return false;
   console.log(`${new Date().toISOString()}  ${what}  ${describe(attempt)}`);
   // Receivers answer 400 to a signature that does not verify, usually because they use another endpoint's secret.
-  if (attempt.kind === "answered" && attempt.statusCode === 400 && !context.refusals.isReported) {
+  if (attempt.type === "answered" && attempt.statusCode === 400 && !context.refusals.isReported) {
     context.refusals.isReported = true;
     console.log("  Check that your server verifies with the secret above.");
   }
@@ -108,7 +108,7 @@ function describeTrouble(options: ListenOptions, trouble: string): string {
 }
 
 function describe(attempt: Attempt): string {
-  if (attempt.kind === "answered") return `${attempt.statusCode} after ${attempt.durationMs} ms`;
+  if (attempt.type === "answered") return `${attempt.statusCode} after ${attempt.durationMs} ms`;
   return `not forwarded: ${attempt.reason}`;
 }
 

@@ -77,7 +77,7 @@ export function deliveryMessage(delivery: Delivery) {
 /** Returns a delivery attempt as it came from the network. */
 export function attemptMessage(attempt: Attempt) {
   const { startedAt, durationMs } = attempt;
-  return attempt.kind === "answered"
+  return attempt.type === "answered"
     ? logMessage({ startedAt, durationMs, statusCode: attempt.statusCode, noAnswer: null, answer: attempt.answer })
     : logMessage({ startedAt, durationMs, statusCode: null, noAnswer: attempt.reason, answer: null });
 }

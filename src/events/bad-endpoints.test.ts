@@ -36,7 +36,7 @@ describe("sendWebhook() to an endpoint that", () => {
     "%s ends in time with the expected result, and releases its connection",
     async (kind, expected) => {
       const { bad, attempt } = await tryOnce(kind);
-      expect(attempt.kind === "answered" ? attempt.statusCode : attempt.reason).toBe(expected.outcome);
+      expect(attempt.type === "answered" ? attempt.statusCode : attempt.reason).toBe(expected.outcome);
       if (expected.takesAllTime) expect(attempt.durationMs).toBeGreaterThanOrEqual(postTimeoutMs - 10);
       else expect(attempt.durationMs).toBeLessThan(postTimeoutMs);
       // After an honest answer, the connection stays for at most the 4 s in which it could be reused.
@@ -60,6 +60,6 @@ describe("sendWebhook() to an endpoint that", () => {
 
   it("sends a gzip bomb has its compressed beginning kept as received", async () => {
     const { attempt } = await tryOnce("sends a gzip bomb");
-    expect(attempt).toMatchObject({ kind: "answered", answer: expect.stringMatching(/^.{1,1100}$/su) });
+    expect(attempt).toMatchObject({ type: "answered", answer: expect.stringMatching(/^.{1,1100}$/su) });
   });
 });

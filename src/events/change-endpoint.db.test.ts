@@ -58,7 +58,7 @@ describe("updateEndpoint()", () => {
     });
     await update({ url: `${receiver.url}/new` });
     receiver.answerWith({ status: 410 });
-    expect(await deliver(harness.context, claimed!)).toMatchObject({ kind: "failed", gone: true });
+    expect(await deliver(harness.context, claimed!)).toMatchObject({ type: "failed", gone: true });
     expect(await load()).toMatchObject({ status: "PENDING", disabledAt: null });
   });
 

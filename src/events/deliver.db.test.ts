@@ -62,7 +62,7 @@ const idsReceived = () => receiver.requests.map((request) => request.headers["we
 describe("deliver()", () => {
   it("posts the event's exact bytes, signed so that the stock verifier accepts them", async () => {
     const { eventId } = await emitAndFanOut();
-    expect(await deliverOnce(harness.context)).toEqual([{ kind: "succeeded", slow: false }]);
+    expect(await deliverOnce(harness.context)).toEqual([{ type: "succeeded", slow: false }]);
     const [request] = receiver.requests;
     const [outbox] = await harness.rows<{ body: Buffer }>("SELECT body FROM outbox_event WHERE id = $1", [eventId]);
     expect(request).toMatchObject({ method: "POST", path: "/hook", body: outbox?.body });
@@ -231,7 +231,7 @@ describe("the lease of deliver()", () => {
     await harness.setClockAhead("36 seconds");
     await deliverOnce(harness.context);
     receiver.answerWith({ status: 500 });
-    expect(await deliver(harness.context, lost)).toEqual({ kind: "lease_lost" });
+    expect(await deliver(harness.context, lost)).toEqual({ type: "leaseLost" });
     expect(await deliveryOf(eventId)).toMatchObject({ status: "SUCCEEDED", tries: 1 });
     expect(new Set(idsReceived())).toEqual(new Set([encodeId("evt", eventId)]));
     expect(await harness.rows("SELECT FROM delivery_attempt WHERE event_id = $1", [eventId])).toHaveLength(1);

@@ -7,7 +7,7 @@ async function excerpt(body: string | Uint8Array): Promise<string | undefined> {
   const post = async () => ({ statusCode: 400, retryAfter: undefined, bodyStart: Buffer.from(body) });
   const webhook = { url: "https://shop.example.com/", eventId: "evt_1", body: Buffer.from("{}"), secrets: [] };
   const attempt = await sendWebhook({ egress: { post }, runtime: systemRuntime }, webhook);
-  return attempt.kind === "answered" ? attempt.answer : undefined;
+  return attempt.type === "answered" ? attempt.answer : undefined;
 }
 
 describe("sendWebhook(), of an answer's body,", () => {

@@ -44,7 +44,7 @@ export type ClaimedDelivery = LeasedDelivery &
   };
 
 /** The result of a claimed delivery. */
-export type DeliveryResult = AttemptVerdict | { readonly kind: "lease_lost" };
+export type DeliveryResult = AttemptVerdict | { readonly type: "leaseLost" };
 
 /** An endpoint that takes this long gets fewer deliveries at once. */
 const slowMs = 5_000;
@@ -67,13 +67,13 @@ export async function sendWebhook(
     const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.runtime.now() });
     return {
       ...timing(),
-      kind: "answered",
+      type: "answered",
       statusCode,
       answer: excerptAnswer(bodyStart),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   } catch (error) {
-    return { ...timing(), kind: "no_answer", reason: classifyNoAnswer(error) };
+    return { ...timing(), type: "noAnswer", reason: classifyNoAnswer(error) };
   }
 }
 
@@ -99,7 +99,7 @@ function excerptAnswer(bodyStart: Uint8Array): string {
 
 /** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */
 export function isAccepted(attempt: Attempt): boolean {
-  return attempt.kind === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
+  return attempt.type === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
 }
 
 /**
@@ -119,7 +119,7 @@ export async function deliver(
       body: claimed.body,
       secrets: openSigningSecrets(context, claimed.endpointId, claimed),
     });
-    span.set({ outcome: outcomeOf(sent), httpStatus: sent.kind === "answered" ? sent.statusCode : undefined });
+    span.set({ outcome: outcomeOf(sent), httpStatus: sent.type === "answered" ? sent.statusCode : undefined });
     return sent;
   });
   const verdict = judgeAttempt(context.runtime, attempt, claimed.tries + 1);
@@ -128,7 +128,7 @@ export async function deliver(
   if (written.disabledReason !== null) {
     context.log.warn({ endpoint, reason: written.disabledReason }, "a webhook endpoint was disabled");
   }
-  if (!written.recorded) return { kind: "lease_lost" };
+  if (!written.recorded) return { type: "leaseLost" };
   context.onAttempt?.(seenAttempt(claimed, { attempt, verdict, written }));
   return verdict;
 }
@@ -153,16 +153,16 @@ function seenAttempt(
     durationMs: attempt.durationMs,
     acceptedAfterMs:
       written.acceptedAt === null ? undefined : written.acceptedAt.getTime() - claimed.emittedAt.getTime(),
-    exhausted: verdict.kind === "failed" && verdict.next.kind === "exhausted",
+    exhausted: verdict.type === "failed" && verdict.next.type === "exhausted",
     disabledReason: written.disabledReason,
   };
 }
 
 function judgeAttempt(runtime: Runtime, attempt: Attempt, tries: number): AttemptVerdict {
-  if (isAccepted(attempt)) return { kind: "succeeded", slow: attempt.durationMs > slowMs };
-  const answered = attempt.kind === "answered" ? attempt : undefined;
+  if (isAccepted(attempt)) return { type: "succeeded", slow: attempt.durationMs > slowMs };
+  const answered = attempt.type === "answered" ? attempt : undefined;
   return {
-    kind: "failed",
+    type: "failed",
     gone: answered?.statusCode === 410,
     next: planNextAttempt({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(runtime) }),
   };

@@ -132,7 +132,7 @@ describe("replayDelivery()", () => {
     const { eventId } = await emitAndFanOut();
     await deliverOnce(harness.context);
     const before = await load(eventId);
-    expect(await replay(eventId)).toMatchObject({ kind: "answered", statusCode: 200 });
+    expect(await replay(eventId)).toMatchObject({ type: "answered", statusCode: 200 });
     const [first, again] = receiver.requests;
     expect(again?.headers["webhook-id"]).toBe(encodeId("evt", eventId));
     expect(again?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);

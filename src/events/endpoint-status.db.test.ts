@@ -205,7 +205,7 @@ describe("disableEndpoint() and enableEndpoint()", () => {
     await harness.change((tx) => disableEndpoint(tx, key));
     await enable();
     const own = claimed.find((delivery) => delivery.eventId === posted.eventId)!;
-    expect(await deliver(harness.context, own)).toMatchObject({ kind: "succeeded" });
+    expect(await deliver(harness.context, own)).toMatchObject({ type: "succeeded" });
     const statuses = await harness.rows("SELECT status FROM delivery WHERE endpoint_id = $1 ORDER BY event_id", [
       key.endpointId,
     ]);

@@ -95,7 +95,7 @@ describe("verifyEndpoint()", () => {
     const key = await register();
     const { verified, attempt } = await verifyEndpoint(harness.context, key);
     expect(verified).toBe(false);
-    expect(attempt).toMatchObject({ kind: "answered", statusCode: 401, answer: "no signature check yet" });
+    expect(attempt).toMatchObject({ type: "answered", statusCode: 401, answer: "no signature check yet" });
     expect(await statusOf()).toBe("PENDING");
     const log = await harness.rows("SELECT status_code, answer FROM delivery_attempt WHERE endpoint_id = $1", [
       key.endpointId,

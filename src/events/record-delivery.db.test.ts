@@ -27,7 +27,7 @@ async function claimAll(
 function answered(statusCode: number) {
   const { runtime } = harness.context;
   return {
-    kind: "answered",
+    type: "answered",
     id: runtime.uuid(),
     startedAt: runtime.now(),
     durationMs: 3,
@@ -38,9 +38,9 @@ function answered(statusCode: number) {
 
 const recordFailure = (claimed: ClaimedDelivery, gone = false) =>
   new AttemptRecorder(harness.context.database).record(claimed, answered(gone ? 410 : 500), {
-    kind: "failed",
+    type: "failed",
     gone,
-    next: { kind: "retry", pauseMs: 5_000 },
+    next: { type: "retry", pauseMs: 5_000 },
   });
 
 /** Resolves when `recording` waits for a lock; it must not end before. */
@@ -55,7 +55,7 @@ async function waitsForLock(recording: Promise<unknown>): Promise<void> {
   await Promise.race([waits, ended]);
 }
 const recordSuccess = (claimed: ClaimedDelivery) =>
-  new AttemptRecorder(harness.context.database).record(claimed, answered(200), { kind: "succeeded", slow: true });
+  new AttemptRecorder(harness.context.database).record(claimed, answered(200), { type: "succeeded", slow: true });
 const statusOf = async (claimed: ClaimedDelivery) =>
   (await harness.rows("SELECT status, tries FROM delivery WHERE event_id = $1", [claimed.eventId]))[0];
 
@@ -162,7 +162,7 @@ function recordAccepted(claimed: readonly ClaimedDelivery[], slow: (index: numbe
       recorder.record(
         delivery,
         { ...answered(204), durationMs: index, answer: `{"place": "${index}", "quote": "'\\"}` },
-        { kind: "succeeded", slow: slow(index) },
+        { type: "succeeded", slow: slow(index) },
       ),
     ),
   );
@@ -225,7 +225,7 @@ describe("AttemptRecorder with concurrent successes", () => {
     const claimed = await claimAll({ merchants: 1, dueEach: 9 });
     const recorder = new AttemptRecorder(harness.context.database);
     const record = (delivery: ClaimedDelivery, durationMs: number) =>
-      recorder.record(delivery, { ...answered(204), durationMs }, { kind: "succeeded", slow: false });
+      recorder.record(delivery, { ...answered(204), durationMs }, { type: "succeeded", slow: false });
     // Four are written separately at once; those that arrive meanwhile follow together.
     const recording = claimed.slice(0, 7).map((delivery, index) => record(delivery, index === 5 ? -1 : 1));
     const statuses = (await Promise.allSettled(recording)).map(({ status }) => status);

@@ -9,8 +9,8 @@ import type { NextAttempt } from "./retry-schedule.ts";
 
 /** One POST: its start, its duration and its answer. `answer` is the beginning of the body, redacted. */
 export type Attempt = { readonly startedAt: Date; readonly durationMs: number } & (
-  | { readonly kind: "answered"; readonly statusCode: number; readonly retryAfterMs?: number; readonly answer: string }
-  | { readonly kind: "no_answer"; readonly reason: NoAnswer }
+  | { readonly type: "answered"; readonly statusCode: number; readonly retryAfterMs?: number; readonly answer: string }
+  | { readonly type: "noAnswer"; readonly reason: NoAnswer }
 );
 
 /** An attempt with the id of its log line. */
@@ -21,8 +21,8 @@ type NumberedAttempt = Attempt & { readonly id: string };
  * disabled.
  */
 export type AttemptVerdict =
-  | { readonly kind: "succeeded"; readonly slow: boolean }
-  | { readonly kind: "failed"; readonly gone: boolean; readonly next: NextAttempt };
+  | { readonly type: "succeeded"; readonly slow: boolean }
+  | { readonly type: "failed"; readonly gone: boolean; readonly next: NextAttempt };
 
 /** The result of recording an attempt. */
 export type RecordedAttempt = {
@@ -71,7 +71,7 @@ export class AttemptRecorder {
 
   /** Records an attempt. Resolves when it is durable, or its lease is known to be lost. */
   record(claimed: LeasedDelivery, attempt: NumberedAttempt, verdict: AttemptVerdict): Promise<RecordedAttempt> {
-    if (verdict.kind === "failed") return recordAttempt(this.#database, claimed, attempt, verdict);
+    if (verdict.type === "failed") return recordAttempt(this.#database, claimed, attempt, verdict);
     const waiting = { claimed, attempt, slow: verdict.slow, ...Promise.withResolvers<RecordedAttempt>() };
     this.#waiting.push(waiting);
     if (this.#writers < writersMax) void this.#writeAll();
@@ -93,7 +93,7 @@ export class AttemptRecorder {
   #write(batch: readonly Waiting[]): Promise<RecordedAttempt[]> {
     const [{ claimed, attempt, slow }] = batch as readonly [Waiting];
     if (batch.length > 1) return recordSuccesses(this.#database, batch);
-    return recordAttempt(this.#database, claimed, attempt, { kind: "succeeded", slow }).then((written) => [written]);
+    return recordAttempt(this.#database, claimed, attempt, { type: "succeeded", slow }).then((written) => [written]);
   }
 }
 
@@ -107,7 +107,7 @@ export const insertDeliveryAttempt: Statement = {
 /** Returns the columns of an attempt after its event, its own id and its endpoint. */
 export function attemptColumns(attempt: Attempt): unknown[] {
   const when = [attempt.startedAt, attempt.durationMs];
-  return attempt.kind === "answered"
+  return attempt.type === "answered"
     ? [...when, attempt.statusCode, null, attempt.answer]
     : [...when, null, attempt.reason, null];
 }
@@ -195,9 +195,9 @@ async function recordAttempt(
   const { sessionId, eventId, endpointId, leaseToken } = claimed;
   const values = [eventId, attempt.id, endpointId, ...attemptColumns(attempt), leaseToken, sessionId];
   const [statement, consequences] =
-    verdict.kind === "succeeded"
+    verdict.type === "succeeded"
       ? [recordSuccess, [verdict.slow]]
-      : [recordFailure, [verdict.next.kind === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.isProbe]];
+      : [recordFailure, [verdict.next.type === "retry" ? verdict.next.pauseMs : null, verdict.gone, claimed.isProbe]];
   const record = (queryable: Queryable) => queryable.query<RecordedAttempt>(statement, [...values, ...consequences]);
   const rows = await record(database).catch((error: { code?: unknown }) => {
     // The statement was rolled back. A transaction from the beginning would cost every attempt two more round trips.
@@ -251,7 +251,7 @@ type SuccessRow = { readonly id: string; readonly acceptedAt: Date; readonly isB
 async function recordSuccesses(database: Database, successes: readonly Success[]): Promise<RecordedAttempt[]> {
   const columns = successes.map(({ claimed, attempt }) => [
     ...[claimed.eventId, attempt.id, claimed.endpointId, claimed.leaseToken, attempt.startedAt, attempt.durationMs],
-    ...(attempt.kind === "answered" ? [attempt.statusCode, attempt.answer] : [null, null]),
+    ...(attempt.type === "answered" ? [attempt.statusCode, attempt.answer] : [null, null]),
     claimed.sessionId,
   ]);
   const values = columns[0]!.map((_, column) => columns.map((row) => row[column]));

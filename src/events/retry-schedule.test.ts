@@ -9,12 +9,12 @@ describe("planNextAttempt()", () => {
       planNextAttempt({ tries: index + 1, random: middle }),
     );
     const seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
-    expect(pauses).toEqual([...seconds.map((s) => ({ kind: "retry", pauseMs: s * 1_000 })), { kind: "exhausted" }]);
+    expect(pauses).toEqual([...seconds.map((s) => ({ type: "retry", pauseMs: s * 1_000 })), { type: "exhausted" }]);
   });
 
   it("spreads each pause by ten percent either way", () => {
-    expect(planNextAttempt({ tries: 1, random: 0 })).toEqual({ kind: "retry", pauseMs: 4_500 });
-    expect(planNextAttempt({ tries: 1, random: 1 })).toEqual({ kind: "retry", pauseMs: 5_500 });
+    expect(planNextAttempt({ tries: 1, random: 0 })).toEqual({ type: "retry", pauseMs: 4_500 });
+    expect(planNextAttempt({ tries: 1, random: 1 })).toEqual({ type: "retry", pauseMs: 5_500 });
   });
 
   it.each([
@@ -23,13 +23,13 @@ describe("planNextAttempt()", () => {
     { requested: 3_600_000, given: 10_000, why: "never later than twice the pause" },
   ])("honours Retry-After $why", ({ requested, given }) => {
     expect(planNextAttempt({ tries: 1, retryAfterMs: requested, random: 0 })).toEqual({
-      kind: "retry",
+      type: "retry",
       pauseMs: given,
     });
   });
 
   it("is exhausted whatever Retry-After asks for", () => {
-    expect(planNextAttempt({ tries: triesMax, retryAfterMs: 1_000, random: 0 })).toEqual({ kind: "exhausted" });
+    expect(planNextAttempt({ tries: triesMax, retryAfterMs: 1_000, random: 0 })).toEqual({ type: "exhausted" });
   });
 });
 

@@ -28,7 +28,7 @@ const jitter = 0.1;
 export const triesMax = pausesMs.length;
 
 /** The step after a failed attempt: another one after a pause, or none. */
-export type NextAttempt = { readonly kind: "retry"; readonly pauseMs: number } | { readonly kind: "exhausted" };
+export type NextAttempt = { readonly type: "retry"; readonly pauseMs: number } | { readonly type: "exhausted" };
 
 /**
  * Plans the step after the failed attempt number `tries` (1 for the first). `retryAfterMs` is the pause that a 429 or
@@ -40,11 +40,11 @@ export function planNextAttempt(failed: {
   random: number;
 }): NextAttempt {
   const pauseMs = pausesMs[failed.tries];
-  if (pauseMs === undefined) return { kind: "exhausted" };
+  if (pauseMs === undefined) return { type: "exhausted" };
   if (failed.retryAfterMs !== undefined) {
-    return { kind: "retry", pauseMs: Math.min(Math.max(failed.retryAfterMs, pauseMs), 2 * pauseMs) };
+    return { type: "retry", pauseMs: Math.min(Math.max(failed.retryAfterMs, pauseMs), 2 * pauseMs) };
   }
-  return { kind: "retry", pauseMs: Math.round(pauseMs * (1 + jitter * (2 * failed.random - 1))) };
+  return { type: "retry", pauseMs: Math.round(pauseMs * (1 + jitter * (2 * failed.random - 1))) };
 }
 
 /**

@@ -36,7 +36,7 @@ export type SeenAttempt = {
 
 /** Returns the outcome of an attempt. */
 export function outcomeOf(attempt: Attempt): AttemptOutcome {
-  if (attempt.kind === "no_answer") return attempt.reason;
+  if (attempt.type === "noAnswer") return attempt.reason;
   const { statusCode } = attempt;
   if (statusCode === 410) return "410";
   if (statusCode === 429) return "429";

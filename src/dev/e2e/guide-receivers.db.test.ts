@@ -157,7 +157,7 @@ describe("the receivers of the webhook guide", () => {
         });
         const { sessionId, eventId } = await harness.emit({ merchantId });
         await fanOut(harness.context.database, [{ sessionId, sequence: 1 }]);
-        expect(await deliverOnce(harness.context)).toMatchObject([{ kind: "succeeded" }]);
+        expect(await deliverOnce(harness.context)).toMatchObject([{ type: "succeeded" }]);
         expect(await replayDelivery(harness.context, { ...key, eventId })).toMatchObject({ statusCode: 204 });
         expect(await post(sign([newSecret(), signingSecret]))).toBe(204);
         for (const [what, webhook] of Object.entries(tampered(signingSecret))) {

@@ -89,7 +89,7 @@ function scheduleTable(): string {
   let afterMs = 0;
   const rows = Array.from({ length: triesMax }, (_, index) => {
     const next = index === 0 ? undefined : planNextAttempt({ tries: index, random: 0.5 });
-    const pauseMs = next?.kind === "retry" ? next.pauseMs : 0;
+    const pauseMs = next?.type === "retry" ? next.pauseMs : 0;
     afterMs += pauseMs;
     return `| ${index + 1} | ${index === 0 ? "at once" : inWords(pauseMs)} | ${index === 0 ? "" : inWords(afterMs)} |`;
   });
