@@ -163,14 +163,14 @@ describe("deliver()", () => {
   it("disables an endpoint after 5 days of failures", async () => {
     receiver.answerWith({ status: 500 });
     await emitAndFanOut();
-    const failing =
+    const failedForDays =
       "UPDATE endpoint SET failures_in_row = $2, failing_since = now() - interval '121 hours' WHERE id = $1";
-    await harness.rows(failing, [endpoint.endpointId, 9]);
+    await harness.rows(failedForDays, [endpoint.endpointId, 9]);
     await deliverOnce(harness.context);
     expect(await endpointRow()).toMatchObject({ status: "DISABLED", disabled_reason: "FAILING" });
   });
 
-  it("makes a session's first attempts in sequence, and lets no failing event block the next", async () => {
+  it("makes a session's first attempts in sequence, and lets no event that failed block the next", async () => {
     const { sessionId, eventId: first } = await emitAndFanOut();
     const { eventId: second } = await emitAndFanOut(sessionId);
     receiver.answerWith({ status: 500 });

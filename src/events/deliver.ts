@@ -37,8 +37,8 @@ export type ClaimedDelivery = LeasedDelivery &
     readonly tries: number;
     readonly url: string;
     readonly body: Buffer;
-    /** True when the endpoint's last delivery attempt failed. */
-    readonly isFailing: boolean;
+    /** True when the last recorded attempt at the endpoint failed. */
+    readonly lastAttemptFailed: boolean;
     /** Time at which the event was written. */
     readonly emittedAt: Date;
   };

@@ -47,7 +47,7 @@ describe("claimDeliveries()", () => {
   it("begins with the merchant that has the fewest in progress, and gives none more than its share", async () => {
     const two = await writeDueDeliveries(harness, { merchants: 2, endpointsEach: 1, dueEach: 60, sinceSeconds: 5 });
     const [busy, idle] = two.map(({ merchantId }) => merchantId) as [string, string];
-    const shares = { underWay: new Map([[busy, 10]]), ofMerchant: 24, ofFailing: 100 };
+    const shares = { underWay: new Map([[busy, 10]]), ofMerchant: 24, ofSuspects: 100 };
     const merchantOf = (row: { merchantId: string }) => row.merchantId;
     expect(countBy(await claim({ limit: 10, shares }), merchantOf, [busy, idle])).toEqual([0, 10]);
     const full = {
@@ -60,12 +60,12 @@ describe("claimDeliveries()", () => {
     expect(countBy(await claim({ limit: 100, shares: full }), merchantOf, [busy, idle])).toEqual([14, 14]);
   });
 
-  it("keeps room for healthy endpoints from failing ones", async () => {
-    const failing = { merchants: 40, endpointsEach: 1, dueEach: 4, window: 4, failuresInRow: 1, sinceSeconds: 600 };
-    await writeDueDeliveries(harness, failing);
+  it("keeps room for other endpoints beside suspect ones", async () => {
+    const suspects = { merchants: 40, endpointsEach: 1, dueEach: 4, window: 4, failuresInRow: 1, sinceSeconds: 600 };
+    await writeDueDeliveries(harness, suspects);
     await writeDueDeliveries(harness, { merchants: 3, endpointsEach: 1, dueEach: 4, sinceSeconds: 0 });
-    const claimed = await claim({ limit: 100, shares: { underWay: new Map(), ofMerchant: 100, ofFailing: 50 } });
-    expect(countBy(claimed, (row) => String(row.isFailing), ["true", "false"])).toEqual([50, 12]);
+    const claimed = await claim({ limit: 100, shares: { underWay: new Map(), ofMerchant: 100, ofSuspects: 50 } });
+    expect(countBy(claimed, (row) => String(row.lastAttemptFailed), ["true", "false"])).toEqual([50, 12]);
   });
 
   it("reads only the named endpoints and merchants", async () => {

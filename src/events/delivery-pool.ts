@@ -18,8 +18,9 @@ const quickMs = 2_000;
 const hangingMax = 512;
 // A merchant's endpoints are often one server and hang together: two at their full window leave room for the others.
 const underWayOfMerchantMax = 128;
-// Endpoints that fail may take 15 s each time. However many there are, half of the pool is for those that do not.
-const underWayOfFailingMax = 256;
+// A suspect endpoint hangs, or its last attempt failed: it may take 15 s each time. However many there are, half of the
+// pool is for the others.
+const underWayOfSuspectsMax = 256;
 // Retries fall due without a hint; a second is little compared with their schedule.
 const lookEverywhereMs = 1_000;
 
@@ -87,24 +88,29 @@ export class DeliveryPool {
     return undefined;
   }
 
-  /** Returns how many more deliveries fit, and the shares of merchants. */
-  #room(): { limit: number; shares: NonNullable<Claim["shares"]> } {
+  /** Returns how many more deliveries fit, and the shares of merchants and of suspect endpoints. */
+  #room(): { limit: number; shares: Shares } {
     const quickFromMs = performance.now() - quickMs;
     const underWay = new Map<string, number>();
     const hanging = new Set<string>();
-    let late = 0;
-    let failing = 0;
+    let hangingPosts = 0;
+    let ofSuspects = 0;
     for (const { claimed, postingSinceMs } of this.#underWay.values()) {
-      const { endpointId, merchantId, isFailing } = claimed;
+      const { endpointId, merchantId, lastAttemptFailed } = claimed;
       underWay.set(merchantId, (underWay.get(merchantId) ?? 0) + 1);
-      const isLate = postingSinceMs < quickFromMs;
-      if (isLate) hanging.add(endpointId);
-      if (isLate) late += 1;
-      if (isLate || isFailing) failing += 1;
+      const hangs = postingSinceMs < quickFromMs;
+      if (hangs) hanging.add(endpointId);
+      if (hangs) hangingPosts += 1;
+      if (hangs || lastAttemptFailed) ofSuspects += 1;
     }
-    const limit = Math.max(0, underWayMax - this.#underWay.size + Math.min(late, hangingMax));
-    const ofFailing = Math.max(0, underWayOfFailingMax - failing);
-    return { limit, shares: { underWay, ofMerchant: underWayOfMerchantMax, ofFailing, hanging } };
+    const limit = Math.max(0, underWayMax - this.#underWay.size + Math.min(hangingPosts, hangingMax));
+    const shares = {
+      underWay,
+      ofMerchant: underWayOfMerchantMax,
+      ofSuspects: Math.max(0, underWayOfSuspectsMax - ofSuspects),
+      hanging,
+    };
+    return { limit, shares };
   }
 
   #start(underWay: UnderWay): void {
@@ -137,23 +143,25 @@ export class DeliveryPool {
   }
 }
 
-/** A request for deliveries, with those that the claimer already has in progress. */
+/** Bounds within the limit of a claim. */
+type Shares = {
+  /** The deliveries that the claimer has in progress, by merchant. */
+  readonly underWay: ReadonlyMap<string, number>;
+  /** Deliveries of one merchant at most, with those in progress. */
+  readonly ofMerchant: number;
+  /** Deliveries to all suspect endpoints at most. */
+  readonly ofSuspects: number;
+  /** Endpoints at which a post hangs. */
+  readonly hanging?: ReadonlySet<string>;
+};
+
+/** A request for deliveries. */
 type Claim = {
   readonly leaseToken: string;
   readonly limit: number;
   /** Restricts the claim to these endpoints and to the endpoints of these merchants; undefined for all. */
   readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
-  /**
-   * Bounds within the limit: of one merchant with its deliveries in progress, and of endpoints that hang or whose last
-   * attempt failed.
-   */
-  readonly shares?: {
-    readonly underWay: ReadonlyMap<string, number>;
-    readonly ofMerchant: number;
-    readonly ofFailing: number;
-    /** Endpoints at which a post has waited for long. */
-    readonly hanging?: ReadonlySet<string>;
-  };
+  readonly shares?: Shares;
 };
 
 /**
@@ -177,19 +185,20 @@ const lockReadyEndpoints: Statement = {
  * endpoint are read than it could get among so many, so the cost follows the limit and not the backlog. A first attempt
  * waits only for the first attempts of the session's earlier events. Endpoints of a merchant take turns, and so do
  * merchants, beginning with the one that has the fewest deliveries in progress here: neither a backlog nor many
- * endpoints give one an advantage.
+ * endpoints give one an advantage. $1 endpoints, $2 limit, $3 lease, $4 and $5 the deliveries in progress by merchant,
+ * $6 and $7 the shares of a merchant and of suspect endpoints, $8 hanging endpoints.
  */
 const claimDue: Statement = {
   name: "claim_due_deliveries",
   text: `WITH room AS (
-           SELECT e.id, e.merchant_id, e.failures_in_row > 0 OR e.id = ANY ($8::uuid[]) AS is_failing,
+           SELECT e.id, e.merchant_id, e.failures_in_row > 0 OR e.id = ANY ($8::uuid[]) AS is_suspect,
              least(CASE WHEN e.probe_at IS NULL THEN e.in_flight_max ELSE 1 END -
                (SELECT count(*) FROM delivery u WHERE u.endpoint_id = e.id AND u.lease_token IS NOT NULL
                                                   AND u.next_at > (SELECT app.clock())),
                greatest(4, 2 * $2::int / cardinality($1::uuid[]))) AS free
            FROM endpoint e WHERE e.id = ANY ($1::uuid[])
          ), waiting AS (
-           SELECT d.*, room.merchant_id, room.is_failing,
+           SELECT d.*, room.merchant_id, room.is_suspect,
              row_number() OVER (PARTITION BY room.id ORDER BY d.next_at, d.sequence) AS turn
            FROM room CROSS JOIN LATERAL (
              SELECT d.session_id, d.event_id, d.endpoint_id, d.next_at, d.sequence FROM delivery d
@@ -202,11 +211,11 @@ const claimDue: Statement = {
          ), in_turn AS (
            SELECT w.*, coalesce(under_way.count, 0) +
                row_number() OVER (PARTITION BY w.merchant_id ORDER BY w.turn, w.next_at) AS of_merchant,
-             row_number() OVER (PARTITION BY w.is_failing ORDER BY w.turn, w.next_at) AS of_class
+             row_number() OVER (PARTITION BY w.is_suspect ORDER BY w.turn, w.next_at) AS of_class
            FROM waiting w LEFT JOIN unnest($4::uuid[], $5::int[]) AS under_way (merchant_id, count) USING (merchant_id)
          ), due AS (
            SELECT session_id, event_id, endpoint_id FROM in_turn
-           WHERE of_merchant <= $6 AND (NOT is_failing OR of_class <= $7)
+           WHERE of_merchant <= $6 AND (NOT is_suspect OR of_class <= $7)
            ORDER BY of_merchant, next_at LIMIT $2
          )
          UPDATE delivery d SET lease_token = $3, next_at = app.clock() + ${deliveryLeaseMs} * interval '1 millisecond'
@@ -217,35 +226,27 @@ const claimDue: Statement = {
          RETURNING d.session_id AS "sessionId", d.event_id AS "eventId", d.endpoint_id AS "endpointId",
            e.merchant_id AS "merchantId", d.tries, d.lease_token AS "leaseToken", e.url, e.secret_sealed AS "secretSealed",
            CASE WHEN e.previous_until > app.clock() THEN e.previous_sealed END AS "previousSealed", o.body,
-           o.created_at AS "emittedAt", e.failures_in_row > 0 AS "isFailing", e.probe_at IS NOT NULL AS "isProbe"`,
+           o.created_at AS "emittedAt", e.failures_in_row > 0 AS "lastAttemptFailed",
+           e.probe_at IS NOT NULL AS "isProbe"`,
 };
 
 /** Claims up to `limit` due deliveries under a lease of their own. Merchants and their endpoints take turns. */
 export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
-  const { limit, where } = claim;
-  const {
-    underWay,
-    ofMerchant,
-    ofFailing,
-    hanging = new Set(),
-  }: NonNullable<Claim["shares"]> = claim.shares ?? {
-    underWay: new Map(),
-    ofMerchant: limit,
-    ofFailing: limit,
-  };
+  const { leaseToken, limit, where } = claim;
+  const shares: Shares = claim.shares ?? { underWay: new Map(), ofMerchant: limit, ofSuspects: limit };
   return database.transaction(async (tx) => {
-    const places = [where?.endpointIds ?? null, where?.merchantIds ?? null];
-    const ready = await tx.query<{ id: string }>(lockReadyEndpoints, places);
+    const wanted = [where?.endpointIds ?? null, where?.merchantIds ?? null];
+    const ready = await tx.query<{ id: string }>(lockReadyEndpoints, wanted);
     if (ready.length === 0) return [];
     return tx.query<ClaimedDelivery>(claimDue, [
       ready.map((row) => row.id),
       limit,
-      claim.leaseToken,
-      [...underWay.keys()],
-      [...underWay.values()],
-      ofMerchant,
-      ofFailing,
-      [...hanging],
+      leaseToken,
+      [...shares.underWay.keys()],
+      [...shares.underWay.values()],
+      shares.ofMerchant,
+      shares.ofSuspects,
+      [...(shares.hanging ?? [])],
     ]);
   });
 }

@@ -49,7 +49,7 @@ const batchAlerts = 100;
 // only the later warning is raised.
 const raiseWarnings: Statement = {
   name: "raise_endpoint_warnings",
-  text: `WITH failing AS (
+  text: `WITH to_warn AS (
            SELECT e.id, e.merchant_id, e.failing_since, k.kind FROM endpoint e CROSS JOIN LATERAL (
              SELECT CASE WHEN e.failing_since <= (SELECT app.clock()) - interval '72 hours'
                          THEN 'FAILING_72_HOURS' ELSE 'FAILING_24_HOURS' END AS kind) k
@@ -58,7 +58,7 @@ const raiseWarnings: Statement = {
              AND NOT EXISTS (SELECT FROM endpoint_alert n
                              WHERE n.endpoint_id = e.id AND n.kind = k.kind AND n.failing_since = e.failing_since)
            LIMIT ${batchAlerts} FOR NO KEY UPDATE OF e SKIP LOCKED
-         ), numbered AS (SELECT failing.*, row_number() OVER () AS number FROM failing)
+         ), numbered AS (SELECT to_warn.*, row_number() OVER () AS number FROM to_warn)
          INSERT INTO endpoint_alert (id, merchant_id, endpoint_id, kind, failing_since, status_code, no_answer)
          SELECT ($1::uuid[])[f.number], f.merchant_id, f.id, f.kind, f.failing_since, last.status_code, last.no_answer
          FROM numbered f LEFT JOIN LATERAL (

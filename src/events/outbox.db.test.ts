@@ -52,12 +52,12 @@ describe("recordEvent()", () => {
   it("writes no event and sends no signal when the transaction fails", async () => {
     const hintRelay = vi.fn();
     const sessionId = await harness.openSession(merchantId);
-    const failing = harness.context.database.transaction(async (tx) => {
+    const change = harness.context.database.transaction(async (tx) => {
       const event = { sessionId, merchantId, type: "payment_session.declined", body: () => "{}" } as const;
       await recordEvent(tx, { ...harness.context, hintRelay }, event);
       throw new Error("the rest of the change failed");
     });
-    await expect(failing).rejects.toThrow("the rest of the change failed");
+    await expect(change).rejects.toThrow("the rest of the change failed");
     expect(await outboxOf(sessionId)).toEqual([]);
     expect(hintRelay).not.toHaveBeenCalled();
   });

@@ -19,7 +19,9 @@ export type AttemptOutcome = (typeof answers)[number] | NoAnswer;
 /** Every outcome. */
 export const attemptOutcomes: readonly AttemptOutcome[] = [...answers, ...(Object.keys(noAnswers) as NoAnswer[])];
 
-/** The state of the breaker when the attempt began: closed or open. Nothing is posted to other endpoints. */
+/**
+ * The state of the breaker when the attempt began: closed, or open (`failing`). Nothing is posted to other endpoints.
+ */
 type TriedEndpointClass = "healthy" | "failing";
 
 /** One recorded delivery attempt. */

@@ -83,7 +83,7 @@ export function explainRefusal(error: unknown, wanted: Wanted): unknown {
 }
 
 /**
- * Reports whether a publish failed because no stream has its subject. A full or failing stream also answers 503, but
+ * Reports whether a publish failed because no stream has its subject. A full or broken stream also answers 503, but
  * with an error of its own from JetStream.
  */
 export function isStreamMissing(error: unknown): boolean {

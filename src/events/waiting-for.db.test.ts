@@ -62,7 +62,7 @@ it("waits for an endpoint that is unverified, and for one that accepts nothing",
   const { endpoint } = await registerEndpoint(harness.context, { merchantId, url: receiver.url, eventTypes: [] });
   const early = await emitAndFanOut();
   expect(await waitingFor(endpoint.id, early)).toBe("VERIFICATION");
-  const failing = await harness.addEndpoint({ merchantId, url: `${receiver.url}/failing` });
+  const withBreaker = await harness.addEndpoint({ merchantId, url: `${receiver.url}/breaker` });
   const events = [
     await emitAndFanOut(),
     await emitAndFanOut(),
@@ -73,5 +73,5 @@ it("waits for an endpoint that is unverified, and for one that accepts nothing",
   receiver.answerWith({ status: 500 });
   for (const _ of events) await deliverOnce(harness.context);
   const late = await emitAndFanOut();
-  expect(await waitingFor(failing.endpointId, late)).toBe("PROBE");
+  expect(await waitingFor(withBreaker.endpointId, late)).toBe("PROBE");
 });

@@ -6,7 +6,7 @@ import type { Queryable, Statement } from "../platform/database.ts";
 
 /**
  * The class of an endpoint, for its waiting deliveries: only at a healthy endpoint should a due delivery leave within
- * moments.
+ * moments. `failing`: its breaker is open.
  */
 type EndpointClass = "healthy" | "failing" | "paused" | "disabled" | "unverified";
 
