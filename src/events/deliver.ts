@@ -46,62 +46,6 @@ export type ClaimedDelivery = LeasedDelivery &
 /** The result of a claimed delivery. */
 export type DeliveryResult = AttemptVerdict | { readonly type: "leaseLost" };
 
-/** An endpoint that takes this long gets fewer deliveries at once. */
-const slowMs = 5_000;
-
-/** Signs and posts the bytes once. Returns a network failure as a result and does not throw it. */
-export async function sendWebhook(
-  context: { readonly egress: Pick<Egress, "post">; readonly runtime: Pick<Runtime, "now"> },
-  webhook: { url: string; eventId: string; body: Uint8Array; secrets: readonly Secret[] },
-): Promise<Attempt> {
-  const startedAt = context.runtime.now();
-  const started = performance.now();
-  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - started) });
-  const headers = {
-    "content-type": "application/json",
-    "user-agent": "Webhooks/1 (+https://www.standardwebhooks.com)",
-    ...signWebhook({ id: webhook.eventId, sentAt: startedAt, body: webhook.body, secrets: webhook.secrets }),
-  };
-  try {
-    const { statusCode, retryAfter, bodyStart } = await context.egress.post(webhook.url, headers, webhook.body);
-    const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.runtime.now() });
-    return {
-      ...timing(),
-      type: "answered",
-      statusCode,
-      answer: excerptAnswer(bodyStart),
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    };
-  } catch (error) {
-    return { ...timing(), type: "noAnswer", reason: classifyNoAnswer(error) };
-  }
-}
-
-// 13 to 19 digits, possibly in groups: the length of card numbers (ISO/IEC 7812).
-const cardLike = /\d(?:[ -]?\d){12,18}/g;
-// Keys and signing secrets carry their kind in the middle, after a brand.
-const secretLike = /\b\w*(?:whsec|sk)_[A-Za-z0-9+/=_]{16,}/g;
-// Characters that a text column refuses, that control a terminal, or that reverse the text after them.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const control = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
-
-/**
- * Extracts what the delivery log keeps of an answer: reads the bytes as text and blanks what could be a card number or a secret. Some endpoints
- * echo their input.
- */
-function excerptAnswer(bodyStart: Uint8Array): string {
-  return new TextDecoder()
-    .decode(bodyStart)
-    .replace(control, "")
-    .replace(secretLike, "[redacted]")
-    .replace(cardLike, "[redacted]");
-}
-
-/** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */
-export function isAccepted(attempt: Attempt): boolean {
-  return attempt.type === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
-}
-
 /**
  * Attempts a claimed delivery and records the result under its lease. A process that dies between the two has sent a
  * webhook without a record of it: the same event is then sent again under the same id. Deliveries that share a recorder
@@ -143,6 +87,77 @@ function spanOf(claimed: ClaimedDelivery): SpanOptions {
   return { of: { session: claimed.sessionId, event: claimed.eventId }, facts, kind: "client" };
 }
 
+/** Signs and posts the bytes once. Returns a network failure as a result and does not throw it. */
+export async function sendWebhook(
+  context: { readonly egress: Pick<Egress, "post">; readonly runtime: Pick<Runtime, "now"> },
+  webhook: { url: string; eventId: string; body: Uint8Array; secrets: readonly Secret[] },
+): Promise<Attempt> {
+  const startedAt = context.runtime.now();
+  const started = performance.now();
+  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - started) });
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "Webhooks/1 (+https://www.standardwebhooks.com)",
+    ...signWebhook({ id: webhook.eventId, sentAt: startedAt, body: webhook.body, secrets: webhook.secrets }),
+  };
+  try {
+    const { statusCode, retryAfter, bodyStart } = await context.egress.post(webhook.url, headers, webhook.body);
+    const retryAfterMs = parseRetryAfterMs({ statusCode, retryAfter, now: context.runtime.now() });
+    return {
+      ...timing(),
+      type: "answered",
+      statusCode,
+      answer: excerptAnswer(bodyStart),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+  } catch (error) {
+    return { ...timing(), type: "noAnswer", reason: classifyNoAnswer(error) };
+  }
+}
+
+// 13 to 19 digits, possibly in groups: the length of card numbers (ISO/IEC 7812).
+const cardLike = /\d(?:[ -]?\d){12,18}/g;
+// Keys and signing secrets carry their kind in the middle, after a brand.
+const secretLike = /\b\w*(?:whsec|sk)_[A-Za-z0-9+/=_]{16,}/g;
+// Characters that a text column refuses, that control a terminal, or that reverse the text after them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Extracts what the delivery log keeps of an answer: its text, without what could be a card number or a secret, because
+ * some endpoints echo their input.
+ */
+function excerptAnswer(bodyStart: Uint8Array): string {
+  return new TextDecoder()
+    .decode(bodyStart)
+    .replace(control, "")
+    .replace(secretLike, "[redacted]")
+    .replace(cardLike, "[redacted]");
+}
+
+/** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */
+export function isAccepted(attempt: Attempt): boolean {
+  return attempt.type === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
+}
+
+// An endpoint that takes this long gets fewer deliveries at once.
+const slowMs = 5_000;
+
+/** Decides what an attempt means for its delivery; `tries` counts it. */
+function judgeAttempt(runtime: Runtime, attempt: Attempt, tries: number): AttemptVerdict {
+  if (isAccepted(attempt)) return { type: "succeeded", slow: attempt.durationMs > slowMs };
+  const answered = attempt.type === "answered" ? attempt : undefined;
+  return {
+    type: "failed",
+    gone: answered?.statusCode === 410,
+    next: planNextAttempt({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(runtime) }),
+  };
+}
+
+function randomFraction(runtime: Runtime): number {
+  return Buffer.from(runtime.randomBytes(4)).readUInt32BE() / 2 ** 32;
+}
+
 function seenAttempt(
   claimed: ClaimedDelivery,
   { attempt, verdict, written }: { attempt: Attempt; verdict: AttemptVerdict; written: RecordedAttempt },
@@ -156,18 +171,4 @@ function seenAttempt(
     exhausted: verdict.type === "failed" && verdict.next.type === "exhausted",
     disabledReason: written.disabledReason,
   };
-}
-
-function judgeAttempt(runtime: Runtime, attempt: Attempt, tries: number): AttemptVerdict {
-  if (isAccepted(attempt)) return { type: "succeeded", slow: attempt.durationMs > slowMs };
-  const answered = attempt.type === "answered" ? attempt : undefined;
-  return {
-    type: "failed",
-    gone: answered?.statusCode === 410,
-    next: planNextAttempt({ tries, retryAfterMs: answered?.retryAfterMs, random: randomFraction(runtime) }),
-  };
-}
-
-function randomFraction(runtime: Runtime): number {
-  return Buffer.from(runtime.randomBytes(4)).readUInt32BE() / 2 ** 32;
 }
