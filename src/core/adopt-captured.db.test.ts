@@ -4,7 +4,7 @@ import { runCommand } from "../dev/testing/run-command.ts";
 import { adoptCaptured, declareRestore } from "../oversight/declare-restore.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { attemptIdOf } from "./attempt-id.ts";
+import { attemptIdOf } from "./attempts.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";

@@ -1,5 +1,6 @@
 /**
- * The transitions of an attempt: each is one conditional update under the session's lock. The flow decides their order.
+ * An attempt's id and its transitions: each is one conditional update under the session's lock. The flow decides their
+ * order.
  */
 import type { Declined } from "../gateways/declines.ts";
 import { timingBounds } from "../limits.ts";
@@ -7,9 +8,23 @@ import { columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { sha256 } from "../platform/secrets.ts";
 import type { Attempt, AttemptStatus, FailureKind, PaymentSession, PlannedConnection } from "./entities.ts";
-import type { FailoverDecision } from "./failover.ts";
 import { nameWinner, required } from "./lease.ts";
+import type { FailoverDecision } from "./next-step.ts";
 import type { NextStatus } from "./transitions.ts";
+
+/**
+ * Returns the id of a session's attempt at a connection: its name in our tables, and its reference and key at the
+ * gateway. The same two always have the same UUIDv7, and a session has at most one attempt at a connection, so the
+ * attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so that a session's
+ * attempts are stored together.
+ */
+export function attemptIdOf({ sessionId, connectionId }: { sessionId: string; connectionId: string }): string {
+  const hash = sha256(`${sessionId} at ${connectionId}`).toString("hex");
+  // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
+  const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
+  const groups = [`7${hash.slice(0, 3)}`, `${variant}${hash.slice(4, 7)}`, hash.slice(7, 19)];
+  return `${sessionId.slice(0, 13)}-${groups.join("-")}`;
+}
 
 const insertAttempt: Statement = {
   name: "insert_attempt",

@@ -27,7 +27,6 @@ import { startSandbox } from "../sandbox/main.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Core, defaultTiming } from "./core.ts";
 import { createSession, type SessionOwner } from "./create-session.ts";
-import { CreationsInProgress } from "./creations-in-progress.ts";
 import type { FailoverSwitch, PaymentSession } from "./entities.ts";
 import { recordRoutingRule } from "./routing-rules.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
@@ -191,7 +190,7 @@ export function coreOn(database: Database, connectors: readonly Connector[]): Co
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
     circuitBreaker: new CircuitBreaker(),
-    creations: new CreationsInProgress(),
+    creations: new Map(),
     outbox: { runtime: systemRuntime, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     timing: defaultTiming,

@@ -13,9 +13,8 @@ import type { KeyRing } from "../platform/secrets.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
-import type { CreationsInProgress } from "./creations-in-progress.ts";
+import type { PaymentSession } from "./entities.ts";
 import type { PageTokenKeys } from "./page-token.ts";
-import type { PaymentObserver } from "./payment-observer.ts";
 import type { SessionWithAttempts } from "./session-with-attempts.ts";
 
 /** JSON as the vault object holds it. */
@@ -40,6 +39,17 @@ export const defaultTiming: Timing = {
   submissionBudgetMs: timingBounds.submissionBudgetMs.default,
 };
 
+/**
+ * The metrics hooks of the payment core, which are called after the commit. They receive nothing about a merchant or a
+ * customer, and none of them may throw.
+ */
+export type PaymentObserver = {
+  /** Records a session's final status. */
+  settled(status: Exclude<PaymentSession["status"], "CREATED">): void;
+  /** Records that a payment fails over to another gateway after an attempt at this one. */
+  failedOver(from: string): void;
+};
+
 /** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */
 export type Core = {
   readonly database: Database;
@@ -62,8 +72,8 @@ export type Core = {
   ) => Promise<BoundConnector | undefined>;
   /** The health of connections, as this process has observed it. */
   readonly circuitBreaker: CircuitBreaker;
-  /** The Idempotency-Keys under which this process is creating sessions. */
-  readonly creations: CreationsInProgress;
+  /** The Idempotency-Keys under which this process is creating sessions, each with the end of its statement. */
+  readonly creations: Map<string, Promise<void>>;
   /** Metrics hooks; optional. */
   readonly observer?: PaymentObserver | undefined;
   readonly outbox: OutboxContext;

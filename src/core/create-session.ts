@@ -1,5 +1,5 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
-import { idempotencyLifetimeMs } from "../limits.ts";
+import { idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
@@ -7,7 +7,6 @@ import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
-import { creationInProgress } from "./creations-in-progress.ts";
 import { type PaymentSession, PaymentSessionEntity } from "./entities.ts";
 
 /** The merchant that makes a request, with its configuration. */
@@ -100,11 +99,7 @@ export async function createSession(
     return created(core, session!, vault, false);
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
-  return core.creations.once(`${owner.merchantId} ${idempotencyKey}`, {
-    create: () => createWithKey(core, request),
-    find: () => findFirstAnswer(core, request),
-    sleep: core.sleep,
-  });
+  return createInTurn(core, request);
 }
 
 type KeyedRequest = {
@@ -136,6 +131,47 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession) {
     order.requestId ?? null,
   ];
   return { id, values, vault };
+}
+
+/**
+ * Runs creations under one key one after another in this process. A repeat waits in memory and holds no database
+ * connection; then it looks for the session that was created. Throws `idempotency_in_progress` after five seconds.
+ */
+async function createInTurn(core: Core, request: KeyedRequest): Promise<CreatedSession> {
+  const { creations } = core;
+  const key = `${request.owner.merchantId} ${request.key}`;
+  // A key is held only while its one statement runs, so there are never more keys than requests in flight.
+  const create = () => {
+    const creation = createWithKey(core, request);
+    const forget = () => void creations.delete(key);
+    creations.set(key, creation.then(forget, forget));
+    return creation;
+  };
+  if (!creations.has(key)) return create();
+  const answered = new AbortController();
+  const overdue = core.sleep(idempotencyWaitMs, answered.signal).then(() => {
+    throw creationInProgress();
+  });
+  try {
+    for (;;) {
+      const running = creations.get(key);
+      // A repeat that stops waiting leaves its statement running, as if its client had disconnected.
+      if (running === undefined) return await Promise.race([create(), overdue]);
+      await Promise.race([running, overdue]);
+      const found = await findFirstAnswer(core, request);
+      if (found !== undefined) return found;
+    }
+  } finally {
+    answered.abort();
+  }
+}
+
+/** Returns the error for a repeat whose first request takes too long. */
+function creationInProgress(): DomainError {
+  return new DomainError(
+    "idempotency_in_progress",
+    "The first request with this Idempotency-Key is still running; repeat this one in a second.",
+  );
 }
 
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {

@@ -9,9 +9,8 @@ import { type CoreFixture, cards } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { decideAttempt, type WantedDecision } from "./decisions.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { recoverSessionsOnce } from "./recover-sessions.ts";
 import { recover, withAnswers } from "./recovery.fixture.ts";
-import { submitPayment } from "./submit-payment.ts";
+import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
 /** The decision that no money is kept. */
 export const givenUp: WantedDecision = {

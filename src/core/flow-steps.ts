@@ -4,16 +4,25 @@
  */
 
 import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import type { GatewayOutcome, LookUpAnswer, NotProcessed, Shopper, VoidAnswer } from "../gateways/connector.ts";
+import type {
+  CaptureAnswer,
+  GatewayOutcome,
+  LookUpAnswer,
+  NotProcessed,
+  Refused,
+  Shopper,
+  VoidAnswer,
+} from "../gateways/connector.ts";
 import { repeatFirstMs, repeatLongestMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
-import { attemptIdOf } from "./attempt-id.ts";
 import {
+  attemptIdOf,
   isReferenceTaken,
   openAttempt,
   recordCaptured,
   recordCaptureOrdered,
+  recordCaptureRefused,
   recordDeclined,
   recordFailed,
   recordHeld,
@@ -24,11 +33,11 @@ import {
 } from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "./entities.ts";
-import type { FailoverDecision, Failure, NoCard } from "./failover.ts";
 import * as gateway from "./gateway-calls.ts";
+import { actOnReports, captureReportsOf, sendForCaptureReports } from "./late-captures.ts";
 import { type Lease, lockSession, nameWinner, renewLease, wakeSession } from "./lease.ts";
-import { loadFailoverRule } from "./load-route.ts";
-import { decideAfterFailure } from "./next-step.ts";
+import { decideAfterFailure, type FailoverDecision, type Failure, type NoCard } from "./next-step.ts";
+import { loadFailoverRule } from "./routing-rules.ts";
 import { type SessionWithAttempts, sendSessionWithAttempts, sessionOfRow } from "./session-with-attempts.ts";
 import { emitEvent, settleSession } from "./settle.ts";
 import { countUnclassified } from "./unclassified-codes.ts";
@@ -128,7 +137,7 @@ async function recordFailure(tx: Tx, attempt: Attempt, outcome: Failed, next: Fa
 }
 
 /** Locks the session and decides, from its current state, what follows a failure of this attempt. */
-export async function lockAndDecide(
+async function lockAndDecide(
   tx: Tx,
   { lease, loaded: { session: seen, attempts } }: Work,
   attempt: Attempt,
@@ -209,6 +218,55 @@ async function recordLookUp(tx: Tx, attempt: Attempt, answer: LookUpAnswer): Pro
     default:
       return unreachable(answer);
   }
+}
+
+/**
+ * Sends the ordered capture and settles the session when it is acknowledged. Without an acknowledgement the capture is
+ * repeated for as long as it takes.
+ */
+export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloaded> {
+  const { core, lease, loaded } = work;
+  const answer = await gateway.capture(core, loaded, attempt);
+  return commitAndReload(core, lease, async (tx) => {
+    await recordCapture(tx, work, attempt, answer);
+    return undefined;
+  });
+}
+
+async function recordCapture(tx: Tx, work: Work, attempt: Attempt, answer: CaptureAnswer): Promise<void> {
+  const { core, lease, loaded } = work;
+  switch (answer.type) {
+    case "done":
+    case "accepted": {
+      renewLease(tx, lease);
+      // The gateway's notification may arrive before its answer.
+      const sent = sendForCaptureReports(tx, attempt);
+      if (answer.type === "accepted" && (await captureReportsOf(sent)).voided) {
+        return abandonCapture(tx, work, attempt, gateway.holdVoided);
+      }
+      recordCaptured(tx, attempt);
+      const captureConfirmed = answer.type === "done" || (await captureReportsOf(sent)).captured;
+      await settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed });
+      const reports = await captureReportsOf(sent);
+      return actOnReports(tx, core, { session: loaded.session, attemptId: attempt.id, reports });
+    }
+    case "refused":
+      return answer.definitive ? abandonCapture(tx, work, attempt, answer) : repeatCapture(tx, work, attempt);
+    case "unknown":
+      return repeatCapture(tx, work, attempt); // rule:capture-never-given-up rule:success-is-captured
+    default:
+      return unreachable(answer);
+  }
+}
+
+async function abandonCapture(tx: Tx, work: Work, attempt: Attempt, { gatewayCode }: Refused): Promise<void> {
+  const next = await lockAndDecide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });
+  recordCaptureRefused(tx, attempt, gatewayCode, next);
+}
+
+async function repeatCapture(tx: Tx, { lease }: Work, attempt: Attempt): Promise<void> {
+  const { now } = await lockSession(tx, lease);
+  recordRepeat(tx, attempt, repeatAt(now, attempt.retries));
 }
 
 /** Voids the hold. An attempt leaves VOIDING only on the gateway's answer. */

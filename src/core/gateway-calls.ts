@@ -1,5 +1,6 @@
 /**
- * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key.
+ * The flow's calls to gateways. Each is bound to its attempt's connection, credentials, deadline and idempotency key,
+ * and runs inside a span that records the gateway and its answer.
  */
 import type {
   AttemptAtGateway,
@@ -14,15 +15,16 @@ import type {
   VoidAnswer,
 } from "../gateways/connector.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../limits.ts";
+import { unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import type { SpanFacts, SpanName, SpanOptions, Tracing } from "../platform/telemetry.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import type { TheirRecord } from "./reconcile-records.ts";
 import { loadSession, type SessionWithAttempts } from "./session-with-attempts.ts";
 import { findEndInNotifications, lookUpInNotifications } from "./stored-notifications.ts";
-import { traceGateway } from "./traced-gateway.ts";
 
 /** An attempt to look up, including one whose row is lost. */
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
@@ -81,7 +83,8 @@ const unusable = "the gateway's reference is too long to be one";
 
 /**
  * Captures at the gateway. The connector always gets the same key, so a repeat charges nothing twice; it may send
- * another one only where its gateway cannot capture the hold twice. Where the gateway has already reported the capture, or that it voided this hold, its notification is the answer.
+ * another one only where its gateway cannot capture the hold twice. Where the gateway has already reported the capture,
+ * or that it voided this hold, its notification is the answer.
  */
 export async function capture(
   core: Core,
@@ -234,4 +237,71 @@ function atGateway(attempt: AttemptToLookUp) {
     currency: attempt.currency,
     ...(attempt.isUnrecorded && { isUnrecorded: attempt.isUnrecorded }),
   };
+}
+
+/** The part of a connector that the payment flow uses for one attempt. */
+type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp">;
+
+type Answer = GatewayOutcome | VoidAnswer | LookUpAnswer;
+
+/** Wraps a connector's calls in spans. */
+function traceGateway(
+  tracing: Tracing,
+  connector: Connector,
+  attempt: Pick<Attempt, "sessionId" | "id" | "gateway">,
+): TracedConnector {
+  const options: SpanOptions = {
+    of: { session: attempt.sessionId },
+    kind: "client",
+    facts: () => ({
+      sessionId: encodeId("ps", attempt.sessionId),
+      attemptId: encodeId("att", attempt.id),
+      gateway: attempt.gateway,
+    }),
+  };
+  const traced = <Given>(name: SpanName, call: () => Promise<Given>, answerOf: (given: Given) => Answer) =>
+    tracing.span(name, options, async (span) => {
+      const given = await call();
+      span.set(factsOf(answerOf(given)));
+      return given;
+    });
+  const whole = <Given>(given: Given) => given;
+  return {
+    canRead: connector.canRead,
+    failsOnRequest: connector.failsOnRequest,
+    authorize: (...asked) =>
+      traced(
+        "gateway.authorize",
+        () => connector.authorize(...asked),
+        ({ outcome }) => outcome,
+      ),
+    capture: (...asked) => traced("gateway.capture", () => connector.capture(...asked), whole),
+    void: (...asked) => traced("gateway.void", () => connector.void(...asked), whole),
+    lookUp: (...asked) => traced("gateway.look_up", () => connector.lookUp(...asked), whole),
+  };
+}
+
+/** Returns our own words for an answer; the gateway's text is left out. */
+function factsOf(answer: Answer): SpanFacts {
+  switch (answer.type) {
+    case "declined":
+      return { outcome: answer.type, failureKind: answer.kind, declineCode: answer.declineCode };
+    case "unknown":
+      return { outcome: answer.type, failureKind: answer.kind };
+    case "notProcessed":
+      return { outcome: answer.type, operation: answer.cause };
+    case "refused":
+    case "held":
+    case "done":
+    case "accepted":
+    case "alreadyCaptured":
+    case "captured":
+    case "voided":
+    case "absent":
+    case "heldOther":
+    case "inconclusive":
+      return { outcome: answer.type };
+    default:
+      return unreachable(answer);
+  }
 }

@@ -7,7 +7,6 @@ import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { type CreatedSession, createSession } from "./create-session.ts";
-import { CreationsInProgress } from "./creations-in-progress.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -25,7 +24,7 @@ function newOrder() {
 /** Returns another process of the same service, with the changes that an operator has made since. */
 const restarted = (change: Partial<Core> = {}): Core => ({
   ...fixture.core,
-  creations: new CreationsInProgress(),
+  creations: new Map(),
   ...change,
 });
 

@@ -5,7 +5,7 @@ import { Secret } from "../platform/secrets.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
-import { recoverSessionsOnce } from "./recover-sessions.ts";
+import { recoverSessionsOnce } from "./submit-payment.ts";
 import { listWorkItems, type WorkItem } from "./work-items.ts";
 
 /** Returns the same core with some answers of every connector replaced. */

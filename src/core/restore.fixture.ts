@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { attemptIdOf } from "./attempt-id.ts";
+import { attemptIdOf } from "./attempts.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 import type { PaymentSession } from "./entities.ts";
 import { recover } from "./recovery.fixture.ts";

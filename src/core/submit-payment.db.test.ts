@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeId } from "../platform/ids.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { parkSession, wakeSession } from "./lease.ts";
-import { recoverSessionsOnce } from "./recover-sessions.ts";
 import { withAnswers } from "./recovery.fixture.ts";
+import { recoverSessionsOnce } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {

@@ -1,20 +1,20 @@
 /**
- * THE FLOW: takes a submitted payment from its claim to its end. Read this first; every branch of a payment is in
- * `processSession`.
+ * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose worker is gone. Read this first;
+ * every branch of a payment is in `processSession`.
  */
 import type { Shopper } from "../gateways/connector.ts";
-import { submitPollMs, submitWaitMs } from "../limits.ts";
+import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { recordCaptureOrdered, voidUnknown } from "./attempts.ts";
-import { captureWinner } from "./capture-steps.ts";
 import type { Core } from "./core.ts";
 import { endDecided } from "./decisions.ts";
 import type { PaymentSession } from "./entities.ts";
 import {
   adoptIfHeld,
+  captureWinner,
   commitAndReload,
   markUnknown,
   openNext,
@@ -29,12 +29,13 @@ import {
   lockSession,
   parkSession,
   renewLease,
+  takeOverSession,
   type UnderLease,
   underLease,
 } from "./lease.ts";
-import { loadRoute } from "./load-route.ts";
 import { becauseFirst, nextStep } from "./next-step.ts";
 import { planRoute } from "./routing.ts";
+import { loadRoute } from "./routing-rules.ts";
 import { loadSession } from "./session-with-attempts.ts";
 import { closeSession, emitPending, settleSession } from "./settle.ts";
 import { findUnrecorded } from "./unrecorded-attempts.ts";
@@ -151,7 +152,7 @@ async function waitForEnd(
  * Runs `processSession` in the background. Resolves to the session when it has ended under this lease; to undefined
  * when it waits, another worker has it, or an error stopped it: recovery resumes it once its lease has lapsed.
  */
-export function startProcessing(
+function startProcessing(
   core: Core,
   { lease, reloaded }: { lease: Lease; reloaded?: Reloaded },
   shopper?: Shopper,
@@ -168,6 +169,21 @@ export function startProcessing(
     .finally(() => core.inFlight.delete(run));
   core.inFlight.add(run);
   return run;
+}
+
+/**
+ * Takes over lapsed sessions and starts to work on them, as many as this process can hold. `core.inFlight` contains
+ * them until they wait or have ended. Returns the number of sessions taken over.
+ */
+export async function recoverSessionsOnce(core: Core): Promise<number> {
+  let taken = 0;
+  while (core.inFlight.size < submissionsInFlightMax) {
+    const lease = await takeOverSession(core.database);
+    if (lease === undefined) break;
+    void startProcessing(core, { lease });
+    taken++;
+  }
+  return taken;
 }
 
 function inTransaction(

@@ -9,7 +9,7 @@ import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
 import { expireOnce } from "./expire-sessions.ts";
-import { recoverSessionsOnce } from "./recover-sessions.ts";
+import { recoverSessionsOnce } from "./submit-payment.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {

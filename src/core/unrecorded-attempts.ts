@@ -7,8 +7,14 @@ import type { LookUpAnswer, VoidAnswer } from "../gateways/connector.ts";
 import { unrecordedAlarmMs, unrecordedNotificationWaitMs, unrecordedRepeatMs } from "../limits/restore.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { attemptIdOf } from "./attempt-id.ts";
-import { latestExecutionMsOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "./attempts.ts";
+import {
+  attemptIdOf,
+  latestExecutionMsOf,
+  openAttempt,
+  recordCaptureOrdered,
+  recordHeld,
+  recordUnknown,
+} from "./attempts.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, PaymentSession } from "./entities.ts";
 import type { Work } from "./flow-steps.ts";

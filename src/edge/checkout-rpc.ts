@@ -11,8 +11,8 @@ import {
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
-import { loadCardBrands } from "../core/card-brands.ts";
 import type { PaymentSession } from "../core/entities.ts";
+import { loadCardBrands } from "../core/routing-rules.ts";
 import { findCheckout } from "../core/sessions.ts";
 import { submitPayment } from "../core/submit-payment.ts";
 import { clientSecretReadMs } from "../limits.ts";

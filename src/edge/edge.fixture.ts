@@ -8,7 +8,6 @@ import { createMerchant } from "../accounts/merchants.ts";
 import { type CoreFixture, startCoreFixture } from "../core/core.fixture.ts";
 import type { Core } from "../core/core.ts";
 import type { SessionOwner } from "../core/create-session.ts";
-import { CreationsInProgress } from "../core/creations-in-progress.ts";
 import { requireDocumented } from "../dev/testing/edge/documented-answers.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { createClientAddressOf, createPublicAddressOf } from "../platform/client-address.ts";
@@ -90,7 +89,7 @@ export class EdgeFixture {
     const { core } = this.core;
     const { max, options, connectionString } = core.database.pool.options;
     const database = new Database(new Pool({ max, options, connectionString, pipeline: true }));
-    const creations = new CreationsInProgress();
+    const creations: Core["creations"] = new Map();
     const environment = { ...this.parts.environments.test!, database, core: { ...core, database, creations } };
     const environments = { test: environment };
     const parts = { ...this.parts, environments, authenticate: createAuthenticate(environments, "switchyard") };

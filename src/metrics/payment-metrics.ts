@@ -1,5 +1,5 @@
 /** Payments as metrics: gateways' answers and durations, failovers, ends of sessions, and payments in progress here. */
-import type { PaymentObserver } from "../core/payment-observer.ts";
+import type { PaymentObserver } from "../core/core.ts";
 import { type GatewayOutcome, gateways } from "../gateways/connector.ts";
 import type { GatewayObserver } from "../gateways/observed-connector.ts";
 import { closedLabel, type MetricMaker } from "./metric-maker.ts";

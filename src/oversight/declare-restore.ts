@@ -1,7 +1,6 @@
 /** Declares that an environment's database was restored from a backup: puts sessions in doubt, and releases them. */
 
-import { attemptIdOf } from "../core/attempt-id.ts";
-import { openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "../core/attempts.ts";
+import { attemptIdOf, openAttempt, recordCaptureOrdered, recordHeld, recordUnknown } from "../core/attempts.ts";
 import { decideAttempt } from "../core/decisions.ts";
 import type { Attempt, PlannedConnection } from "../core/entities.ts";
 import { loadSession } from "../core/session-with-attempts.ts";

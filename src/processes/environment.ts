@@ -9,7 +9,6 @@ import { openSelfHostedVault } from "../card-vault/own/self-hosted-vault.ts";
 import type { Config, EnvironmentConfig, EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
-import { CreationsInProgress } from "../core/creations-in-progress.ts";
 import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "../core/entities.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { RequestLimits } from "../edge/request-limits/request-limits.ts";
@@ -102,7 +101,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     bind: createBinder({ database, ring: config.keys.sealing, connectorOf }),
     circuitBreaker,
     observer: observer.payments,
-    creations: new CreationsInProgress(),
+    creations: new Map(),
     outbox: {
       runtime: systemRuntime,
       environmentName: config.name,

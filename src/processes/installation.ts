@@ -7,7 +7,7 @@ import { bundleWidget } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
-import { recoverSessionsOnce } from "../core/recover-sessions.ts";
+import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";

@@ -1,8 +1,7 @@
 /** Plans a draft rule over a merchant's current connections. */
 
-import { candidateOf, type RouteParts } from "../core/load-route.ts";
 import { type Plan, planRoute } from "../core/routing.ts";
-import type { RuleContent } from "../core/routing-rules.ts";
+import { candidateOf, type RouteParts, type RuleContent } from "../core/routing-rules.ts";
 import type { Amount } from "../gateways/amounts.ts";
 import type { Connection } from "../gateways/connections.ts";
 

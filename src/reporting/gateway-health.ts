@@ -1,6 +1,6 @@
 /** Recent health of a merchant's connections, from the rows of their attempts. */
 
-import { noCardBeginnings } from "../core/failover.ts";
+import { noCardBeginnings } from "../core/next-step.ts";
 import { sessionLongestMs } from "../limits/dashboard.ts";
 import { healthSessionsMax } from "../limits/routing.ts";
 import type { Queryable, Statement } from "../platform/database.ts";

@@ -1,7 +1,7 @@
 /** Reads the outcomes of a merchant's past payments, newest first, without customer data. */
 
 import type { FailureKind, SessionStatus, Stop } from "../core/entities.ts";
-import { noCardBeginnings } from "../core/failover.ts";
+import { noCardBeginnings } from "../core/next-step.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
 

@@ -1,6 +1,6 @@
 /** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
 import type { PlannedConnection } from "../core/entities.ts";
-import { decideNext, type FailoverRule, type Failure } from "../core/failover.ts";
+import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 
 /** The answers of a gateway that lead to different next steps. */
 const routeAnswers = [

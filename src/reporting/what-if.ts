@@ -1,6 +1,5 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
-import type { FailoverRule, Failure } from "../core/failover.ts";
-import { decideNext } from "../core/failover.ts";
+import { decideNext, type FailoverRule, type Failure } from "../core/next-step.ts";
 import type { Plan } from "../core/routing.ts";
 
 /** A gateway's answer; undefined where the attempt does not show how the gateway answers. */

@@ -4,9 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createSession } from "../../core/create-session.ts";
-import { CreationsInProgress } from "../../core/creations-in-progress.ts";
 import type { PaymentSession } from "../../core/entities.ts";
-import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { number, SaasFixture } from "./external-vault.fixture.ts";
 
@@ -153,7 +152,7 @@ describe("a repeated creation", () => {
 
   it("makes one session when it arrives twice at once", async () => {
     const [fields, key] = [fixture.order(), systemRuntime.uuid()];
-    const anotherProcess = { ...fixture.core, creations: new CreationsInProgress() };
+    const anotherProcess = { ...fixture.core, creations: new Map() };
     const both = await Promise.all(
       [fixture.core, anotherProcess].map((core) => createSession(core, fixture.base.owner, fields, key)),
     );

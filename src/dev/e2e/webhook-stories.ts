@@ -4,7 +4,7 @@ import { cards } from "../../core/core.fixture.ts";
 import { createSession } from "../../core/create-session.ts";
 import type { PaymentSession } from "../../core/entities.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
-import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import type { EventType } from "../../events/outbox.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 

@@ -4,7 +4,7 @@
 
 import type { Core } from "../../core/core.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
-import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { reconciliationEveryMs } from "../../limits.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import { voidOrphansOnce } from "../../oversight/orphaned-authorizations.ts";

@@ -5,7 +5,6 @@
 import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
 import { CircuitBreaker } from "../../core/circuit-breaker.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
-import { CreationsInProgress } from "../../core/creations-in-progress.ts";
 import { describeForEvent } from "../../edge/session-messages.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
@@ -56,7 +55,7 @@ export function createSimulatedCore(parts: {
     outbox: { runtime, environmentName: "test", hintRelay: () => {} },
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),
-    creations: new CreationsInProgress(),
+    creations: new Map(),
     timing: defaultTiming,
     inFlight: new Set(),
     sleep: (ms, signal) =>

@@ -70,13 +70,13 @@ describe("findImpureImports()", () => {
   it("lets a PURE file import types, PURE files, money and limits, and nothing else", () => {
     const sources = parseSources({
       "src/core/routing.ts": `/** PURE: plans. */
-        import { planned } from "./failover.ts";
+        import { planned } from "./next-step.ts";
         import type { Tx } from "../platform/database.ts";
         import { addMinor } from "../platform/money.ts";
         import { triesMax } from "../limits.ts";
         import { readFileSync } from "node:fs";
         import { settle } from "./settle.ts";`,
-      "src/core/failover.ts": "/** Decides what comes next. PURE. */",
+      "src/core/next-step.ts": "/** Decides what comes next. PURE. */",
       "src/core/settle.ts": "/** Writes. */",
     });
     expect(rules.findImpureImports(sources)).toEqual([

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/core.fixture.ts";
-import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
 import { itemsOf } from "../../core/recovery.fixture.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { type AdyenNotifications, bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
 

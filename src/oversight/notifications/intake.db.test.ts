@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CoreFixture, cards, startCoreFixture } from "../../core/core.fixture.ts";
 import type { Attempt, PaymentSession } from "../../core/entities.ts";
 import { wakeSession } from "../../core/lease.ts";
-import { recoverSessionsOnce } from "../../core/recover-sessions.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";
 import { recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { encodeId } from "../../platform/ids.ts";

@@ -55,7 +55,7 @@ export const captureRules: readonly Rule[] = [
     says: "An unanswered capture is repeated until the gateway answers it.",
     code: [
       {
-        file: files.captureSteps,
+        file: files.flowSteps,
         instead: [
           `{
         const next = await lockAndDecide(tx, work, attempt, { kind: "GATEWAY_ERROR", captureRefused: true });

@@ -9,7 +9,7 @@ export const endRules: readonly Rule[] = [
     says: "SUCCEEDED means that the winner is captured.",
     code: [
       {
-        file: files.captureSteps,
+        file: files.flowSteps,
         instead: [
           `renewLease(tx, lease);
       return settleSession(tx, core, loaded.session, { status: "SUCCEEDED", winner: attempt, captureConfirmed: false });`,
@@ -31,7 +31,7 @@ export const endRules: readonly Rule[] = [
     says: "No attempt follows a fraud decline or another stop.",
     code: [
       {
-        file: "src/core/failover.ts",
+        file: files.nextStep,
         instead: [
           "const stop = undefined as Stop | undefined;",
           'if (failure.kind !== "FRAUD" && !rule.failoverOn.includes(switchOf[failure.kind])) {',

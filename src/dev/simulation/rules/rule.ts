@@ -36,7 +36,6 @@ export type Rule = {
 /** The files that contain most rules. */
 export const files = {
   attempts: "src/core/attempts.ts",
-  captureSteps: "src/core/capture-steps.ts",
   flowSteps: "src/core/flow-steps.ts",
   gatewayCalls: "src/core/gateway-calls.ts",
   lease: "src/core/lease.ts",

@@ -9,8 +9,8 @@ import { type CoreFixture, startCoreFixture } from "../../../core/core.fixture.t
 import type { Core } from "../../../core/core.ts";
 import { createSession, type SessionOwner } from "../../../core/create-session.ts";
 import type { PaymentSession } from "../../../core/entities.ts";
-import { recoverSessionsOnce } from "../../../core/recover-sessions.ts";
 import { recordRoutingRule } from "../../../core/routing-rules.ts";
+import { recoverSessionsOnce } from "../../../core/submit-payment.ts";
 import { AdyenConnector } from "../../../gateways/adyen/connector.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../../../gateways/connections.ts";
 import type { Connector, Gateway } from "../../../gateways/connector.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Connector } from "../gateways/connector.ts";
-import { loadCardBrands } from "./card-brands.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 import type { Core } from "./core.ts";
+import { loadCardBrands } from "./routing-rules.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
