@@ -3,6 +3,7 @@
  * vault lives with the environment.
  */
 
+import { probeNames } from "../platform/gateway-facts.ts";
 import type { GatewayReply } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
 
@@ -25,10 +26,9 @@ export type ForwardRequest = {
 
 /**
  * Token and session of a connector's test call: the vault fills in the number that gateways publish for tests, so that
- * a connection is verified the way that real cards are sent. No payment's session has this name, so none can be paid
- * with it.
+ * a connection is verified the way that real cards are sent.
  */
-export const probe = { vaultToken: new Secret("tok_probe"), sessionId: "verify" } as const;
+export const probe = { vaultToken: new Secret(probeNames.token), sessionId: probeNames.sessionId } as const;
 
 /** The part of a card that may be shown. */
 export type CardSummary = { readonly brand: string; readonly last4: string };

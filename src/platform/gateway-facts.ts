@@ -7,6 +7,17 @@
 export const gatewayHeaders = { "user-agent": "Switchyard", "accept-encoding": "identity" } as const;
 
 /**
+ * Token and session of a connector's test call, which gets the test card below instead of a customer's. No payment's
+ * session has this name, so none can be paid with it.
+ */
+export const probeNames = { token: "tok_probe", sessionId: "verify" } as const;
+
+/** Reports whether a request is a connector's test call. */
+export function isProbe({ token, sessionId }: { readonly token: string; readonly sessionId: string }): boolean {
+  return token === probeNames.token && sessionId === probeNames.sessionId;
+}
+
+/**
  * The card of a connector's test calls: a number that the gateway publishes for tests, and that belongs to no person.
  */
 export type ProbeCard = {

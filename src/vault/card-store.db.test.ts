@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import type { Card } from "./card.ts";
-import { keepCard, takeCard } from "./card-store.ts";
-import { expireOnce } from "./expire.ts";
+import { expireOnce, keepCard, takeCard } from "./card-store.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 const card: Card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123" };

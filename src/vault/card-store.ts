@@ -5,7 +5,13 @@ import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import type { Card } from "./card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
-import { cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken } from "./vault-limits.ts";
+import {
+  cardLifetimeMs,
+  sessionCountLifetimeMs,
+  sweepRowsMax,
+  tokensPerSession,
+  usesPerToken,
+} from "./vault-limits.ts";
 
 /** A card's token and the time from which it is no longer valid. */
 export type KeptCard = { readonly token: Secret; readonly expiresAt: Date };
@@ -158,6 +164,36 @@ const countStatement: Statement = {
 export async function countCards(database: Database): Promise<ReadonlyMap<string, number>> {
   const rows = await database.query<{ environment: string; cards: number }>(countStatement, []);
   return new Map(rows.map(({ environment, cards }) => [environment, cards]));
+}
+
+const sweeps: readonly Statement[] = [
+  sweep("card", "token_hash", "expires_at"),
+  sweep("card_session", "environment, session_id", "expires_at"),
+  sweep("tokenize_count", "environment, counted_by, subject, window_ends", "window_ends"),
+];
+
+/**
+ * Deletes expired rows, cards past their fifteen minutes and counters past their window: at most `sweepRowsMax` rows a
+ * table. Returns the number deleted. Any number of vault processes may run it at once.
+ */
+export async function expireOnce(database: Database): Promise<number> {
+  let deleted = 0;
+  for (const statement of sweeps) {
+    const [{ rows } = { rows: 0 }] = await database.query<{ rows: number }>(statement, [sweepRowsMax]);
+    deleted += rows;
+  }
+  return deleted;
+}
+
+function sweep(table: string, key: string, endColumn: string): Statement {
+  return {
+    name: `vault_sweep_${table}`,
+    text: `WITH gone AS (
+      DELETE FROM ${table} WHERE (${key}) IN (
+        SELECT ${key} FROM ${table} WHERE ${endColumn} <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+      RETURNING 1)
+    SELECT count(*) AS rows FROM gone`,
+  };
 }
 
 /** Derives the ring of one token: without the token or without the ring nothing opens. */

@@ -1,4 +1,4 @@
-/** Payment cards and their plausibility: brand, length, Luhn digit, expiry and CVC. Pure. */
+/** Payment cards and their plausibility: brand, length, Luhn digit, expiry and CVC. PURE. */
 import { passesLuhn } from "../platform/luhn.ts";
 
 /** A card as entered by the customer and printed by its issuer. */

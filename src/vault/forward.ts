@@ -1,7 +1,7 @@
 /** Sends a gateway request with the card filled in: checks everything, opens the card, sends once, masks the answer. */
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { probeCardOf } from "../platform/gateway-facts.ts";
+import { isProbe, probeCardOf } from "../platform/gateway-facts.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { type CardSummary, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
@@ -9,7 +9,6 @@ import { addressOf, type Destination, findDestination } from "./destinations.ts"
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
-import { isProbe } from "./probe-card.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 /** The dependencies of forwarding a card. */

@@ -1,10 +1,9 @@
 /**
  * Removes card data from a gateway's answer, before any other code reads it, and keeps the gateway's references intact.
- * Pure.
+ * PURE.
  */
 import { type Card, isNetworkNumber } from "./card.ts";
-import { type HolderMask, holderMaskOf } from "./mask-holder.ts";
-import { maskOwn, type Part } from "./mask-own.ts";
+import { type Decoded, findAll, fromJsonStrings, joined, readings } from "./decoded-text.ts";
 
 /** The values that must not be in an answer. */
 export type MaskedCard = Pick<Card, "number" | "cvc" | "holder">;
@@ -132,4 +131,156 @@ function maskText(text: string): string {
 function maskDigits(match: string): string {
   let hidden = match.replace(/[^0-9]/g, "").length - shownDigits;
   return match.replace(/[0-9]/g, (digit) => (hidden-- > 0 ? "*" : digit));
+}
+
+/** A part of an answer that contains values: its start and end, and if it is a string or number of JSON. */
+type Part = { readonly from: number; readonly to: number; readonly kind: "string" | "number" | "text" };
+
+/** The replacement of an original character: a star, or nothing (the rest of an escape). Unmarked ones stay. */
+const starred = 1;
+const dropped = 2;
+
+/**
+ * Masks these parts of a text. The number's digits may be spread over consecutive parts; parts without a digit in
+ * between do not count. `name` is undefined if the holder's name is not to be searched for.
+ */
+function maskOwn(
+  sent: string,
+  parts: readonly Part[],
+  { number, name }: { readonly number: string; readonly name: string | undefined },
+): string {
+  const marks = new Uint8Array(sent.length);
+  // Numbers of JSON have no escapes, and no escape extends into the next part.
+  const isJson = parts.some(({ kind }) => kind === "string");
+  const readingsOf = (some: readonly Part[]) => {
+    const all = joined(sent, some);
+    return readings(isJson ? fromJsonStrings(all) : all);
+  };
+  const withDigits = parts.filter(({ from, to }) => /[0-9]/.test(sent.slice(from, to)));
+  for (const reading of readingsOf(withDigits)) markNumber(marks, reading, number);
+  if (name !== undefined) for (const reading of readingsOf(parts)) markName(marks, reading, name);
+  return written(sent, parts, marks);
+}
+
+/** Marks the number. A letter separates two numbers; anything else may occur between the digits of one. */
+function markNumber(marks: Uint8Array, { text, starts, ends }: Decoded, number: string): void {
+  const founds = findAll(text.replace(/[^0-9A-Za-z]+/g, ""), number);
+  if (founds.length === 0) return;
+  const places = placesOf(text);
+  for (const found of founds) {
+    for (const place of places.subarray(found, found + number.length - shownDigits)) {
+      marks.fill(dropped, starts[place], ends[place]);
+      marks[starts[place]!] = starred;
+    }
+  }
+}
+
+/** Returns the position of each digit and letter of a text. */
+function placesOf(text: string): Int32Array {
+  const places = new Int32Array(text.length);
+  let count = 0;
+  for (const { index } of text.matchAll(/[0-9A-Za-z]/g)) places[count++] = index;
+  return places.subarray(0, count);
+}
+
+/** Marks the name at full length, in either case. A form writes a space as a plus. */
+function markName(marks: Uint8Array, { text, starts, ends }: Decoded, name: string): void {
+  const sought = folded(name);
+  for (const found of findAll(folded(text), sought)) {
+    for (let place = found; place < found + sought.length; place++) marks.fill(starred, starts[place], ends[place]);
+  }
+}
+
+function folded(text: string): string {
+  const lower = text.toLowerCase().replaceAll("+", " ");
+  if (lower.length === text.length) return lower;
+  return Array.from({ length: text.length }, (_, at) => text[at]!.toLowerCase().slice(0, 1)).join("");
+}
+
+/** Writes the masked text. JSON stays valid where a number was masked, or the rest of the answer could not be read. */
+function written(sent: string, parts: readonly Part[], marks: Uint8Array): string {
+  if (!marks.includes(starred)) return sent;
+  const shown = (from: number, to: number) => {
+    const characters: string[] = [];
+    for (let at = from; at < to; at++) {
+      if (marks[at] !== dropped) characters.push(marks[at] === starred ? "*" : sent[at]!);
+    }
+    return characters.join("");
+  };
+  let at = 0;
+  let text = "";
+  for (const { from, to, kind } of parts) {
+    const value = shown(from, to);
+    const quote = kind === "number" && value !== sent.slice(from, to) ? '"' : "";
+    text += sent.slice(at, from) + quote + value + quote;
+    at = to;
+  }
+  return text + sent.slice(at);
+}
+
+/** Members that count as a name if they contain the holder's text. */
+const nameOfNames = /(?:name|holder)$/i;
+
+// A match must not begin inside a JSON escape: the rest of the escape would make the answer unreadable.
+const notInEscape = "(?<!\\\\(?:u[0-9A-Fa-f]{0,3})?)";
+
+/** The two ways of finding one card's holder. */
+type HolderMask = {
+  /** The name, if it is to be masked anywhere. */
+  readonly nameAnywhere: string | undefined;
+  /** Reports whether the member called `name` contains the name and nothing else. */
+  readonly isHolder: (name: string, value: string) => boolean;
+};
+
+/**
+ * Returns the masks for texts read as Latin-1. Only a name with a space or a letter beyond ASCII is masked everywhere:
+ * a status, a code or a reference has neither, and a customer who gives "succeeded" as a name must not change one. One
+ * plain word is masked only in a member called a name.
+ */
+function holderMaskOf(holder = ""): HolderMask {
+  const name = holder.trim();
+  if (name === "") return { nameAnywhere: undefined, isHolder: () => false };
+  const pattern = patternOf(name);
+  const whole = new RegExp(`^${pattern.source}$`);
+  const isSafeAnywhere = /\p{L}/u.test(name) && /\s|[^\x20-\x7e]/.test(name);
+  return {
+    nameAnywhere: isSafeAnywhere ? name : undefined,
+    isHolder: (member, value) => nameOfNames.test(member) && whole.test(value.trim()),
+  };
+}
+
+function patternOf(name: string): RegExp {
+  return new RegExp(notInEscape + Array.from(name, anyForm).join(""), "g");
+}
+
+/** Returns a pattern of one character, in either case: as it is, in JSON, in a form, or in markup. */
+function anyForm(character: string): string {
+  const cases = [character, character.toLowerCase(), character.toUpperCase()];
+  return `(?:${[...new Set(cases.flatMap(formsOf))].join("|")})`;
+}
+
+function formsOf(character: string): string[] {
+  const bytes = Buffer.from(character);
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  const point = character.codePointAt(0) ?? 0;
+  const forms = [
+    units.map((unit) => String.raw`\\u${anyCase(unit.toString(16).padStart(4, "0"))}`).join(""),
+    [...bytes].map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`).join(""),
+    `&#${point};`,
+    `&#[xX]0*${anyCase(point.toString(16))};`,
+  ];
+  if (character === " ") forms.push(String.raw`\+`);
+  // A bare quote ends a JSON string, and a bare backslash begins an escape: only their escapes are text.
+  if (character === '"' || character === "\\") forms.push(`\\\\${escaped(character)}`);
+  else forms.push(escaped(bytes.toString("latin1")));
+  if (point > 0x7f && point <= 0xff) forms.push(escaped(character));
+  return forms;
+}
+
+function anyCase(hex: string): string {
+  return hex.replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }

@@ -35,7 +35,7 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
 
 const internal = looks(500, Code.Internal, "Something went wrong on our side");
 
-// A window of tokenize-limits.ts has ended after this time.
+// A window of tokenize.ts has ended after this time.
 const rateLimitedSeconds = "60";
 // A database that restarts is back within seconds.
 const unavailableSeconds = "1";

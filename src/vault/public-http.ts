@@ -7,9 +7,9 @@ import type { HttpServerParts } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { meterResponse } from "../platform/request-meter.ts";
+import { type FramePolicy, type VerificationKey, verifyFramePolicy } from "../platform/service-token.ts";
 import { transportSecurityOf } from "../platform/transport-security.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
-import { framePolicyHeader, loadEmbedders } from "./frame-policy.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
 import { type Tokenizer, tokenize } from "./tokenize.ts";
 
@@ -144,6 +144,39 @@ async function answerFrame(vault: PublicHttp, request: IncomingMessage, response
   response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
   // The answer depends on the policy and its expiry, so no intermediary may cache it.
   sendFile(vault.files.renderFrame(embedders), request, response, embedders.length === 0 ? 403 : 200);
+}
+
+/** Origins that may embed the frame and exchange messages with it; `*` alone for any, an empty list for none. */
+type Embedders = readonly string[];
+
+/**
+ * Returns the embedders that the policy in a frame address names; none if it is missing, forged or expired. A policy
+ * without origins allows any page in test and none in live.
+ */
+async function loadEmbedders(keys: readonly VerificationKey[], policy: string | undefined): Promise<Embedders> {
+  const verified = policy === undefined ? undefined : await verifyFramePolicy(keys, policy);
+  return verified === undefined ? [] : embeddersOf(verified);
+}
+
+function embeddersOf({ environment, origins }: FramePolicy): Embedders {
+  return origins.length === 0 && environment === "test" ? ["*"] : origins;
+}
+
+/**
+ * Returns the frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML.
+ */
+function framePolicyHeader(embedders: Embedders, styleSource: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styleSource}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    `frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`,
+  ].join("; ");
 }
 
 async function answerTokens(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -7,8 +7,8 @@ import { type Client, Code, ConnectError, createClient } from "@connectrpc/conne
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import { probeNames } from "../platform/gateway-facts.ts";
 import { untraced } from "../platform/telemetry.ts";
-import { probe } from "./probe-card.ts";
 import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
 import { usesPerToken } from "./vault-limits.ts";
 
@@ -149,12 +149,12 @@ describe("Forward", () => {
   });
 
   it("sends a number that belongs to no customer for a test call, and for no payment's session", async () => {
-    const { result, last4 } = await forward({ ...probe });
+    const { result, last4 } = await forward({ ...probeNames });
     expect({ type: result.case, last4 }).toEqual({ type: "answer", last4: "4242" });
     expect(received[0]?.body).toContain("=4242424242424242&");
     received = [];
-    expect(await reasonOf({ ...probe, sessionId: "ps_1" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
-    expect(await reasonOf({ ...probe, token: "tok_other" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
+    expect(await reasonOf({ ...probeNames, sessionId: "ps_1" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
+    expect(await reasonOf({ ...probeNames, token: "tok_other" })).toBe(NeverSent_Reason.TOKEN_NOT_FOUND);
   });
 
   const reasonOf = async (change: Change, environment: "test" | "live" = "test") => {

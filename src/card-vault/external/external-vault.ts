@@ -1,6 +1,7 @@
 /** An external vault of Hyperswitch's kind as one environment's card vault: sessions by its API, cards by its proxy. */
 import { vaultLateMs, vaultReadTimeoutMs } from "../../limits.ts";
 import type { Database } from "../../platform/database.ts";
+import { isProbe } from "../../platform/gateway-facts.ts";
 import { decodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
@@ -9,10 +10,7 @@ import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { CardVault, Forwarding, NewVaultSession, TokenCheck, VaultObject } from "../card-vault.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
 import { findProxyDestination, type ProxyDestination, proxyAddressOf } from "./destinations.ts";
-import { openVaultSession } from "./open-session.ts";
-import { fillProbe, isProbe } from "./probe-body.ts";
-import { planProxyBody } from "./proxy-body.ts";
-import { proxyHeadersOf } from "./proxy-headers.ts";
+import { fillProbe, planProxyBody, proxyHeadersOf } from "./proxy-request.ts";
 import {
   type CardReading,
   cardPathOf,
@@ -23,8 +21,8 @@ import {
   sessionPathOf,
 } from "./read-card.ts";
 import { readProxied } from "./read-proxied.ts";
-import { findVaultSession, forgetVaultSession, recordVaultSession } from "./session-book.ts";
 import { callVault } from "./vault-api.ts";
+import { findVaultSession, forgetVaultSession, openVaultSession, recordVaultSession } from "./vault-sessions.ts";
 
 /** The vault's dependencies. The HTTP client belongs to the gateways and is closed by its owner. */
 export type SaasVaultParts = {
@@ -67,7 +65,9 @@ export class SaasVault implements CardVault {
       return refused("this request cannot be sent through the external vault");
     }
 
-    if (isProbe(request)) return this.#sendProbe({ ...request, destination, url, headers });
+    if (isProbe({ token: request.token.expose(), sessionId: request.sessionId })) {
+      return this.#sendProbe({ ...request, destination, url, headers });
+    }
     const reading = await this.#readCard(request);
     if (reading.type === "none") return { reply: reading.reply };
     const { card } = reading;

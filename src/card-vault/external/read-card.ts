@@ -2,7 +2,7 @@
 import { vaultTextCharactersMax } from "../../limits.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { CardSummary } from "../card-forwarder.ts";
-import type { CardParts } from "./proxy-body.ts";
+import type { CardParts } from "./proxy-request.ts";
 import { earlyRefusalOf } from "./vault-api.ts";
 
 /** A card at the external vault. */

@@ -1,10 +1,9 @@
 /** The self-hosted vault as one environment's card vault: grants are signed here, cards are sent by its gRPC. */
-
+import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
-import type { SigningKey } from "../../platform/service-token-signing.ts";
+import { type SigningKey, signFramePolicy, signSessionGrant } from "../../platform/service-token-signing.ts";
 import type { Tracing } from "../../platform/telemetry.ts";
 import type { CardVault, Forwarding } from "../card-vault.ts";
-import { selfHostedVault } from "../vault-description.ts";
 import type { VaultTlsPaths } from "../vault-settings.ts";
 import { VaultClient } from "./vault-rpc.ts";
 
@@ -35,10 +34,45 @@ export function openSelfHostedVault(options: {
     origin,
     forwarding: selfHostedForwarding,
     describesByCall: false,
-    describe: selfHostedVault({ signing, vaultOrigin: origin }),
+    describe: describeWith({ signing, origin }),
     forward: (request) => client.forward(request),
     checkToken: (asked) => client.checkToken(asked),
     forget: (sessionId) => client.forget(sessionId),
     close: () => client.close(),
+  };
+}
+
+// A page that submits at the last moment still needs the grant while its card is tokenized.
+const graceMs = 60_000;
+
+/** Describes the vault to the widget for each session: signs with the environment's key. */
+function describeWith(vault: { signing: SigningKey; origin: string }): CardVault["describe"] {
+  const framePolicyOf = rememberingLast(vault.signing);
+  return async (session) => {
+    const profileId = encodeId("mer", session.merchantId);
+    const origins = session.checkoutOrigins;
+    const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
+    const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt };
+    return {
+      mode: "self_hosted",
+      publishableKey: session.publishableKey,
+      profileId,
+      sdkAuthorization: signSessionGrant(vault.signing, grant),
+      sdkUrl: `${vault.origin}/sdk.js`,
+      framePolicy: framePolicyOf({ origins, expiresAt }),
+    };
+  };
+}
+
+/**
+ * Signs frame policies and keeps the last one: sessions that a merchant creates within one second have the same pages
+ * and expiry, and Ed25519 signs the same claims in the same way.
+ */
+function rememberingLast(signing: SigningKey) {
+  let last = { claims: "", policy: "" };
+  return (policy: { origins: readonly string[]; expiresAt: Date }): string => {
+    const claims = [Math.floor(policy.expiresAt.getTime() / 1_000), ...policy.origins].join(" ");
+    if (claims !== last.claims) last = { claims, policy: signFramePolicy(signing, policy) };
+    return last.policy;
   };
 }

@@ -3,11 +3,10 @@
  * itself.
  */
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-forwarder.ts";
-import { probeCardOf } from "../../platform/gateway-facts.ts";
+import { isProbe, probeCardOf } from "../../platform/gateway-facts.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
 import { planFill } from "../../vault/fill-body.ts";
-import { isProbe } from "../../vault/probe-card.ts";
 
 /** Fills in the last card it received, and keeps the requests as the connector wrote them. */
 export class TestForwarder implements CardForwarder {

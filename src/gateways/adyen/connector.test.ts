@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
-import { planProxyBody } from "../../card-vault/external/proxy-body.ts";
-import { proxyHeadersOf } from "../../card-vault/external/proxy-headers.ts";
+import { planProxyBody, proxyHeadersOf } from "../../card-vault/external/proxy-request.ts";
 import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";

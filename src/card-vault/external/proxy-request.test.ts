@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { ProxyDestination } from "./destinations.ts";
-import { planProxyBody } from "./proxy-body.ts";
+import { findProxyDestination, type ProxyDestination } from "./destinations.ts";
+import { fillProbe, planProxyBody, proxyHeadersOf } from "./proxy-request.ts";
 
 const destination: ProxyDestination = {
   connector: "X",
@@ -73,5 +74,51 @@ describe("planProxyBody()", () => {
     let deep: unknown = 1;
     for (let depth = 0; depth < 30; depth++) deep = [deep];
     expect(plan({ deep })).toMatchObject({ type: "refused" });
+  });
+});
+
+describe("fillProbe()", () => {
+  it("puts the test card in every field for a part of a card, and leaves the rest", () => {
+    const destination = findProxyDestination({ connector: "SANDBOX_B", operation: "authorize" })!;
+    const body = { amount: 0, paymentMethod: { number: "{{card.number}}", cvc: "{{card.cvc}}", type: "scheme" } };
+    const planned = planProxyBody(destination, JSON.stringify(body), { cvc: true, holder: true });
+    if (planned.type !== "body") throw new Error(planned.reason);
+    const filled = (gateway: string) => JSON.parse(fillProbe(planned.value, gateway, new Date("2026-05-01T00:00:00Z")));
+    expect(filled("SANDBOX_B")).toEqual({
+      amount: 0,
+      paymentMethod: { number: "4242424242424242", cvc: "123", type: "scheme" },
+    });
+    expect(filled("ADYEN").paymentMethod).toEqual({ number: "4111111111111111", cvc: "737", type: "scheme" });
+  });
+});
+
+describe("proxyHeadersOf()", () => {
+  it("are the connector's, with those of every request and the content type of the destination", () => {
+    const headers = { "Idempotency-Key": "att_1", "content-type": "text/plain" };
+    expect(proxyHeadersOf(headers)).toEqual({
+      "idempotency-key": "att_1",
+      "user-agent": "Switchyard",
+      "accept-encoding": "identity",
+      "Content-Type": "application/json",
+    });
+  });
+
+  it.each([
+    ["our placeholder", { reference: "{{card.number}}" }],
+    ["the vault's placeholder", { reference: "a{{$card_cvc}}" }],
+    ["a line end", { reference: "a\r\nhost: b" }],
+    ["a name that is none", { "a b": "c" }],
+    ["a host", { Host: "shop.example" }],
+    ["an encoding", { "content-encoding": "gzip" }],
+    ["a proxy's header", { "proxy-authorization": "x" }],
+  ])("are none with %s", (_, header) => {
+    expect(proxyHeadersOf({ "x-api-key": "key", ...header })).toBeUndefined();
+  });
+
+  it("reserve what our own vault reserves", () => {
+    const reserved = (path: string) =>
+      /const reservedHeader =\s*(.+);/.exec(readFileSync(new URL(path, import.meta.url), "utf8"))?.[1];
+    expect(reserved("proxy-request.ts")).toBeDefined();
+    expect(reserved("proxy-request.ts")).toBe(reserved("../../vault/forward.ts"));
   });
 });

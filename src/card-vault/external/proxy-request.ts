@@ -1,7 +1,8 @@
 /**
- * Translates a connector's body for the external vault: its placeholders for ours, and none in a field without a card.
- * Pure.
+ * Translates a connector's request for the external vault's proxy: its placeholders for ours, and no part of a card in a
+ * header or in a field without a card. Pure.
  */
+import { gatewayHeaders, probeCardOf } from "../../platform/gateway-facts.ts";
 import type { ProxyDestination } from "./destinations.ts";
 
 /** The parts that the vault still has besides number and expiry; it discards the security code after the first use. */
@@ -73,4 +74,42 @@ function translate(value: string, { destination, parts, pointer }: Place): strin
 
 function misplaced(): Refusal {
   return new Refusal("a placeholder is in a field that this operation does not fill");
+}
+
+/**
+ * Returns the JSON of a connector's test call, for which the vault has no card: a body that was checked against its destination, with the gateway's test card in place of the
+ * vault's placeholders.
+ */
+export function fillProbe(checked: unknown, gateway: string, now: Date): string {
+  const probed = probeCardOf(gateway, now);
+  const card: Readonly<Record<string, string>> = {
+    "{{$card_number}}": probed.number,
+    "{{$card_exp_month}}": String(probed.expMonth).padStart(2, "0"),
+    "{{$card_exp_year}}": String(probed.expYear),
+    "{{$card_cvc}}": probed.cvc,
+    "{{$card_holder_name}}": probed.holder,
+  };
+  return JSON.stringify(checked, (_, value: unknown) => (typeof value === "string" ? (card[value] ?? value) : value));
+}
+
+// The same as our own vault's (src/vault/forward.ts). A test compares them.
+const reservedHeader =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/;
+const headerName = /^[a-z0-9-]+$/;
+const headerValue = /^[\x20-\x7e]*$/;
+
+/**
+ * Returns the headers with those of every gateway request, and the content type of JSON; undefined if one may not be
+ * sent.
+ */
+export function proxyHeadersOf(headers: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const lowerName = name.toLowerCase();
+    if (lowerName === "content-type") continue;
+    const wellFormed = headerName.test(lowerName) && headerValue.test(value);
+    if (!wellFormed || reservedHeader.test(lowerName) || value.includes("{{")) return undefined;
+    checked[lowerName] = value;
+  }
+  return { ...checked, ...gatewayHeaders, "Content-Type": "application/json" };
 }

@@ -1,19 +1,23 @@
 import { generateKeyPairSync } from "node:crypto";
-import { describe, expect, it } from "vitest";
-import { verifyFramePolicy, verifySessionGrant } from "../platform/service-token.ts";
-import { selfHostedVault } from "./vault-description.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { createStrictLog } from "../../dev/testing/strict-log.ts";
+import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
+import { openSelfHostedVault } from "./self-hosted-vault.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const keys = [{ kid: "k", environment: "test" as const, publicKey }];
-const describeVault = selfHostedVault({
+const vault = openSelfHostedVault({
+  origin: "https://vault.example",
+  address: "127.0.0.1:1",
   signing: { kid: "k", environment: "test", privateKey },
-  vaultOrigin: "https://vault.example",
+  log: createStrictLog(),
 });
+afterAll(() => vault.close());
 
 // On a whole second: half a second later is still within it.
 const expiresAt = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
 const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; expiresAt?: Date } = {}) =>
-  describeVault({
+  vault.describe({
     sessionId: "01890a5d-ac96-774b-bcce-b302099a8057",
     merchantId: "0110c853-1d09-52d8-d73e-1194e95b5f19",
     publishableKey: "switchyard_test_pk_1",
@@ -22,10 +26,12 @@ const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; exp
     ...change,
   });
 
-describe("selfHostedVault()", () => {
+describe("openSelfHostedVault().describe()", () => {
   it("signs a separate grant for each session", async () => {
     const [first, second] = [await sessionOf(), await sessionOf({ sessionId: "01890a5d-ac96-774b-bcce-b302099a8058" })];
-    const grants = await Promise.all([first, second].map((vault) => verifySessionGrant(keys, vault.sdkAuthorization)));
+    const grants = await Promise.all(
+      [first, second].map((described) => verifySessionGrant(keys, described.sdkAuthorization!)),
+    );
     expect(grants.map((grant) => grant?.session)).toEqual([
       "ps_01h455vb4pex5vsknk084sn02q",
       "ps_01h455vb4pex5vsknk084sn02r",
@@ -47,7 +53,7 @@ describe("selfHostedVault()", () => {
       { expiresAt: nextSecond },
     ];
     const policies = [];
-    for (const change of asked) policies.push(await verifyFramePolicy(keys, (await sessionOf(change)).framePolicy));
+    for (const change of asked) policies.push(await verifyFramePolicy(keys, (await sessionOf(change)).framePolicy!));
     const graceMs = 60_000;
     expect(policies).toEqual(
       asked.map((change) => ({
