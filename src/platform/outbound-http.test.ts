@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { GatewayHttp, parseJsonObject, readJsonObject } from "./outbound-http.ts";
 
@@ -74,6 +76,25 @@ describe("GatewayHttp.send()", () => {
     await dripping.close();
   });
 
+  it("connects directly to the gateway whatever proxy the process's environment names", async () => {
+    const script = `
+      import { GatewayHttp } from ${JSON.stringify(new URL("outbound-http.ts", import.meta.url).href)};
+      const http = new GatewayHttp();
+      const request = { method: "POST", url: ${JSON.stringify(gateway.url)}, headers: {}, body: "", timeoutMs: 5000 };
+      console.log(JSON.stringify((await http.send(request)).type));
+      await http.close();`;
+    const nowhere = "http://127.0.0.1:1";
+    const env = {
+      HTTP_PROXY: nowhere,
+      http_proxy: nowhere,
+      HTTPS_PROXY: nowhere,
+      ALL_PROXY: nowhere,
+      NODE_USE_ENV_PROXY: "1",
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], { env });
+    expect(stdout.trim()).toBe('"answer"');
+  });
+
   it("does not treat an unsolicited answer as the next request's", async () => {
     const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     gateway.answerWith({ write: (socket) => void socket.write(answer("first") + answer("forged")) });
@@ -93,6 +114,40 @@ describe("GatewayHttp.send()", () => {
     await gateway.waitFor();
     stop.abort();
     expect(await reply).toMatchObject({ type: "noAnswer", timedOut: false });
+  });
+});
+
+describe("GatewayHttp with options", () => {
+  const limits = { answerBytesMax: 10, connectTimeoutMs: 300 };
+  const openHttp = (options: ConstructorParameters<typeof GatewayHttp>[0]) => {
+    const http = new GatewayHttp(options);
+    onTestFinished(() => http.close());
+    return http;
+  };
+
+  it("reads no more than the given bytes, and a compressed answer only unless it refuses them", async () => {
+    const gateway = await Receiver.start();
+    onTestFinished(() => gateway.close());
+    const request = { method: "POST", url: gateway.url, headers: {}, body: "x", timeoutMs: 5_000 } as const;
+    gateway.answerWith({ status: 200, body: "x".repeat(11) });
+    expect(await openHttp(limits).send(request)).toMatchObject({ type: "noAnswer", timedOut: false });
+    gateway.answerWith({ status: 200, headers: { "content-encoding": "gzip" }, body: "x" });
+    expect(await openHttp(limits).send(request)).toMatchObject({ type: "answer" });
+    expect(await openHttp({ ...limits, refusesCompressed: true }).send(request)).toEqual({
+      type: "noAnswer",
+      timedOut: false,
+      reason: "the answer was compressed",
+    });
+  });
+
+  it("reports a connection that fails after the deadline as never sent, or as a timeout", async () => {
+    const silent = await listen(createTcpServer(() => {}));
+    onTestFinished(() => silent.close());
+    const url = silent.url.replace("http:", "https:");
+    const request = { method: "POST", url, headers: {}, body: "x", timeoutMs: 50 } as const;
+    expect(await openHttp(limits).send(request)).toMatchObject({ type: "neverSent", cause: "connection_refused" });
+    const late = await openHttp({ ...limits, lateFailureTimesOut: true }).send(request);
+    expect(late).toEqual({ type: "noAnswer", timedOut: true, reason: "no answer within 50 ms" });
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Sends one HTTP request to a gateway and reports exactly how far it got. No retries, no redirects, no proxy; knows no
- * gateway.
+ * Sends one HTTP request to a gateway and reports exactly how far it got, for connectors and for the vault. No retries,
+ * no redirects, no proxy; knows no gateway.
  */
 import { Agent, buildConnector, request } from "undici";
 import { gatewayHeaders } from "./gateway-facts.ts";
@@ -29,7 +29,7 @@ export type GatewayReply =
       readonly lostAtVault?: true | undefined;
     };
 
-/** One request to a gateway, ready to be sent. */
+/** One request to a gateway, ready to be sent. It is neither logged nor kept. */
 export type GatewayRequest = {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -40,25 +40,39 @@ export type GatewayRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-// Gateways answer with a few KiB; a megabyte is a mistake or an attack, and not worth the memory.
-const answerBytesMax = 1024 * 1024;
-// Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely.
-const connectTimeoutMs = 3_000;
+/** The limits of a client, and what it counts as no answer. */
+type GatewayHttpOptions = {
+  readonly answerBytesMax: number;
+  readonly connectTimeoutMs: number;
+  /** Counts a compressed answer as none: none was requested, and a card number cannot be found in it. */
+  readonly refusesCompressed?: true;
+  /** Reports a connection that fails after the request's deadline as a timeout, and not as `neverSent`. */
+  readonly lateFailureTimesOut?: true;
+};
+
+const connectorOptions: GatewayHttpOptions = {
+  // Gateways answer with a few KiB; a megabyte is a mistake or an attack, and not worth the memory.
+  answerBytesMax: 1024 * 1024,
+  // Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely.
+  connectTimeoutMs: 3_000,
+};
 
 /** The connections of one process to all gateways. Close it when no request is in flight any more. */
 export class GatewayHttp {
+  readonly #options: GatewayHttpOptions;
   readonly #agent: Agent;
   /** Errors of the connecting phase: DNS, TCP, TLS. Undici passes the same object to the waiting request. */
   readonly #whileConnecting = new WeakSet<object>();
 
-  constructor() {
+  constructor(options = connectorOptions) {
+    this.#options = options;
     // HTTP/1.1 only: one request at a time on a connection, so a failure is never caused by another request.
-    const connect = buildConnector({ timeout: connectTimeoutMs, allowH2: false });
+    const connect = buildConnector({ timeout: options.connectTimeoutMs, allowH2: false });
     this.#agent = new Agent({
       allowH2: false,
-      maxResponseSize: answerBytesMax,
-      connect: (options, callback) =>
-        connect(options, (...[error, socket]) => {
+      maxResponseSize: options.answerBytesMax,
+      connect: (target, callback) =>
+        connect(target, (...[error, socket]) => {
           if (error === null) return callback(null, socket);
           this.#whileConnecting.add(error);
           callback(error, null);
@@ -66,7 +80,7 @@ export class GatewayHttp {
     });
   }
 
-  /** Sends a request; never throws. */
+  /** Sends a request; never throws for what the network or the gateway does. */
   async send(outbound: GatewayRequest): Promise<GatewayReply> {
     if (outbound.signal?.aborted) {
       return { type: "neverSent", cause: "stopped", reason: "stopped before anything was sent" };
@@ -81,10 +95,14 @@ export class GatewayHttp {
         signal: outbound.signal ? AbortSignal.any([deadline, outbound.signal]) : deadline,
       });
       const body = await answer.body.bytes();
+      if (this.#options.refusesCompressed && answer.headers["content-encoding"] !== undefined) {
+        return { type: "noAnswer", timedOut: false, reason: "the answer was compressed" };
+      }
       return { type: "answer", status: answer.statusCode, headers: singleValued(answer.headers), body };
     } catch (error) {
       const code = codeOf(error);
-      if (typeof error === "object" && error !== null && this.#whileConnecting.has(error)) {
+      const isLate = this.#options.lateFailureTimesOut && deadline.aborted;
+      if (!isLate && typeof error === "object" && error !== null && this.#whileConnecting.has(error)) {
         return { type: "neverSent", cause: "connection_refused", reason: `could not connect (${code})` };
       }
       if (deadline.aborted) {
@@ -132,7 +150,7 @@ function singleValued(headers: Record<string, string | string[] | undefined>): R
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
 }
 
-/** Returns a short code that is safe to show; messages are omitted because they can name hosts and paths. */
+/** Returns a short code that is safe to show; messages are omitted because they can quote the request. */
 function codeOf(error: unknown): string {
   if (error instanceof Error) return "code" in error && typeof error.code === "string" ? error.code : error.name;
   return "unknown error";

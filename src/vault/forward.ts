@@ -2,12 +2,12 @@
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { isProbe, probeCardOf } from "../platform/gateway-facts.ts";
+import type { GatewayHttp, GatewayReply } from "../platform/outbound-http.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { type CardSummary, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
 import { addressOf, type Destination, findDestination } from "./destinations.ts";
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
-import type { GatewayCaller, GatewayReply } from "./gateway-call.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
@@ -15,7 +15,7 @@ import type { VaultEnvironment } from "./vault-config.ts";
 export type Forwarder = {
   readonly database: Database;
   readonly destinations: readonly Destination[];
-  readonly gatewayCaller: GatewayCaller;
+  readonly http: GatewayHttp;
   readonly sandboxHosts: readonly string[];
   readonly tracing?: Tracing | undefined;
 };
@@ -67,7 +67,7 @@ export async function forward(
   if (taken.type !== "card") return { type: "noCard", reason: taken.type };
 
   const reply = await traceSend(forwarder, request, () =>
-    forwarder.gatewayCaller.send({
+    forwarder.http.send({
       method: destination.method,
       url,
       headers,

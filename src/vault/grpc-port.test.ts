@@ -9,9 +9,9 @@ import { ForwardRequestSchema, VaultService } from "../../gen/vault/v1/vault_pb.
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { internalHttp2 } from "../limits.ts";
 import { Database } from "../platform/database.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
 import { signServiceToken } from "../platform/service-token-signing.ts";
 import { destinations } from "./destinations.ts";
-import { GatewayCaller } from "./gateway-call.ts";
 import { listenHttp2 } from "./listeners.ts";
 import { keyPair } from "./vault.fixture.ts";
 import { type VaultRpc, vaultRpcHandler } from "./vault-rpc.ts";
@@ -20,11 +20,11 @@ const { signing, verification } = keyPair("test");
 
 /** Opens a connection to a port whose database is never asked. */
 async function openPort(change: Partial<VaultRpc> = {}): Promise<ClientHttp2Session> {
-  const gatewayCaller = new GatewayCaller();
+  const http = new GatewayHttp();
   const handle = vaultRpcHandler({
     database: new Database(new Pool({ host: "127.0.0.1", port: 1 })),
     destinations,
-    gatewayCaller,
+    http,
     sandboxHosts: [],
     environments: [{ environment: "test", ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards: new Set() }],
     serviceTokenKeys: [verification],
@@ -37,7 +37,7 @@ async function openPort(change: Partial<VaultRpc> = {}): Promise<ClientHttp2Sess
   onTestFinished(async () => {
     session.destroy();
     await port.close();
-    await gatewayCaller.close();
+    await http.close();
   });
   await once(session, "remoteSettings");
   return session;

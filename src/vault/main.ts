@@ -3,16 +3,16 @@ import { platform } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClientAddressOf } from "../platform/client-address.ts";
 import { runLoop } from "../platform/loop.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Readiness } from "../platform/readiness.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
 import { expireOnce } from "./card-store.ts";
 import { destinations } from "./destinations.ts";
-import { GatewayCaller } from "./gateway-call.ts";
 import { disableCoreDumps, refuseInspection } from "./hardening.ts";
 import { listenHttp, listenHttp2 } from "./listeners.ts";
 import { publicHandler } from "./public-http.ts";
 import type { VaultConfig } from "./vault-config.ts";
-import { sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
+import { answerBytesMax, connectTimeoutMs, sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
 import { vaultRpcHandler } from "./vault-rpc.ts";
 
 /** A vault that is running. */
@@ -40,13 +40,18 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
 
   const files = await buildBrowserFiles();
   const clientAddressOf = createClientAddressOf(config.trustedProxies);
-  const gatewayCaller = new GatewayCaller();
+  const http = new GatewayHttp({
+    answerBytesMax,
+    connectTimeoutMs,
+    refusesCompressed: true,
+    lateFailureTimesOut: true,
+  });
   const readiness = new Readiness(() =>
     config.database.query({ name: "ready", text: "SELECT 1" }, []).then(() => true),
   );
   const isReady = () => readiness.isReady();
   const grpc = await listenHttp2(config.grpcListen, {
-    handle: vaultRpcHandler({ ...config, destinations, gatewayCaller }),
+    handle: vaultRpcHandler({ ...config, destinations, http }),
     tls: config.grpcTls,
   });
   const page = await listenHttp(config.publicListen, publicHandler({ ...config, files, clientAddressOf, isReady }));
@@ -66,7 +71,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
       page.drain();
       await pause(config.shutdownGraceMs ?? 0);
       await Promise.all([page.close(), grpc.close(), sweeper.close()]);
-      await gatewayCaller.close();
+      await http.close();
     },
   };
 }

@@ -250,11 +250,11 @@ function toResponse(result: ForwardResult): ForwardResponse {
       return create(ForwardResponseSchema, { ...shown, result: { case: "answer", value: { status, headers, body } } });
     }
     case "neverSent": {
-      const value = { reason: NeverSent_Reason.CONNECTION_REFUSED, detail: reply.detail };
+      const value = { reason: NeverSent_Reason.CONNECTION_REFUSED, detail: reply.reason };
       return create(ForwardResponseSchema, { ...shown, result: { case: "neverSent", value } });
     }
     case "noAnswer": {
-      const value = { timedOut: reply.timedOut, detail: reply.detail };
+      const value = { timedOut: reply.timedOut, detail: reply.reason };
       return create(ForwardResponseSchema, { ...shown, result: { case: "noAnswer", value } });
     }
     default:
