@@ -52,7 +52,7 @@ function revokeCommand(): Command {
 export async function onAccounts<Result>(work: (accounts: Database) => Promise<Result>): Promise<Result> {
   const url = readCommandLineVariables().accountsDatabaseUrl;
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");
-  const { openDatabase } = await import("../processes/environment.ts");
+  const { openDatabase } = await import("../processes/open-database.ts");
   // The address is the service's own and may lead through a pooler: statements that work there work everywhere.
   const { database, close } = await openDatabase(url, [], { pooler: "transaction", connectionsMax: 1 });
   try {

@@ -24,7 +24,7 @@ export function resealAccountsCommand(): Command {
     .action(async (options: Options) => {
       const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
       const { resealTotp } = await import("../accounts/reseal-totp.ts");
-      const { openDatabase } = await import("../processes/environment.ts");
+      const { openDatabase } = await import("../processes/open-database.ts");
       const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const members = await resealTotp(database, ring);

@@ -33,7 +33,7 @@ export function resealCommand(): Command {
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
-      const { openDatabase } = await import("../processes/environment.ts");
+      const { openDatabase } = await import("../processes/open-database.ts");
       const { orm, database } = await openDatabase(new Secret(ownerUrlOf(options)), []);
       try {
         const credentials = await resealCredentials(database, sealing);

@@ -1,15 +1,14 @@
-/** Builds one environment, test or live: its database, its stream, its vault client, its connectors. The only `if live`. */
+/**
+ * Builds one environment, test or live: its database, its stream, its vault client, its connectors. An `if live` is only
+ * here and in connectors.ts.
+ */
 import { setTimeout as pause } from "node:timers/promises";
-import { MikroORM } from "@mikro-orm/core";
-import { PostgreSqlDriver } from "@mikro-orm/postgresql";
-import { Pool, type PoolConfig } from "pg";
 import type { CardVault } from "../card-vault/card-vault.ts";
 import { SaasVault } from "../card-vault/external/external-vault.ts";
 import { openSelfHostedVault } from "../card-vault/own/self-hosted-vault.ts";
-import type { Config, EnvironmentConfig, EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
+import type { EnvironmentConfig, EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
 import { CircuitBreaker } from "../core/circuit-breaker.ts";
 import type { Core } from "../core/core.ts";
-import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "../core/entities.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { RequestLimits } from "../edge/request-limits/request-limits.ts";
 import { takeRequests } from "../edge/request-limits/shared-bucket.ts";
@@ -18,31 +17,19 @@ import { Egress, type EgressRule } from "../events/egress.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
 import { notifyOutboxListeners } from "../events/outbox-signals.ts";
 import { type EventStream, eventStreamOf } from "../events/streams.ts";
-import { adyenTestOrigin } from "../gateways/adyen/api.ts";
-import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import { createBinder } from "../gateways/connections.ts";
-import type { Connector } from "../gateways/connector.ts";
 import { emulatorHosts } from "../gateways/gateway-origins.ts";
-import { type GatewayObserver, observeConnector } from "../gateways/observed-connector.ts";
-import { paypalOrigins } from "../gateways/paypal/api.ts";
-import { PayPalConnector } from "../gateways/paypal/connector.ts";
-import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
-import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
-import { stripeOrigin } from "../gateways/stripe/api.ts";
-import { StripeConnector } from "../gateways/stripe/connector.ts";
-import { connectionWaitMs, databaseConnectionsMax, databaseSilenceMs } from "../limits.ts";
 import type { EnvironmentObserver, PaymentState } from "../metrics/payment-metrics.ts";
 import { takeNotification } from "../oversight/notifications/intake.ts";
-import { Database } from "../platform/database.ts";
-import { databaseLogin, databaseTls } from "../platform/database-address.ts";
+import type { Database } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Logger } from "../platform/log.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
-import { ReadReplica } from "../platform/read-replica.ts";
+import type { ReadReplica } from "../platform/read-replica.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import type { Secret } from "../platform/secrets.ts";
-import { logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
 import type { Tracing } from "../platform/telemetry.ts";
+import { buildConnectors } from "./connectors.ts";
+import { type DatabaseWay, openEnvironmentDatabases } from "./open-database.ts";
 
 /** One environment, as edge and worker use it. */
 export type Environment = EdgeEnvironment & {
@@ -68,7 +55,14 @@ type Shared = ServiceConfig & {
 /** Opens one environment. No connection is made before it is used, except to monitor a read replica. */
 export async function buildEnvironment(config: EnvironmentConfig, shared: Shared): Promise<Environment> {
   const log = shared.log.child({ environment: config.name });
-  const { database, replica, close: closeDatabases } = await openDatabases(config, { way: shared.database, log });
+  const {
+    database,
+    replica,
+    close: closeDatabases,
+  } = await openEnvironmentDatabases(config, {
+    way: shared.database,
+    log,
+  });
   const http = new GatewayHttp();
   const { tracing } = shared;
   const vault = openVault(config, {
@@ -84,7 +78,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     submissionsInFlight: () => inFlight.size,
     failingGateways: () => circuitBreaker.failingGateways(systemRuntime.now()),
   });
-  const connectors = buildConnectors(config, shared, { http, vault, observer: observer.gateway });
+  const connectors = buildConnectors(config.name, shared, { http, forwarder: vault, observer: observer.gateway });
   const connectorOf = (gateway: string) => connectors.get(gateway);
   const egress = new Egress(egressRule(config, shared));
   if (shared.loopbackWebhooks) log.warn("webhooks may lead to this machine");
@@ -143,23 +137,6 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
   };
 }
 
-/** Opens the environment's database, and its read replica where it has one, which is monitored from now on. */
-async function openDatabases(config: EnvironmentConfig, { way, log }: { way: DatabaseWay; log: Logger }) {
-  const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
-  const primary = await openDatabase(config.databaseUrl, entities, { ...way, directUrl: config.databaseDirectUrl });
-  const { database } = primary;
-  void logMissingLimits(database, log);
-  if (config.databaseReadUrl === undefined) return { ...primary, replica: undefined };
-  const nowMs = () => performance.now();
-  const replica = new ReadReplica({ primary: database, replica: openReplica(config.databaseReadUrl, way), log, nowMs });
-  replica.watch(log);
-  const close = async () => {
-    await replica.close();
-    await Promise.all([replica.database.pool.end(), primary.close()]);
-  };
-  return { database, replica, close };
-}
-
 /** Opens the vault of this environment's mode. No connection is made before it is used. */
 function openVault(
   { vault, keys, name }: EnvironmentConfig,
@@ -193,35 +170,6 @@ function requestLimitsOn(
   });
 }
 
-/**
- * Builds a connector for every gateway that this installation can reach, by its identifier. Sandbox gateways exist
- * where the operator enables them; live then has no real ones, so a demo never takes real money.
- */
-function buildConnectors(
-  config: EnvironmentConfig,
-  shared: ServiceConfig,
-  ways: { http: GatewayHttp; vault: CardVault; observer: GatewayObserver },
-): ReadonlyMap<string, Connector> {
-  const { sandboxOrigin, emulatorOrigins } = shared;
-  const at = (origin: string) => ({ http: ways.http, forwarder: ways.vault, origin, environment: config.name });
-  const sandbox =
-    sandboxOrigin === undefined
-      ? []
-      : [new SandboxAConnector(at(sandboxOrigin)), new SandboxBConnector(at(sandboxOrigin))];
-  const emulators = config.name === "test" ? emulatorOrigins : {};
-  const real =
-    config.name === "live" && sandboxOrigin !== undefined
-      ? []
-      : [
-          new StripeConnector(at(emulators.STRIPE ?? stripeOrigin)),
-          new AdyenConnector(at(emulators.ADYEN ?? adyenTestOrigin)),
-          new PayPalConnector(at(emulators.PAYPAL ?? paypalOrigins[config.name])),
-        ];
-  return new Map(
-    [...sandbox, ...real].map((connector) => [connector.gateway, observeConnector(connector, ways.observer)]),
-  );
-}
-
 // TLS ports only, as firewalls of merchants expect it (webhook guide).
 const livePorts = [443, 8443];
 
@@ -229,66 +177,4 @@ function egressRule(config: EnvironmentConfig, shared: ServiceConfig): EgressRul
   const openings = shared.loopbackWebhooks ? ["127.0.0.0/8", "::1/128"] : [];
   const strict = config.name === "live" && !shared.loopbackWebhooks;
   return { httpsOnly: strict, ports: strict ? livePorts : undefined, openings };
-}
-
-type Entity = typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity;
-
-/** The way to a database: directly or through a pooler, and the number of connections of one process. */
-export type DatabaseWay = Config["database"] & {
-  /** The URL past the pooler, for uses that hold a connection for long. */
-  readonly directUrl?: Secret | undefined;
-};
-
-const straight: DatabaseWay = { pooler: "none", connectionsMax: databaseConnectionsMax };
-
-/** Opens the ORM on one database, and the payment path's Database on the ORM's own pool. */
-export async function openDatabase(
-  url: Secret,
-  entities: readonly Entity[],
-  { pooler, connectionsMax, directUrl }: DatabaseWay = straight,
-): Promise<{ orm: MikroORM; database: Database; close(): Promise<void> }> {
-  const isPooled = pooler === "transaction";
-  const orm = await MikroORM.init({
-    driver: PostgreSqlDriver,
-    clientUrl: url.expose(),
-    entities: [...entities],
-    discovery: { warnWhenNoEntities: false },
-    pool: { min: 0, max: connectionsMax },
-    driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
-  });
-  const pool: Pool = await orm.driver.getConnection().getNativeClient();
-  const sessions = directUrl && openPool(directUrl, { max: sessionsMax });
-  // Even where the pooler keeps names: it cannot hold a connection for one client.
-  const isBetween = isPooled || sessions !== undefined;
-  return {
-    orm,
-    database: new Database(pool, isBetween ? { keepsNames: !isPooled, sessions } : undefined),
-    close: async () => void (await Promise.all([orm.close(true), sessions?.end()])),
-  };
-}
-
-const lasting = {
-  query_timeout: databaseSilenceMs,
-  connectionTimeoutMillis: connectionWaitMs,
-  keepAlive: true,
-} as const;
-
-// One connection listens; the other is for its successor while the first one closes.
-const sessionsMax = 2;
-
-/** Opens a replica without the ORM, which would connect at once: an unavailable replica must not stop anything. */
-function openReplica(url: Secret, { pooler, connectionsMax }: DatabaseWay): Database {
-  const isPooled = pooler === "transaction";
-  const pool = openPool(url, { ...(isPooled ? {} : sessionLimits), max: connectionsMax, pipeline: true });
-  return new Database(pool, isPooled ? { sessions: undefined } : undefined);
-}
-
-function openPool(url: Secret, options: PoolConfig): Pool {
-  // The URL is passed in parts: the driver interprets `sslmode` in a URL differently.
-  const pool = new Pool({ ...databaseLogin(url.expose()), ...lasting, ...options });
-  // An idle connection is replaced. The holder of a connection gets the error with its next statement. Without a
-  // listener of its own, the error of a connection that breaks meanwhile would end the process.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
-  return pool;
 }

@@ -54,7 +54,8 @@ import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
 import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { version } from "../version.ts";
-import { buildEnvironment, type Environment, openDatabase } from "./environment.ts";
+import { buildEnvironment, type Environment } from "./environment.ts";
+import { openDatabase } from "./open-database.ts";
 
 /** Something that runs until it is closed; closing waits for the work in flight. */
 export type Running = { close(): Promise<void> };

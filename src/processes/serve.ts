@@ -23,8 +23,8 @@ import type { VaultObserver } from "../vault/vault-config.ts";
 import { sweepIntervalMs } from "../vault/vault-limits.ts";
 import { version } from "../version.ts";
 import { startDashboard } from "./dashboard.ts";
-import { openDatabase } from "./environment.ts";
 import { openInstallation, type Running, startEdge, startWorker } from "./installation.ts";
+import { openDatabase } from "./open-database.ts";
 
 /** Running roles, and the time for which they still accept calls after closing begins. */
 export type Serving = Running & { readonly graceMs: number };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { Secret } from "../../platform/secrets.ts";
-import { openDatabase } from "../../processes/environment.ts";
+import { openDatabase } from "../../processes/open-database.ts";
 
 // The first message of a client that wants TLS (https://www.postgresql.org/docs/current/protocol-message-formats.html,
 // SSLRequest).

@@ -5,7 +5,7 @@ import { listenForOutbox, notifyOutboxListeners } from "../events/outbox-signals
 import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "../limits.ts";
 import { Secret } from "../platform/secrets.ts";
 import { findMissingLimits, logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
-import { openDatabase } from "./environment.ts";
+import { openDatabase } from "./open-database.ts";
 
 let testDatabase: TestDatabase;
 let opened: Awaited<ReturnType<typeof openDatabase>>;

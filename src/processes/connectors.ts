@@ -1,0 +1,61 @@
+/** The table of connectors: the gateways that an environment can reach, and where. */
+import type { CardForwarder } from "../card-vault/card-forwarder.ts";
+import type { EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
+import { adyenTestOrigin } from "../gateways/adyen/api.ts";
+import { AdyenConnector } from "../gateways/adyen/connector.ts";
+import type { Connector } from "../gateways/connector.ts";
+import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
+import { type GatewayObserver, observeConnector } from "../gateways/observed-connector.ts";
+import { paypalOrigins } from "../gateways/paypal/api.ts";
+import { PayPalConnector } from "../gateways/paypal/connector.ts";
+import { SandboxAConnector } from "../gateways/sandbox/a/connector.ts";
+import { SandboxBConnector } from "../gateways/sandbox/b/connector.ts";
+import { stripeOrigin } from "../gateways/stripe/api.ts";
+import { StripeConnector } from "../gateways/stripe/connector.ts";
+import type { GatewayHttp } from "../platform/outbound-http.ts";
+
+type ConnectorParts = {
+  readonly http: GatewayHttp;
+  readonly forwarder: CardForwarder;
+  readonly origin: string;
+  readonly environment: EnvironmentName;
+};
+
+type ConnectorClass = new (parts: ConnectorParts) => Connector;
+
+const sandboxGateways: readonly ConnectorClass[] = [SandboxAConnector, SandboxBConnector];
+
+type RealGateway = keyof EmulatorOrigins;
+
+/** Each real gateway's connector, and its origin in each environment. */
+const realGateways: Readonly<
+  Record<RealGateway, { Connector: ConnectorClass; origins: Readonly<Record<EnvironmentName, string>> }>
+> = {
+  STRIPE: { Connector: StripeConnector, origins: { test: stripeOrigin, live: stripeOrigin } },
+  // A live account of Adyen's has an origin of its own, which its credentials name.
+  ADYEN: { Connector: AdyenConnector, origins: { test: adyenTestOrigin, live: adyenTestOrigin } },
+  PAYPAL: { Connector: PayPalConnector, origins: paypalOrigins },
+};
+
+/**
+ * Builds a connector for every gateway that this installation can reach, by its identifier. Sandbox gateways exist
+ * where the operator enables them; live then has no real ones, so a demo never takes real money.
+ */
+export function buildConnectors(
+  environment: EnvironmentName,
+  { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
+  { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
+): ReadonlyMap<string, Connector> {
+  const at = (origin: string): ConnectorParts => ({ ...ways, origin, environment });
+  const sandbox =
+    sandboxOrigin === undefined ? [] : sandboxGateways.map((Connector) => new Connector(at(sandboxOrigin)));
+  const emulators = environment === "test" ? emulatorOrigins : {};
+  const real =
+    environment === "live" && sandboxOrigin !== undefined
+      ? []
+      : Object.entries(realGateways).map(
+          ([gateway, { Connector, origins }]) =>
+            new Connector(at(emulators[gateway as RealGateway] ?? origins[environment])),
+        );
+  return new Map([...sandbox, ...real].map((connector) => [connector.gateway, observeConnector(connector, observer)]));
+}

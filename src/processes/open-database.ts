@@ -1,0 +1,95 @@
+/** Opens the databases of a process: the pools, directly or through a pooler, with the limits of each connection. */
+import { MikroORM } from "@mikro-orm/core";
+import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { Pool, type PoolConfig } from "pg";
+import type { Config, EnvironmentConfig } from "../config/checked-config.ts";
+import { AttemptEntity, PaymentSessionEntity, RoutingRuleEntity } from "../core/entities.ts";
+import { connectionWaitMs, databaseConnectionsMax, databaseSilenceMs } from "../limits.ts";
+import { Database } from "../platform/database.ts";
+import { databaseLogin, databaseTls } from "../platform/database-address.ts";
+import type { Logger } from "../platform/log.ts";
+import { ReadReplica } from "../platform/read-replica.ts";
+import type { Secret } from "../platform/secrets.ts";
+import { logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
+
+type Entity = typeof PaymentSessionEntity | typeof AttemptEntity | typeof RoutingRuleEntity;
+
+/** The way to a database: directly or through a pooler, and the number of connections of one process. */
+export type DatabaseWay = Config["database"] & {
+  /** The URL past the pooler, for uses that hold a connection for long. */
+  readonly directUrl?: Secret | undefined;
+};
+
+const straight: DatabaseWay = { pooler: "none", connectionsMax: databaseConnectionsMax };
+
+/** Opens the ORM on one database, and the payment path's Database on the ORM's own pool. */
+export async function openDatabase(
+  url: Secret,
+  entities: readonly Entity[],
+  { pooler, connectionsMax, directUrl }: DatabaseWay = straight,
+): Promise<{ orm: MikroORM; database: Database; close(): Promise<void> }> {
+  const isPooled = pooler === "transaction";
+  const orm = await MikroORM.init({
+    driver: PostgreSqlDriver,
+    clientUrl: url.expose(),
+    entities: [...entities],
+    discovery: { warnWhenNoEntities: false },
+    pool: { min: 0, max: connectionsMax },
+    driverOptions: { ...databaseTls(url.expose()), ...(isPooled ? {} : sessionLimits), ...lasting, pipeline: true },
+  });
+  const pool: Pool = await orm.driver.getConnection().getNativeClient();
+  const sessions = directUrl && openPool(directUrl, { max: sessionsMax });
+  // Even where the pooler keeps names: it cannot hold a connection for one client.
+  const isBetween = isPooled || sessions !== undefined;
+  return {
+    orm,
+    database: new Database(pool, isBetween ? { keepsNames: !isPooled, sessions } : undefined),
+    close: async () => void (await Promise.all([orm.close(true), sessions?.end()])),
+  };
+}
+
+const lasting = {
+  query_timeout: databaseSilenceMs,
+  connectionTimeoutMillis: connectionWaitMs,
+  keepAlive: true,
+} as const;
+
+// One connection listens; the other is for its successor while the first one closes.
+const sessionsMax = 2;
+
+/** Opens an environment's database, and its read replica where it has one, which is monitored from now on. */
+export async function openEnvironmentDatabases(
+  config: Pick<EnvironmentConfig, "databaseUrl" | "databaseDirectUrl" | "databaseReadUrl">,
+  { way, log }: { way: DatabaseWay; log: Logger },
+) {
+  const entities = [PaymentSessionEntity, AttemptEntity, RoutingRuleEntity];
+  const primary = await openDatabase(config.databaseUrl, entities, { ...way, directUrl: config.databaseDirectUrl });
+  const { database } = primary;
+  void logMissingLimits(database, log);
+  if (config.databaseReadUrl === undefined) return { ...primary, replica: undefined };
+  const nowMs = () => performance.now();
+  const replica = new ReadReplica({ primary: database, replica: openReplica(config.databaseReadUrl, way), log, nowMs });
+  replica.watch(log);
+  const close = async () => {
+    await replica.close();
+    await Promise.all([replica.database.pool.end(), primary.close()]);
+  };
+  return { database, replica, close };
+}
+
+/** Opens a replica without the ORM, which would connect at once: an unavailable replica must not stop anything. */
+function openReplica(url: Secret, { pooler, connectionsMax }: DatabaseWay): Database {
+  const isPooled = pooler === "transaction";
+  const pool = openPool(url, { ...(isPooled ? {} : sessionLimits), max: connectionsMax, pipeline: true });
+  return new Database(pool, isPooled ? { sessions: undefined } : undefined);
+}
+
+function openPool(url: Secret, options: PoolConfig): Pool {
+  // The URL is passed in parts: the driver interprets `sslmode` in a URL differently.
+  const pool = new Pool({ ...databaseLogin(url.expose()), ...lasting, ...options });
+  // An idle connection is replaced. The holder of a connection gets the error with its next statement. Without a
+  // listener of its own, the error of a connection that breaks meanwhile would end the process.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
